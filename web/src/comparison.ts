@@ -25,7 +25,7 @@ export const WORST = "worst case";
 /** What the verdict calls the row of rates beyond the deadline. */
 export const RATE = "beyond the deadline";
 
-/** The row of rates, where a deadline is stated: periods that were late by more than it or missed. */
+/** The row of rates, where a deadline is stated: periods that were late by more than it, taken or skipped. */
 export function rateRows(document: Comparison): string[][] {
   const { rate } = document.worst;
   if (!rate) return [];

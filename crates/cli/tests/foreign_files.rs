@@ -138,8 +138,6 @@ fn a_folder_says_what_is_taken_and_what_is_skipped_and_why() {
     write(folder.path(), "one", &synthetic("one", 3, 1_000_000_000, 20, |bits| 9_000 + bits % 900));
     copied("cyclictest.json", &path("theirs.json"));
     copied("osadl-columns.txt", &path("numbers.txt"));
-    let record = fs::read_to_string(path("one.json")).unwrap();
-    fs::write(path("newer.json"), record.replace("\"version\": 2", "\"version\": 9")).unwrap();
     fs::write(path("notes.txt"), "a sentence").unwrap();
     fs::write(path("profile.json"), "{\"schema\":\"punctual/profile\",\"version\":1}").unwrap();
     fs::write(path("image"), [0_u8; 100]).unwrap();
@@ -161,7 +159,6 @@ fn a_folder_says_what_is_taken_and_what_is_skipped_and_why() {
             "pipe (no regular files)",
             "below (folders: name them",
             "image, notes.txt (neither records nor of a known format)",
-            "newer.json is left out: it has schema version 9",
             "theirs.json: imported as cyclictest-json",
             pages,
         ] {
@@ -170,6 +167,51 @@ fn a_folder_says_what_is_taken_and_what_is_skipped_and_why() {
     }
     let output = run(&["report", path("below").to_str().unwrap(), "-o", &page]);
     assert!(code(&output) == 2 && said(&output).contains("there is no record in"), "{}", said(&output));
+}
+
+#[test]
+fn a_damaged_record_in_a_folder_is_an_error_and_no_gate_passes_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let side = |name: &str, first: u64| {
+        fs::create_dir(path(name)).unwrap();
+        for run in first..first + 4 {
+            let one = synthetic(&format!("{run:02}"), 3, 1_000_000_000, 20, |bits| 9_000 + (bits + run) % 900);
+            write(&path(name), &run.to_string(), &one);
+        }
+    };
+    side("a", 1);
+    side("b", 5);
+    let [a, b] = ["a", "b"].map(|name| path(name).to_str().unwrap().to_owned());
+    let gate = ["compare", "--a", &a, "--b", &b, "--fail-on", "worse:20us"];
+    let page = path("page.html").to_str().unwrap().to_owned();
+    assert_eq!(code(&run(&gate)), 0, "{}", said(&run(&gate)));
+    let last = path("b").join("8.json");
+    let whole = fs::read_to_string(&last).unwrap();
+    let newer = whole.replace("\"version\": 2", "\"version\": 9");
+    for (name, content, why) in [
+        ("8.json", &whole[..whole.len() - 50], "EOF while parsing"),
+        ("8.json", "", "it holds nothing"),
+        ("8.json", "\0\0\0", "it holds nothing"),
+        ("8.json", newer.as_str(), "it has schema version 9"),
+        // Without the name of a record its beginning shows that it is one.
+        ("8.bak", &whole[..whole.len() / 2], "EOF while parsing"),
+    ] {
+        fs::remove_file(&last).ok();
+        fs::write(path("b").join(name), content).unwrap();
+        for line in [gate.to_vec(), vec!["tail", &b], vec!["report", &b, "-o", &page]] {
+            let output = run(&line);
+            assert_eq!(code(&output), 2, "{line:?} of {name}: {}", said(&output));
+            let words = said(&output);
+            assert!(words.contains(&format!("{name}: ")) && words.contains(why), "{why} in {words}");
+            assert!(words.contains("move it out of the folder"), "{words}");
+            assert!(stdout(&output).is_empty(), "no conclusion is printed: {}", stdout(&output));
+        }
+    }
+    // What writes left behind when they were killed holds a run that is elsewhere.
+    fs::rename(path("b").join("8.bak"), path("b").join("8.json.77.part")).unwrap();
+    let output = run(&gate);
+    assert!(said(&output).contains("8.json.77.part (unfinished files)"), "{}", said(&output));
 }
 
 #[test]

@@ -89,6 +89,12 @@ impl Sampling {
         matches!(self, Self::Disturbances)
     }
 
+    /// Whether a late sample can skip schedules, each of which was then late by that sample less whole intervals.
+    #[must_use]
+    pub const fn can_skip_schedules(self) -> bool {
+        matches!(self, Self::Schedules)
+    }
+
     /// Whether rates are per observed time instead of per number of schedules.
     #[must_use]
     pub const fn counts_by_time(self) -> bool {

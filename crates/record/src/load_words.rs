@@ -27,7 +27,7 @@ impl LoadManifest {
             return None;
         }
         match self.own_command() {
-            Some(command) => Some(format!("'{}'", shortened(command, TITLE_CHARS))),
+            Some(command) => Some(format!("'{}'", short_name(command))),
             None => Some(format!("'{}'", self.name)),
         }
     }
@@ -102,6 +102,21 @@ fn shell_command(words: &[String]) -> Option<&str> {
     }
 }
 
+/// A command as the name of a load: a long one without the folder of its program, and cut between its words.
+fn short_name(command: &str) -> String {
+    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TITLE_CHARS {
+        return line;
+    }
+    let (program, options) = line.split_once(' ').unwrap_or((&line, ""));
+    let mut name = shortened(program.rsplit('/').next().unwrap_or(program), TITLE_CHARS);
+    let mut rest = options.split(' ').filter(|word| !word.is_empty()).peekable();
+    while let Some(word) = rest.next_if(|word| name.chars().count() + 1 + word.chars().count() <= TITLE_CHARS) {
+        name = format!("{name} {word}");
+    }
+    if rest.peek().is_some() { format!("{name} …") } else { name }
+}
+
 /// One line of at most this many characters, and a sign where it was cut.
 fn shortened(text: &str, most_chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -168,6 +183,16 @@ mod tests {
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_long_command_keeps_its_program_and_whole_words_as_a_name() {
+        assert_eq!(short_name("./burn.sh --rate 5"), "./burn.sh --rate 5");
+        assert_eq!(short_name("/tmp/newcomer/experiments/today/myload.sh"), "myload.sh");
+        assert_eq!(
+            short_name("/tmp/newcomer/load/myload.sh --rate 5 --threads 4 --block-size 4096"),
+            "myload.sh --rate 5 --threads 4 …"
+        );
     }
 
     #[test]

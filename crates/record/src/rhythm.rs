@@ -71,9 +71,13 @@ pub struct Rhythm {
     /// Whether it has the same phase on all of them; `false` if there is only one CPU.
     pub in_phase: bool,
     /// Likely causes: everything known on this machine that has this period and that no evidence contradicts. None of them
-    /// is shown to be the cause. Empty if nothing known has this period.
+    /// is shown to be the cause. Empty if nothing known fits.
     #[serde(default)]
     pub likely: Vec<String>,
+    /// What this machine is known to have with this period although the samples speak against it, each with what does.
+    /// Given only if `likely` is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicted: Vec<String>,
     /// The cause that `--explain` showed for most of its samples; absent if there is none. It outranks `likely`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,

@@ -9,6 +9,8 @@ use crate::{Page, totals};
 
 /// The number of known causes in the table; the section about causes has all.
 const NAMED_CAUSES: usize = 6;
+/// The number of examined runs that are named if others were not examined.
+const NAMED_RUNS: usize = 3;
 
 /// The causes for the top of the page; `None` if the deadline holds, or if no valid run was examined.
 pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> {
@@ -31,8 +33,8 @@ pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> 
         let limit_ns = totals::deadline_ns(page, run).filter(|_| late.is_some());
         explanation.causes.iter().for_each(|cause| table.add(cause, explanation, limit_ns));
     }
-    let all_examined = units::total(examined.iter().map(|(_, explanation)| explanation.outliers));
-    let total = late.unwrap_or(all_examined).max(table.samples());
+    // Without a limit the shares are of the samples whose cause was looked for: of the others nothing can be said.
+    let total = late.unwrap_or(0).max(table.samples());
     if total == 0 {
         return None;
     }
@@ -43,14 +45,16 @@ pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> 
     let (heading, of) = match (late, &limits[..]) {
         (Some(_), [one]) => ("What makes it late", format!("{what} beyond {}", format::span(*one))),
         (Some(_), _) => ("What makes it late", format!("{what} beyond the deadline of their run")),
-        (None, _) => ("What made the worst ones late", format!("{what} that were looked at")),
+        (None, _) => ("What made the worst ones late", format!("{what} that were examined")),
     };
+    let mut all_notes = coverage(&runs, &examined, late.is_none());
+    all_notes.extend(notes(&runs));
     Some(LateCausesView {
         heading: heading.to_owned(),
         of,
         total: total.into(),
         rows: table.rows(total),
-        notes: notes(&runs),
+        notes: all_notes,
     })
 }
 
@@ -176,6 +180,36 @@ fn beyond(cause: &CauseTotal, explanation: &Explanation, limit_ns: u64) -> u64 {
     explanation.samples.iter().filter(is_counted).count() as u64
 }
 
+/// What the table does not cover: runs that were not examined, and where no row says so, samples that were not.
+fn coverage(runs: &[&Record], examined: &[(&Record, &Explanation)], without_limit: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let skipped = units::total(examined.iter().map(|(_, found)| found.outliers.saturating_sub(found.explained)));
+    if without_limit && skipped > 0 {
+        notes.push(format!("{} more as late as these were not examined.", format::count(skipped)));
+    }
+    if examined.len() < runs.len() {
+        let names: Vec<&str> = examined.iter().map(|(run, _)| label(run)).take(NAMED_RUNS).collect();
+        let more = match examined.len().saturating_sub(names.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let of = format!("{} of {} runs", examined.len(), runs.len());
+        notes.push(format!("Only {}{more} looked for causes ({of}): --explain does.", names.join(", ")));
+        let is_examined = |run: &&&Record| examined.iter().any(|(one, _)| std::ptr::eq(*one, **run));
+        let worst = runs.iter().filter_map(|run| Some((run, run.worst_of_all()?.0)));
+        let worst = worst.max_by_key(|(_, worst_ns)| *worst_ns);
+        if let Some((run, worst_ns)) = worst.filter(|(run, _)| !is_examined(run)) {
+            let late = format::latency(worst_ns);
+            notes.push(format!("The worst of all, {late} in {}, is not among them.", label(run)));
+        }
+    }
+    notes
+}
+
+fn label(run: &Record) -> &str {
+    if run.label.is_empty() { run.measurement.name() } else { &run.label }
+}
+
 /// What the counters of the runs say besides, and where rhythms are shown.
 fn notes(runs: &[&Record]) -> Vec<String> {
     let counters = || runs.iter().flat_map(|run| &run.series).map(|series| &series.counters);
@@ -273,6 +307,31 @@ mod tests {
         assert_eq!((table.of.as_str(), table.rows[0].worst_ns), ("wake-ups beyond 100 us", Some(300_000_i64.into())));
         let shares: f64 = table.rows.iter().map(|row| row.share).sum();
         assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    }
+
+    #[test]
+    fn without_a_limit_shares_are_of_what_was_examined_and_the_rest_is_said() {
+        let mut runs = late_runs();
+        runs.iter_mut().for_each(|run| run.verdict = None);
+        runs[0].late_samples_mut().explanation.as_mut().unwrap().outliers += 52;
+        // The worst of all lies in a run that looked for no causes.
+        let samples = [[5_000; 2_000].as_slice(), &[40_000_000]].concat();
+        let mut blind = sample::run_of("blind", &samples, Validity::default());
+        blind.label = "blind".to_owned();
+        runs[1] = blind;
+        let table = view(&page(None, runs), HeadlineState::NoDeadline).unwrap();
+        assert_eq!((table.total, table.of.as_str()), (4_u64.into(), "wake-ups that were examined"));
+        let rows: Vec<(&str, Exact)> = table.rows.iter().map(|row| (row.cause.as_str(), row.samples)).collect();
+        assert_eq!(rows, [("thread: hog", 3_u64.into()), ("not known", 1_u64.into())]);
+        assert_eq!(
+            table.notes,
+            [
+                "52 more as late as these were not examined.",
+                "Only idle looked for causes (1 of 2 runs): --explain does.",
+                "The worst of all, 40 000 us in blind, is not among them.",
+            ]
+            .map(|note| note.replace("40 000 us", &format::latency(40_000_000_u64)))
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ function Causes({ of }: { of: NonNullable<TailView["by_cause"]> }) {
       <p>{of.sentence}</p>
       <p class="note">Causes of the samples above {format.latency(num(of.complete_above_ns))}:</p>
       <div class="scroll"><table class="evidence">
-        <thead><tr><th scope="col">cause</th><th scope="col">samples</th><th scope="col">a day (90 %)</th><th scope="col">worst, us</th><th scope="col">worst left without it and those above, us</th></tr></thead>
+        <thead><tr><th scope="col">cause</th><th scope="col">samples</th><th scope="col">times a day (90 %)</th><th scope="col">worst, us</th><th scope="col">worst left without it and those above, us</th></tr></thead>
         <tbody>
           {of.causes.map((cause) => (
             <tr>

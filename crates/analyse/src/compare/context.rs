@@ -1,6 +1,6 @@
 //! What else differs between two groups than the change that somebody made on purpose.
 
-use record::{Effective, LoadPart, Record};
+use record::{Effective, LoadPart, Origin, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::format;
@@ -64,8 +64,39 @@ const MEASUREMENT: &[Field] = &[
         run.manifest().profile_sha256.as_ref().map_or_else(String::new, |hash| hash.chars().take(12).collect())
     }),
     ("tool", |run| format!("{} {}", run.manifest().tool.name, run.manifest().tool.version)),
-    ("command", |run| run.manifest().command.join(" ")),
+    ("command", |run| {
+        let command = &run.manifest().command;
+        // Another program's options have meanings of their own, and so have those that stand in for cyclictest's.
+        let is_own =
+            matches!(run.manifest().origin, Origin::Punctual) && command.get(1).is_none_or(|word| word != "cyclictest");
+        if is_own { without_places(command).join(" ") } else { command.join(" ") }
+    }),
 ];
+
+/// A command line without where its results go: that changes no result.
+fn without_places(command: &[String]) -> Vec<&str> {
+    const PLACES: [&str; 3] = ["-o", "--output", "--report"];
+    let mut words = Vec::new();
+    let mut all = command.iter().map(String::as_str);
+    while let Some(word) = all.next() {
+        if PLACES.contains(&word) {
+            all.next();
+            continue;
+        }
+        let is_joined = |place: &&str| {
+            let rest = word.strip_prefix(*place);
+            rest.is_some_and(|rest| !place.starts_with("--") || rest.starts_with('='))
+        };
+        if !PLACES.iter().any(|place| is_joined(&place)) {
+            words.push(word);
+        }
+        // What follows is another program's command line.
+        if word == "--" {
+            words.extend(all.by_ref());
+        }
+    }
+    words
+}
 
 /// Whether a difference of this field alone can make one: all but how long was measured, and by which words.
 pub(super) fn is_grave(field: &str) -> bool {
@@ -195,6 +226,30 @@ mod tests {
 
     use super::*;
     use crate::tests_support::record_of;
+
+    #[test]
+    fn command_lines_differ_in_what_changes_a_result_and_not_in_where_it_goes() {
+        let run = |line: &str| {
+            let mut record = record_of(Measurement::Wakeup, &[5_000]);
+            record.manifest_mut().command = line.split_whitespace().map(str::to_owned).collect();
+            record
+        };
+        let commands = |a: &[&str], b: &[&str]| {
+            let [a, b] = [a, b].map(|lines| lines.iter().map(|line| run(line)).collect::<Vec<_>>());
+            let found = differences(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
+            found.into_iter().find(|one| one.field == "command").map(|one| (one.a, one.b))
+        };
+        let same = [
+            "punctual wakeup --time 5s -o a/1.json",
+            "punctual wakeup -oa/2.json --time 5s",
+            "punctual wakeup --time 5s --output=a/3.json",
+        ];
+        assert_eq!(commands(&same, &["punctual wakeup --time 5s --output b/1.json"]), None);
+        let (a, b) = commands(&same[..1], &["punctual wakeup --time 5s --priority 97 -o b"]).unwrap();
+        assert_eq!((&a[0][..], &b[0][..]), ("punctual wakeup --time 5s", "punctual wakeup --time 5s --priority 97"));
+        assert!(commands(&["punctual app -o x -- prog -o 1"], &["punctual app -o x -- prog -o 2"]).is_some());
+        assert!(commands(&["punctual cyclictest -o 1"], &["punctual cyclictest -o 2"]).is_some());
+    }
 
     #[test]
     fn another_machine_is_named_before_another_command() {

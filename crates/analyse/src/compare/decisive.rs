@@ -191,12 +191,16 @@ fn first_part<'a, 'p>(unit: &'a [&'p Piece], wanted: f64, measurement: Measureme
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
     pub(super) deadline_ns: u64,
-    /// Periods of each unit of A and of B that were late by more than the deadline or missed; of noise gaps.
+    /// Periods of each unit of A and of B that were late by more than the deadline, taken or skipped; of noise gaps.
     pub(super) beyond: [Vec<u64>; 2],
     /// Periods of each unit; of noise the time observed (ns).
     pub(super) exposure: [Vec<u64>; 2],
     /// The sums of `beyond` over the whole runs.
     pub(super) whole_beyond: [u64; 2],
+    /// How many of `beyond` are schedules that late wake-ups skipped.
+    pub(super) missed_beyond: [u64; 2],
+    /// The same over the whole runs.
+    whole_missed_beyond: [u64; 2],
     /// The sums of `exposure` over the whole runs.
     whole_exposure: [u64; 2],
     /// How long the shortest part that counts is (ns); absent where all of each run does.
@@ -218,10 +222,10 @@ impl Rates {
         let sums = |units: &[Vec<&[&Piece]>; 2], of: &dyn Fn(&Piece) -> u64| -> [Vec<u64>; 2] {
             [0, 1].map(|side| units[side].iter().map(|unit| total(unit, of)).collect())
         };
+        let missed_beyond = |piece: &Piece| if are_missed_counted { piece.missed_beyond } else { 0 };
         let beyond = |piece: &Piece| {
             // By bins: of the deadline's own bin nothing counts but a maximum beyond it.
-            let missed = if are_missed_counted { piece.missed_periods } else { 0 };
-            piece.histogram.count_above(deadline_ns).saturating_add(missed)
+            piece.histogram.count_above(deadline_ns).saturating_add(missed_beyond(piece))
         };
         let exposed = |piece: &Piece| match measurement.kind().sampling.counts_by_time() {
             true => piece.threads_ns,
@@ -256,7 +260,9 @@ impl Rates {
             deadline_ns,
             beyond: sums(&counted, &beyond),
             exposure: sums(&counted, &exposed),
+            missed_beyond: sums(&counted, &missed_beyond).map(units::total),
             whole_beyond: sum(&beyond),
+            whole_missed_beyond: sum(&missed_beyond),
             whole_exposure: sum(&exposed),
             part_ns,
             problem,
@@ -293,9 +299,14 @@ impl Rates {
         approx_f64(self.whole_beyond[side]) / approx_f64(self.whole_exposure[side].max(1))
     }
 
-    /// `12 of 300 000 periods`.
+    /// `12 of 300 000 periods (9 of them skipped)`.
     pub(super) fn text(&self, side: usize) -> String {
-        self.in_words(self.total_beyond(side), self.total_exposure(side))
+        self.in_words(self.total_beyond(side), self.missed_beyond[side], self.total_exposure(side))
+    }
+
+    /// The same over the whole runs.
+    fn whole_text(&self, side: usize) -> String {
+        self.in_words(self.whole_beyond[side], self.whole_missed_beyond[side], self.whole_exposure[side])
     }
 
     /// `, of the first 20 s of each run (in all of them 12 of 300 000 periods and 4 of 90 000 periods)`; empty where all of each
@@ -305,19 +316,23 @@ impl Rates {
             format!(
                 ", of the first {} of each run (in all of them {} and {})",
                 format::span(part_ns),
-                self.in_words(self.whole_beyond[0], self.whole_exposure[0]),
-                self.in_words(self.whole_beyond[1], self.whole_exposure[1]),
+                self.whole_text(0),
+                self.whole_text(1),
             )
         })
     }
 
-    fn in_words(&self, beyond: u64, exposure: u64) -> String {
+    fn in_words(&self, beyond: u64, skipped: u64, exposure: u64) -> String {
         let beyond = format::count(beyond);
         let kind = self.measurement.kind();
         if kind.sampling.counts_by_time() {
             return format!("{beyond} {} in {}", kind.samples, format::span(exposure));
         }
-        format!("{beyond} of {} periods", format::count(exposure))
+        let skipped = match skipped {
+            0 => String::new(),
+            skipped => format!(" ({} of them skipped)", format::count(skipped)),
+        };
+        format!("{beyond} of {} periods{skipped}", format::count(exposure))
     }
 
     /// Why what the ranks say (B above A: 1, below: -1) is not to be concluded.
@@ -328,8 +343,8 @@ impl Rates {
         opposed.then(|| {
             format!(
                 "most of {ranks}'s runs have the higher rate, but {sum} has the higher one over all its runs: {} of A, {} of B",
-                self.in_words(self.whole_beyond[0], self.whole_exposure[0]),
-                self.in_words(self.whole_beyond[1], self.whole_exposure[1])
+                self.whole_text(0),
+                self.whole_text(1)
             )
         })
     }
@@ -360,8 +375,8 @@ impl Rates {
         (b > a * FAR && more >= LEAST_FAR_PERIODS).then(|| {
             format!(
                 "over the whole runs it is over twice A's ({} of A, {} of B)",
-                self.in_words(of_a, self.whole_exposure[0]),
-                self.in_words(of_b, self.whole_exposure[1])
+                self.whole_text(0),
+                self.whole_text(1)
             )
         })
     }
@@ -498,14 +513,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_period_is_beyond_the_deadline() {
+    fn a_missed_period_counts_where_it_was_late_by_more_than_the_deadline() {
         let mut late = pieces(&[150, 20]);
-        late[1].missed_periods = 5;
+        (late[1].missed_periods, late[1].missed_beyond) = (9, 5);
         let all: Vec<&Piece> = late.iter().collect();
         let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
         let rates = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert_eq!((rates.total_beyond(0), rates.total_beyond(1)), (1, 5));
-        assert_eq!(rates.text(1), format!("5 of {} periods", format::count(1_005)));
+        assert_eq!(rates.text(1), format!("5 of {} periods (5 of them skipped)", format::count(1_009)));
         let uncounted = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, false);
         assert_eq!((uncounted.total_beyond(1), uncounted.total_exposure(1)), (0, 1_000));
         assert!(rates.contradiction(-1).is_some() && rates.contradiction(1).is_none());

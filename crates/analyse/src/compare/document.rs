@@ -238,14 +238,19 @@ pub struct WorstComparison {
 pub struct RateComparison {
     /// The deadline (ns).
     pub deadline_ns: u64,
-    /// Of each of A's units the periods that were late by more than that or missed; of noise the gaps.
+    /// Of each of A's units the periods that were late by more than that: wake-ups, and the schedules they skipped that were so late
+    /// themselves; of noise the gaps.
     pub a_beyond: Vec<u64>,
     /// Of each of A's units all periods; of noise the time observed (ns).
     pub a_exposure: Vec<u64>,
-    /// Of each of B's units the periods that were late by more than that or missed; of noise the gaps.
+    /// Of each of B's units the periods that were late by more than that: wake-ups, and the schedules they skipped that were so late
+    /// themselves; of noise the gaps.
     pub b_beyond: Vec<u64>,
     /// Of each of B's units all periods; of noise the time observed (ns).
     pub b_exposure: Vec<u64>,
+    /// How many of all A's, and of all B's, periods beyond the deadline are schedules that a late wake-up skipped.
+    #[serde(default)]
+    pub missed_beyond: [u64; 2],
     /// Of how long a part of each run these are, from its beginning (ns); absent where all of each run counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_ns: Option<u64>,

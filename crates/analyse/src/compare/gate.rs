@@ -141,7 +141,7 @@ impl fmt::Display for Gate {
 pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate) -> Result<GateResult, CompareError> {
     let measurement = super::common_measurement(a, b)?;
     let latency = super::latency_of(measurement, &[a, b])?;
-    let cut = Cut::new(a, b, latency);
+    let cut = Cut::new(a, b, latency, super::deadline_of(a, b, options, measurement));
     let asked = Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut };
     let (answer, p, reason) = asked.answer();
     Ok(GateResult {
@@ -242,7 +242,7 @@ impl Asked<'_> {
     fn worst_case(&self, groups: &[Vec<Range<usize>>; 2], pieces: &[&super::pieces::Piece]) -> Answered {
         let deadline_ns = super::deadline_of(self.a, self.b, self.options, self.measurement);
         if let Some(deadline_ns) = deadline_ns.filter(|_| !matches!(self.gate.size, Some(GateSize::Ns(_)))) {
-            let are_missed_counted = super::are_missed_counted(&[self.a, self.b]);
+            let are_missed_counted = super::are_missed_counted(&[self.a, self.b], self.latency);
             return self.rate(&Rates::new(
                 deadline_ns,
                 groups,

@@ -38,9 +38,9 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn new(a: &Group<'_>, b: &Group<'_>, latency: &str) -> Self {
+    pub(super) fn new(a: &Group<'_>, b: &Group<'_>, latency: &str, deadline_ns: Option<u64>) -> Self {
         let cut = |group: &Group<'_>| -> Vec<Run> {
-            group.runs.iter().map(|record| Run::from_record(record, latency)).collect()
+            group.runs.iter().map(|record| Run::from_record(record, latency, deadline_ns)).collect()
         };
         let (mut a, mut b) = (cut(a), cut(b));
         let unit = if a.len() > 1 || b.len() > 1 { Unit::Run } else { Unit::Block };

@@ -117,7 +117,7 @@ pub(super) fn too_few(of_a: usize, of_b: usize, level: f64, what: &str) -> Optio
     (smallest_p(of_a, of_b) > level).then(|| {
         format!(
             "with {of_a} and {of_b} {what} no p below {} (two-sided) is possible: the smallest is {:.2}; take at least {} of \
-             each",
+             each for a verdict",
             level_text(level),
             smallest_p(of_a, of_b),
             least_runs_for_worst_case(level)
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!([0.05, 0.01, 0.005, 0.01 / 13.0].map(least_runs_for_worst_case), [4, 5, 6, 7]);
         let said = too_few(3, 3, 0.05, "repetitions").unwrap();
         assert!(said.starts_with("with 3 and 3 repetitions no p below 0.05 (two-sided) is possible"), "{said}");
-        assert!(said.ends_with("take at least 4 of each"), "{said}");
+        assert!(said.ends_with("take at least 4 of each for a verdict"), "{said}");
         assert_eq!(too_few(4, 4, 0.05, "repetitions"), None);
     }
 

@@ -23,7 +23,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use record::{Histogram, Kind, Measurement, Record, ValidityState};
+use record::{Histogram, Kind, Measurement, ReasonCode, Record, ValidityState};
 use units::approx_f64;
 
 use crate::float;
@@ -136,11 +136,12 @@ const LEAST_BEYOND: f64 = 9.999;
 pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result<Comparison, CompareError> {
     let measurement = common_measurement(a, b)?;
     let latency = latency_of(measurement, &[a, b])?;
-    let cut = Cut::new(a, b, latency);
+    let deadline_ns = deadline_of(a, b, options, measurement);
+    let cut = Cut::new(a, b, latency, deadline_ns);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
     let rows = rows(&whole, &cut, measurement);
-    let deadline = (deadline_of(a, b, options, measurement), are_missed_counted(&[a, b]));
+    let deadline = (deadline_ns, are_missed_counted(&[a, b], latency));
     let judged = judge::judge(&cut, &rows, measurement, deadline, options);
     let quantity = |(place, row): (usize, &Row)| quantity_comparison(row, &judged, place);
     let quantities: Vec<QuantityComparison> = rows.iter().enumerate().map(quantity).collect();
@@ -178,7 +179,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         measurement,
         latency: latency.to_owned(),
         verdict,
-        notes: notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context),
+        notes: notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level),
         a: a_summary,
         b: b_summary,
         quantities,
@@ -295,9 +296,14 @@ fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measureme
     options.deadline_ns.or_else(stated).filter(|&deadline_ns| deadline_ns > 0)
 }
 
-/// Whether every run counts the periods that late wake-ups swallowed.
-fn are_missed_counted(groups: &[&Group<'_>]) -> bool {
-    groups.iter().flat_map(|group| &group.runs).all(|run| matches!(run.manifest().origin, record::Origin::Punctual))
+/// Whether every run counts the periods that late wake-ups swallowed, and how late each of these was follows from them.
+fn are_missed_counted(groups: &[&Group<'_>], latency: &str) -> bool {
+    groups.iter().flat_map(|group| &group.runs).all(|run| {
+        let mut series = run.series.iter().filter(|series| series.name == latency);
+        matches!(run.manifest().origin, record::Origin::Punctual)
+            && run.measurement.kind().sampling.can_skip_schedules()
+            && series.all(|series| series.counters.missed_periods == 0 || pieces::interval_of(run, series).is_some())
+    })
 }
 
 /// One row of the table before it is judged.
@@ -416,6 +422,7 @@ fn rate(rates: &decisive::Rates, judged: &Outcome) -> RateComparison {
         a_exposure: rates.exposure[0].clone(),
         b_beyond: rates.beyond[1].clone(),
         b_exposure: rates.exposure[1].clone(),
+        missed_beyond: rates.missed_beyond,
         part_ns: rates.part_ns,
         text: format!("A {}, B {}{}", rates.text(0), rates.text(1), rates.part_text()),
         p: judged.decisive.map(|chance| chance.p),
@@ -468,6 +475,39 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
     }
 }
 
+/// How many runs of a group are degraded, and every distinct reason: first those of the run with the worst sample, then the
+/// ones that most runs have.
+fn degraded(letter: &str, group: &Group<'_>, summary: &GroupSummary) -> Option<String> {
+    let is_degraded = |run: &&&Record| run.validity.state() == ValidityState::Degraded;
+    let degraded: Vec<&Record> = group.runs.iter().filter(is_degraded).copied().collect();
+    let worst = summary.runs.iter().zip(&group.runs).max_by_key(|(run, _)| run.max_ns).map(|(_, record)| *record)?;
+    let of = |run: &Record, code: ReasonCode| run.validity.reasons().iter().find(|one| one.code == code).map(reason);
+    let codes = degraded.iter().flat_map(|run| run.validity.reasons()).map(|reason| reason.code);
+    let codes: BTreeSet<ReasonCode> = codes.collect();
+    let mut reasons: Vec<(bool, usize, String)> = codes
+        .into_iter()
+        .filter_map(|code| {
+            let of_worst = of(worst, code).filter(|_| degraded.iter().any(|run| std::ptr::eq(*run, worst)));
+            let runs = degraded.iter().filter(|run| of(run, code).is_some()).count();
+            let (is_of_worst, first) = (of_worst.is_some(), degraded.iter().find_map(|run| of(run, code)));
+            Some((is_of_worst, runs, of_worst.or(first)?))
+        })
+        .collect();
+    reasons.sort_by_key(|(is_of_worst, runs, _)| std::cmp::Reverse((*is_of_worst, *runs)));
+    let several = group.runs.len() > 1;
+    let words: Vec<String> = reasons
+        .into_iter()
+        .map(|(is_of_worst, runs, text)| match (several, is_of_worst) {
+            (false, _) => text,
+            (true, true) if runs == 1 => format!("in the run with the worst sample: {text}"),
+            (true, true) => format!("in {runs}, in that with the worst sample: {text}"),
+            (true, false) => format!("in {runs}: {text}"),
+        })
+        .collect();
+    let count = degraded.len();
+    (count > 0).then(|| format!("{letter}: {count} of {} runs degraded ({}).", group.runs.len(), words.join("; ")))
+}
+
 fn reason(reason: &record::Reason) -> String {
     let meaning = reason.code.info().meaning.trim().trim_end_matches('.');
     if reason.detail.is_empty() { meaning.to_owned() } else { format!("{meaning}: {}", reason.detail) }
@@ -487,6 +527,7 @@ fn notes(
     groups: &[&GroupSummary; 2],
     judged: &Outcome,
     context: &[ContextDifference],
+    level: f64,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let units = judged.units;
@@ -519,19 +560,17 @@ fn notes(
     notes.push(match cut.unit {
         Unit::Block => format!(
             "One run on each side, cut into {} and {} pieces: this speaks of these two runs. How much repetitions of one \
-             setting differ was not measured; take at least 4 of each to speak of the settings.",
-            units[0], units[1]
+             setting differ was not measured; take at least {} of each for a verdict about the settings.",
+            units[0],
+            units[1],
+            least_runs_for_worst_case(level)
         ),
         Unit::Run => {
             "Samples are not independent, so whole runs and whole intervals of them were drawn again and exchanged.".to_owned()
         }
     });
-    for (group, letter) in groups.iter().zip(["A", "B"]) {
-        let degraded = group.runs.iter().filter(|run| run.validity == ValidityState::Degraded).count();
-        if degraded > 0 {
-            let first = group.runs.iter().find_map(|run| run.reasons.first()).map_or("", String::as_str);
-            notes.push(format!("{letter}: {degraded} of {} runs degraded ({first}).", group.runs.len()));
-        }
+    for ((group, summary), letter) in runs.iter().zip(groups).zip(["A", "B"]) {
+        notes.extend(degraded(letter, group, summary));
     }
     let all_runs = || runs.iter().flat_map(|group| &group.runs);
     if judged.rates.is_none() && all_runs().any(|run| run.manifest().requested.deadline_ns.is_some()) {
@@ -545,6 +584,13 @@ fn notes(
             _ => "The runs do not all state the same deadline".to_owned(),
         };
         notes.push(format!("{why}, so that worst cases decide: --deadline states one."));
+    }
+    if judged.rates.as_ref().is_some_and(|rates| rates.missed_beyond != [0, 0]) {
+        notes.push(
+            "Beyond the deadline are late wake-ups, and those schedules they skipped where a thread waking there would have \
+             been late by more than the deadline."
+                .to_owned(),
+        );
     }
     if groups.iter().any(|group| group.missed_periods.is_some_and(|missed| missed > 0)) {
         notes.push(

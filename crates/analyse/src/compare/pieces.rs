@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Histogram, Record};
+use record::{Histogram, Record, Series};
 use units::approx_f64;
 
 /// Pieces of one run beyond this are merged with their neighbors: more add no information.
@@ -20,6 +20,8 @@ const LEAST_LAST: f64 = 0.5;
 pub(super) struct Piece {
     pub(super) length_ns: u64,
     pub(super) missed_periods: u64,
+    /// Of the missed periods those whose schedules were late by more than the deadline; 0 where none is stated.
+    pub(super) missed_beyond: u64,
     /// The lengths of its threads' intervals together (ns).
     pub(super) threads_ns: u64,
     pub(super) histogram: Histogram,
@@ -34,6 +36,7 @@ impl Piece {
     fn join(&mut self, other: &Self) {
         self.length_ns = self.length_ns.saturating_add(other.length_ns);
         self.missed_periods = self.missed_periods.saturating_add(other.missed_periods);
+        self.missed_beyond = self.missed_beyond.saturating_add(other.missed_beyond);
         self.threads_ns = self.threads_ns.saturating_add(other.threads_ns);
         self.histogram.merge(&other.histogram);
     }
@@ -46,8 +49,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The series of `name`.
-    pub(super) fn from_record(record: &Record, name: &str) -> Self {
+    /// The series of `name`; `deadline_ns` is what missed periods are held against.
+    pub(super) fn from_record(record: &Record, name: &str, deadline_ns: Option<u64>) -> Self {
         let lasted_ns = record.measured_ns();
         let mut by_start: BTreeMap<u64, Piece> = BTreeMap::new();
         let mut whole = Piece::default();
@@ -57,11 +60,21 @@ impl Run {
             let observed_ns = series.gaps().map_or(lasted_ns, |gaps| gaps.observed_ns);
             whole.threads_ns = whole.threads_ns.saturating_add(observed_ns);
             whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
+            let missed_beyond = |histogram: &Histogram, missed_periods: u64| {
+                let beyond = interval_of(record, series).zip(deadline_ns).map(|(interval_ns, deadline_ns)| {
+                    skipped_beyond(histogram, interval_ns, deadline_ns).min(missed_periods)
+                });
+                beyond.unwrap_or(0)
+            };
+            let beyond = missed_beyond(&series.histogram, series.counters.missed_periods);
+            whole.missed_beyond = whole.missed_beyond.saturating_add(beyond);
             for interval in &series.intervals {
                 let piece = by_start.entry(interval.start_offset_ns).or_default();
                 piece.length_ns = piece.length_ns.max(interval.length_ns);
                 piece.threads_ns = piece.threads_ns.saturating_add(interval.length_ns);
                 piece.missed_periods = piece.missed_periods.saturating_add(interval.missed_periods);
+                let beyond = missed_beyond(&interval.histogram, interval.missed_periods);
+                piece.missed_beyond = piece.missed_beyond.saturating_add(beyond);
                 piece.histogram.merge(&interval.judged_samples(sign));
             }
         }
@@ -116,6 +129,26 @@ impl Run {
     }
 }
 
+/// The interval of a series' schedules (ns), if one is known.
+pub(super) fn interval_of(record: &Record, series: &Series) -> Option<u64> {
+    series.interval_ns.or(record.manifest().requested.interval_ns).filter(|&interval_ns| interval_ns > 0)
+}
+
+/// How many of the schedules that late samples skipped were late by more than the deadline themselves.
+///
+/// A sample of latency `l` skips the schedules that lie `k` intervals after its own; a thread waking there would have been
+/// late by `l - k * interval`. Samples are known to the width of a bin, 0.1 %, and count by the middle of their bin.
+fn skipped_beyond(histogram: &Histogram, interval_ns: u64, deadline_ns: u64) -> u64 {
+    let late = histogram.bins_from_highest().take_while(|bin| bin.to_ns > deadline_ns);
+    units::total(late.map(|bin| {
+        let latency_ns = u64::midpoint(bin.from_ns, bin.to_ns);
+        // The last of these is late by more than the deadline, so that one at the deadline itself does not count.
+        let each = latency_ns.saturating_sub(deadline_ns).saturating_sub(1) / interval_ns;
+        let possible = latency_ns / interval_ns;
+        bin.count.saturating_mul(each.min(possible))
+    }))
+}
+
 fn joined(neighbours: &[Piece]) -> Option<Piece> {
     let (first, rest) = neighbours.split_first()?;
     let mut piece = first.clone();
@@ -156,7 +189,7 @@ mod tests {
             });
             start_offset_ns += length_ns;
         }
-        Run::from_record(&record, "scheduled_to_woke")
+        Run::from_record(&record, "scheduled_to_woke", None)
     }
 
     fn lengths(run: &Run) -> Vec<u64> {
@@ -186,11 +219,24 @@ mod tests {
             });
         }
         record.series.push(record.series[0].clone());
-        let run = Run::from_record(&record, "scheduled_to_woke");
+        let run = Run::from_record(&record, "scheduled_to_woke", None);
         assert_eq!(run.pieces.iter().map(|piece| piece.histogram.count()).collect::<Vec<_>>(), [2, 2]);
         // Intervals that do not hold every sample cannot be trusted to stand for them.
         record.series[0].intervals.pop();
-        assert_eq!(Run::from_record(&record, "scheduled_to_woke").pieces.len(), 1);
+        assert_eq!(Run::from_record(&record, "scheduled_to_woke", None).pieces.len(), 1);
+    }
+
+    #[test]
+    fn a_skipped_schedule_is_as_late_as_a_thread_that_wakes_there() {
+        let mut histogram = Histogram::new();
+        histogram.record_n(1_050_000, 10);
+        histogram.record_n(5_300_000, 3);
+        // 1.05 ms at 200 us skips five schedules, late by 850, 650, 450, 250 and 50 us.
+        assert_eq!(skipped_beyond(&histogram, 200_000, 300_000), 10 * 3 + 3 * 24);
+        // Of 5.3 ms only the first skipped one is late by more than 5 ms, and none of 1.05 ms.
+        assert_eq!(skipped_beyond(&histogram, 200_000, 5_000_000), 3);
+        assert_eq!(skipped_beyond(&histogram, 200_000, 5_200_000), 0);
+        assert_eq!(skipped_beyond(&histogram, 200_000, 0), 10 * 5 + 3 * 26);
     }
 
     #[test]

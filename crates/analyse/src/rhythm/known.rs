@@ -40,24 +40,25 @@ pub struct Surroundings {
 /// How far a known period may lie from the one that was found, as a share: clocks of host and guest differ.
 const CLOCKS_DIFFER: f64 = 5e-4;
 
-/// One known rhythm: its name, its period on this machine (ns), and whether the rhythm found does not contradict it.
-type Known = (&'static str, fn(&Surroundings) -> Vec<u64>, fn(&Rhythm, &ScanInput<'_>) -> bool);
+/// One known rhythm: its name, its period on this machine (ns), whether the rhythm found does not contradict it, and what
+/// does where it is contradicted. The last is absent where nothing shows that this machine has it at all.
+type Known = (&'static str, fn(&Surroundings) -> Vec<u64>, fn(&Rhythm, &ScanInput<'_>) -> bool, Option<&'static str>);
 
 /// One line each.
 #[rustfmt::skip]
 const KNOWN: &[Known] = &[
-    ("the CPU bandwidth limit of this program's control group (cpu.max)", |s| list(s.own_quota_ns), |r, _| r.max_ns < whole(r)),
-    ("a CPU bandwidth limit that the host sets for this virtual machine", |s| when(s.is_virtual == Some(true), 100 * MS), |r, i| r.max_ns < whole(r) && r.median_ns > 4 * i.body_ns && is_wherever_it_runs(r)),
-    ("the throttle of real-time threads (sched_rt_runtime_us)", |s| list(s.throttle_ns.map(|(period_ns, _)| period_ns)), |r, i| i.surroundings.throttle_ns.is_some_and(|(period_ns, runtime_ns)| is_stop_of(r, period_ns.saturating_sub(runtime_ns), i))),
-    ("the fair server of ordinary threads (50 ms in each second)", |s| when(s.has_fair_server == Some(true), S), |r, i| is_stop_of(r, 50 * MS, i)),
-    ("the kernel's statistics (vmstat_update, vm.stat_interval)", |s| list(s.statistics_ns), |r, _| r.median_ns < 2 * MS),
-    ("the soft-lockup watchdog (kernel.watchdog_thresh)", |s| list(s.watchdog_ns), |r, _| r.median_ns < 2 * MS),
-    ("writing back of dirty pages (vm.dirty_writeback_centisecs)", |s| list(s.writeback_ns), |r, _| r.median_ns < 20 * MS),
-    ("the kernel's tick (CONFIG_HZ)", |s| list(s.tick_ns), |r, _| r.median_ns < MS),
-    ("a timer of the kernel's that fires every few ticks (CONFIG_HZ)", |s| list(s.tick_ns).iter().flat_map(|ns| (2..=8).map(move |n| n * ns)).collect(), |r, _| r.median_ns < MS),
-    ("the governor's sampling (scaling_governor)", |s| s.governors_ns.clone(), |r, _| r.median_ns < MS),
-    ("a job of cron or a timer of systemd, at the full minute", |_| (1..=60).map(|minutes| minutes * 60 * S).collect(), is_at_full_minute),
-    ("the board's management controller (SMIs were counted)", |s| if s.has_bmc && s.smi > 0 { (1..=60).map(|n| n * S).collect() } else { Vec::new() }, |r, i| i.surroundings.smi >= r.in_rhythm / 2),
+    ("the CPU bandwidth limit of this program's control group (cpu.max)", |s| list(s.own_quota_ns), |r, _| r.max_ns < whole(r), Some("a delay is longer than the whole period")),
+    ("a CPU bandwidth limit that the host sets for this virtual machine", |s| when(s.is_virtual == Some(true), 100 * MS), |r, i| r.max_ns < whole(r) && r.median_ns > 4 * i.body_ns && is_wherever_it_runs(r), None),
+    ("the throttle of real-time threads (sched_rt_runtime_us)", |s| list(s.throttle_ns.map(|(period_ns, _)| period_ns)), |r, i| i.surroundings.throttle_ns.is_some_and(|(period_ns, runtime_ns)| is_stop_of(r, period_ns.saturating_sub(runtime_ns), i)), Some("these are no stops of real-time threads of its length")),
+    ("the fair server of ordinary threads (50 ms in each second)", |s| when(s.has_fair_server == Some(true), S), |r, i| is_stop_of(r, 50 * MS, i), Some("these are no stops of real-time threads of its length")),
+    ("the kernel's statistics (vmstat_update, vm.stat_interval)", |s| list(s.statistics_ns), |r, _| r.median_ns < 2 * MS, Some("half of the delays are longer than 2 ms")),
+    ("the soft-lockup watchdog (kernel.watchdog_thresh)", |s| list(s.watchdog_ns), |r, _| r.median_ns < 2 * MS, Some("half of the delays are longer than 2 ms")),
+    ("writing back of dirty pages (vm.dirty_writeback_centisecs)", |s| list(s.writeback_ns), |r, _| r.median_ns < 20 * MS, Some("half of the delays are longer than 20 ms")),
+    ("the kernel's tick (CONFIG_HZ)", |s| list(s.tick_ns), |r, _| r.median_ns < MS, Some("half of the delays are longer than 1 ms")),
+    ("a timer of the kernel's that fires every few ticks (CONFIG_HZ)", |s| list(s.tick_ns).iter().flat_map(|ns| (2..=8).map(move |n| n * ns)).collect(), |r, _| r.median_ns < MS, None),
+    ("the governor's sampling (scaling_governor)", |s| s.governors_ns.clone(), |r, _| r.median_ns < MS, Some("half of the delays are longer than 1 ms")),
+    ("a job of cron or a timer of systemd, at the full minute", |_| (1..=60).map(|minutes| minutes * 60 * S).collect(), is_at_full_minute, None),
+    ("the board's management controller (SMIs were counted)", |s| if s.has_bmc && s.smi > 0 { (1..=60).map(|n| n * S).collect() } else { Vec::new() }, |r, i| i.surroundings.smi >= r.in_rhythm / 2, None),
 ];
 
 fn list(ns: Option<u64>) -> Vec<u64> {
@@ -99,18 +100,30 @@ fn is_at_full_minute(rhythm: &Rhythm, input: &ScanInput<'_>) -> bool {
 
 /// What has the period of a rhythm here and is not contradicted.
 pub(super) fn names(rhythm: &Rhythm, input: &ScanInput<'_>) -> Vec<String> {
+    let mut names: Vec<String> = with_period_of(rhythm, input)
+        .filter(|(_, _, fits, _)| fits(rhythm, input))
+        .map(|(name, ..)| (*name).to_owned())
+        .collect();
+    names.extend(beat(rhythm, input));
+    names
+}
+
+/// What this machine certainly has with the period of a rhythm, although the samples speak against it, each with what does.
+pub(super) fn contradicted(rhythm: &Rhythm, input: &ScanInput<'_>) -> Vec<String> {
+    with_period_of(rhythm, input)
+        .filter(|(_, _, fits, _)| !fits(rhythm, input))
+        .filter_map(|(name, _, _, why)| why.map(|why| format!("{name} has this period, but {why}")))
+        .collect()
+}
+
+/// What is known here with the period of a rhythm.
+fn with_period_of<'a>(rhythm: &'a Rhythm, input: &'a ScanInput<'_>) -> impl Iterator<Item = &'static Known> + 'a {
     let is_period = |ns: &u64| {
         let ns = units::approx_f64(*ns);
         let slack_ns = f64::max(rhythm.period_uncertainty_ns, CLOCKS_DIFFER * ns);
         (rhythm.period_ns - ns).abs() <= slack_ns && rhythm.period_uncertainty_ns < 0.01 * ns
     };
-    let mut names: Vec<String> = KNOWN
-        .iter()
-        .filter(|(_, periods, fits)| periods(input.surroundings).iter().any(is_period) && fits(rhythm, input))
-        .map(|(name, _, _)| (*name).to_owned())
-        .collect();
-    names.extend(beat(rhythm, input));
-    names
+    KNOWN.iter().filter(move |(_, periods, ..)| periods(input.surroundings).iter().any(is_period))
 }
 
 /// The kernel's tick, where schedules at equal distances meet it only now and then.
@@ -215,6 +228,7 @@ pub(super) mod tests {
             cpus: [0].into_iter().collect(),
             in_phase: false,
             likely: Vec::new(),
+            contradicted: Vec::new(),
             shown: None,
             folded_ns: Vec::new(),
             folded_latency_ns: Vec::new(),
@@ -247,6 +261,38 @@ pub(super) mod tests {
         assert!(named(&together, &guest).contains("host sets"));
         let own = Surroundings { own_quota_ns: Some(100 * MS), ..Surroundings::default() };
         assert!(named(&quota, &own).contains("cpu.max"));
+    }
+
+    #[test]
+    fn the_tick_that_is_named_as_hidden_is_not_unknown_to_the_sentence() {
+        let surroundings = Surroundings { tick_ns: Some(4 * MS), ..Surroundings::default() };
+        let words = |median_ns: u64| {
+            let mut found = rhythm(4 * MS, median_ns, 5 * MS);
+            found.period_uncertainty_ns = 100.0;
+            let input = ScanInput {
+                threads: &[],
+                started_ns: 0,
+                ended_ns: 0,
+                realtime_offset_ns: 0,
+                body_ns: 20_000,
+                deadline_ns: None,
+                jittered: false,
+                surroundings: &surroundings,
+            };
+            found.likely = names(&found, &input);
+            found.contradicted = contradicted(&found, &input);
+            super::super::sentence(&found)
+        };
+        assert!(hidden(&surroundings, 200_000)[0].contains("the kernel's tick comes every 4 ms"));
+        assert!(words(300_000).contains("likely the kernel's tick (CONFIG_HZ)"), "{}", words(300_000));
+        let long = words(2 * MS);
+        assert!(
+            long.contains(
+                "unknown: the kernel's tick (CONFIG_HZ) has this period, but half of the delays are longer than 1 ms"
+            ),
+            "{long}"
+        );
+        assert!(!long.contains("nothing that is known"), "{long}");
     }
 
     #[test]

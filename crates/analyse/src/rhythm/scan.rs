@@ -87,6 +87,9 @@ pub(super) fn scan(input: &ScanInput<'_>) -> RhythmScan {
     result.rhythms = merged(found);
     for rhythm in &mut result.rhythms {
         rhythm.likely = known::names(rhythm, input);
+        if rhythm.likely.is_empty() {
+            rhythm.contradicted = known::contradicted(rhythm, input);
+        }
     }
     result.rhythms.sort_by(|a, b| f64::total_cmp(&late_time(b), &late_time(a)));
     result
@@ -392,6 +395,7 @@ fn rhythm(set: &Set, best: &Best, log_p: f64) -> Rhythm {
         cpus: set.cpus.clone(),
         in_phase: false,
         likely: Vec::new(),
+        contradicted: Vec::new(),
         shown: None,
         folded_ns: shown.iter().map(folded).collect(),
         folded_latency_ns: shown.iter().map(|event| event.latency_ns).collect(),

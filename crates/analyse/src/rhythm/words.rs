@@ -32,6 +32,9 @@ pub fn sentence(rhythm: &Rhythm) -> String {
 fn cause(rhythm: &Rhythm) -> String {
     match (&rhythm.shown, rhythm.likely.as_slice()) {
         (Some(shown), _) => format!("shown for most of them: {shown}"),
+        (None, []) if !rhythm.contradicted.is_empty() => {
+            format!("unknown: {}", rhythm.contradicted.join("; "))
+        }
         (None, []) => "nothing that is known here has this period".to_owned(),
         (None, names) => format!("likely {}", names.join(", or ")),
     }

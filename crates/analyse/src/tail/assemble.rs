@@ -13,7 +13,8 @@ use super::document::{
     TailRun, WorstBasis, WorstCase,
 };
 use super::falling::Falling;
-use super::judge::{Effort, Judgement, shape_bounds};
+use super::heavy::shape_bounds;
+use super::judge::{Effort, Judgement};
 use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
 use super::resample::Fits;

@@ -4,6 +4,7 @@ use units::format::{latency, span};
 use units::{approx_f64, format, round_u64};
 
 use super::blocks::{Block, Blocks};
+use super::heavy::heavy;
 use super::plateau::{self, Resampling};
 use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
@@ -20,15 +21,12 @@ pub(super) const LEAST_INDEPENDENT: f64 = 30.0;
 const LEAST_VALUES: usize = 10;
 /// Nor may one value take more than this part of them.
 const MOST_EQUAL: f64 = 0.25;
-/// The shape that the tail may have at the most, with 95 % confidence; from 0.5 on a distribution has no variance, and the
-/// worst case of ten times as long is three times as bad.
-const MOST_SHAPE: f64 = 0.45;
 /// No answer for longer than the run times this, or times its independent blocks.
 const MOST_TIMES: f64 = 100.0;
 /// How many times as far beyond the typical maximum as the worst that was seen an answer may reach.
 const MOST_REACH: f64 = 6.0;
 /// Runs of up to this many times the length are considered when stating how much longer to measure.
-const MOST_LONGER: f64 = 100.0;
+pub(super) const MOST_LONGER: f64 = 100.0;
 /// Resamples that have to be fitted at least: of fewer, the highest and lowest twentieth are two values or none.
 const LEAST_RESAMPLES: usize = 50;
 /// The time that fits have to say something of, in times as long as the run, and how sure, before they are taken as they are;
@@ -45,10 +43,6 @@ const MOST_ALIKE: f64 = 4.0;
 /// chance: six in two places or one.
 const LEAST_CLUSTERED: usize = 6;
 const MOST_PLACES: usize = 3;
-/// A shape from here on comes so near to the most that is answered that more hours would not bring it below.
-const MOST_SHAPE_TO_WAIT: f64 = 0.3;
-/// The middle 90 % of the resamples' shapes lie between these shares of them.
-const SHAPE_BOUNDS: (f64, f64) = (0.05, 0.95);
 
 /// What may be said of some blocks.
 #[derive(Clone, Debug)]
@@ -260,7 +254,7 @@ impl Judgement {
 }
 
 /// How much longer to measure, or why that would not help.
-fn more_words(more_ns: Option<u64>, otherwise: &str) -> String {
+pub(super) fn more_words(more_ns: Option<u64>, otherwise: &str) -> String {
     more_ns.map_or_else(|| otherwise.to_owned(), |ns| format!("About {} more of the same would probably do.", span(ns)))
 }
 
@@ -425,41 +419,6 @@ fn two_regimes() -> Refusal {
                  itself; more hours alone would not help."
                 .to_owned(),
     }
-}
-
-fn heavy(centre: &Fits, resamples: &[Fits], measured_ns: u64) -> Option<Refusal> {
-    let upper = shape_bounds(resamples, |fits| fits.gpd.shape).1;
-    let shape = centre.gpd.shape;
-    if upper < MOST_SHAPE && centre.gev.shape < MOST_SHAPE {
-        return None;
-    }
-    let spread = upper - shape;
-    let times = (spread / (MOST_SHAPE - shape)).powi(2);
-    let more_ns = (shape < MOST_SHAPE_TO_WAIT && centre.gev.shape < MOST_SHAPE && times <= MOST_LONGER)
-        .then(|| round_u64(approx_f64(measured_ns) * (times - 1.0)));
-    Some(Refusal {
-        code: RefusalCode::HeavyTail,
-        reason: format!(
-            "The tail falls so slowly that no bound can be relied on (shape {shape:.2}, up to {upper:.2}; at most \
-             {MOST_SHAPE} is answered)."
-        ),
-        remedy: more_words(
-            more_ns,
-            "More hours would bring worse cases, not an answer: find what makes the worst of them.",
-        ),
-        more_ns,
-    })
-}
-
-/// The middle 90 % of a shape over all resamples.
-pub(super) fn shape_bounds(resamples: &[Fits], shape: impl Fn(&Fits) -> f64) -> (f64, f64) {
-    let mut shapes: Vec<f64> = resamples.iter().map(shape).collect();
-    shapes.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = usize::try_from(round_u64(share * float(shapes.len().saturating_sub(1)))).unwrap_or(0);
-        shapes.get(place).copied().unwrap_or(0.0)
-    };
-    (at(SHAPE_BOUNDS.0), at(SHAPE_BOUNDS.1))
 }
 
 fn too_far(horizon_ns: u64, measured_ns: u64, most_times: f64) -> Refusal {

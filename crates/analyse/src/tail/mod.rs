@@ -14,6 +14,7 @@ mod document;
 mod falling;
 mod gev;
 mod gpd;
+mod heavy;
 mod judge;
 mod lmoments;
 mod outlook;

@@ -87,7 +87,7 @@ fn fitted(blocks: &Blocks, peaks: &[(f64, usize)], count: usize, how: Resampling
     let sample = Sample::above(blocks, threshold, higher);
     let center = sample.fit(&vec![1.0; blocks.blocks.len()])?;
     let fits = resampled(&sample, blocks, how.at_once, how.resamples, how.seed);
-    let most = |shape: fn(&Fits) -> f64| super::judge::shape_bounds(&fits, shape).1;
+    let most = |shape: fn(&Fits) -> f64| super::heavy::shape_bounds(&fits, shape).1;
     let is_bounded = most(|fits| fits.gpd.shape) < MOST_SHAPE && most(|fits| fits.gev.shape) < 0.0;
     if float(fits.len()) < 0.9 * f64::from(how.resamples) || !is_bounded {
         return None;

@@ -258,6 +258,7 @@ fn the_better_level_removes_more_of_the_deciding_quantity() {
         a_exposure: vec![1_000, 1_000],
         b_beyond: vec![1, 0],
         b_exposure: vec![1_000, 1_000],
+        missed_beyond: [0, 0],
         part_ns: None,
         text: String::new(),
         p: None,

@@ -61,7 +61,30 @@ fn title(runs: &[Record], concluded: bool) -> String {
         [one] if one.manifest().node.hostname.is_empty() => one.label.clone(),
         [one] => format!("{} on {}", one.measurement.name(), one.manifest().node.hostname),
         [first, ..] if first.manifest().node.hostname.is_empty() => format!("{} runs", runs.len()),
-        [first, ..] => format!("{} runs on {}", runs.len(), first.manifest().node.hostname),
+        [..] => format!("{} runs on {}", runs.len(), machines(runs)),
+    }
+}
+
+/// The machines of some runs: their names, or how many there are.
+fn machines(runs: &[Record]) -> String {
+    /// Machines that are named; more are counted.
+    const NAMED: usize = 3;
+    let mut names: Vec<&str> = Vec::new();
+    for run in runs {
+        let name = match run.manifest().node.hostname.as_str() {
+            // An import may not know its machine.
+            "" => "an unknown machine",
+            name => name,
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] if names.len() <= NAMED => format!("{} and {last}", first.join(", ")),
+        many => format!("{} machines", many.len()),
     }
 }
 
@@ -101,5 +124,24 @@ impl Companions {
 
     fn render(self, title: String, runs: Vec<Record>) -> String {
         reporting::render(title, self.assessment, runs, self.profile.as_ref(), self.audit.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_names_every_machine_of_the_runs() {
+        let run = |name: &str| {
+            let mut manifest = record::Manifest::default();
+            manifest.node.hostname = name.to_owned();
+            Record::empty(name.to_owned(), record::Measurement::Wakeup, manifest)
+        };
+        let runs = |names: &[&str]| names.iter().map(|name| run(name)).collect::<Vec<_>>();
+        assert_eq!(title(&runs(&["vm", "vm"]), false), "2 runs on vm");
+        assert_eq!(title(&runs(&["vm", "rt", "vm"]), false), "3 runs on vm and rt");
+        assert_eq!(title(&runs(&["a", "b", "c", "d"]), false), "4 runs on 4 machines");
+        assert_eq!(title(&runs(&["a", ""]), false), "2 runs on a and an unknown machine");
     }
 }

@@ -222,6 +222,18 @@ fn verdicts() -> Vec<Case> {
             pair.options.deadline_ns = Some(100_000);
             judge_state(&pair.compare(), Better)
         }),
+        Case::open("stalls that skip schedules, all within the deadline", |random| {
+            let mut pair = Pair::new(&usual(), &stalling(), 8, random);
+            pair.options.deadline_ns = Some(5_000_000);
+            let comparison = pair.compare();
+            let judgment = match comparison.verdict.state {
+                NotBeyondMargin | NoDifferenceShown => Judgment::Right,
+                Invalid => Judgment::Refused,
+                Worse | Better | Trade | WorseBody | BetterBody => Judgment::Wrong(Fault::FalseAlarm),
+            };
+            Concluded::new(judgment, comparison.verdict.reason)
+        })
+        .at_level(LEVEL),
         Case::open("three and three, maxima that do not overlap", differs(stalling, usual, 3, Better)),
         Case::open("equal, but one side ran ten times as long", |random| {
             let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 180.0, 20.0, 400.0));

@@ -138,7 +138,8 @@ pub(super) static THROTTLING: Rule = Rule {
           CPU, so that the log does not show any later stop. Each run of `punctual measure` says whether a \
           measuring thread was stopped: reason rt-throttled.",
     change: "sysctl kernel.sched_rt_runtime_us=-1 for tasks that poll without pause on CPUs of their own; otherwise \
-             leave the default, which a task that sleeps never meets. From 6.12 on that does not stop the fair \
+             leave the default. All real-time tasks of a CPU share the bound, so that one which sleeps is stopped too where \
+             the others, or a delay of its own, use it up. From 6.12 on that does not stop the fair \
              server: see fair-server-on-isolated-cpus.",
     price: "Without throttling a runaway real-time task can lock the machine up; run a watchdog.",
     checked: LINUX,

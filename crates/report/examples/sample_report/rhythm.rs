@@ -40,6 +40,7 @@ pub(crate) fn with_rhythms(mut run: Record) -> Record {
             cpus: run.manifest().requested.cpus.clone(),
             in_phase: true,
             likely: likely.iter().map(|name| (*name).to_owned()).collect(),
+            contradicted: Vec::new(),
             shown: None,
             folded_ns,
             folded_latency_ns,

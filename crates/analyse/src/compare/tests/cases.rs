@@ -57,6 +57,26 @@ fn too_few_repetitions_are_told_whatever_they_show() {
 }
 
 #[test]
+fn every_reason_of_degraded_runs_is_named_that_of_the_worst_sample_first() {
+    let a = runs(&PLAN, 1..4);
+    let mut b = runs(&PLAN, 11..14);
+    for (run, at) in b.iter_mut().zip(1..) {
+        run.validity.add(ReasonCode::VirtualMachineSteal, format!("CPU {at}: {at} ms"));
+    }
+    b[2].series[0].histogram.record_n(40_200_000, 1);
+    b[2].series[0].intervals[0].histogram.record_n(40_200_000, 1);
+    b[2].validity.add(ReasonCode::RtThrottleLikely, "one stop of 40.2 ms");
+    b[0].validity.add(ReasonCode::VirtualMachine, "kvm");
+    let notes = compared(&a, &b, &OPTIONS).notes;
+    let note = notes.iter().find(|note| note.starts_with("B: 3 of 3 runs degraded (")).unwrap();
+    let at = |part: &str| note.find(part).unwrap_or_else(|| panic!("{part} in {note}"));
+    assert!(at("in the run with the worst sample: ") < at("one stop of 40.2 ms"), "{note}");
+    assert!(at("in 3, in that with the worst sample: ") < at("CPU 3: 3 ms"), "{note}");
+    assert!(at("one stop of 40.2 ms") < at("in 1: ") && at("CPU 3: 3 ms") < at("in 1: "), "{note}");
+    assert!(at("in 1: ") < at("kvm") && !note.contains("CPU 1: 1 ms"), "{note}");
+}
+
+#[test]
 fn an_invalid_run_makes_the_comparison_invalid_and_a_degraded_one_is_told() {
     let (a, mut b) = (run(&PLAN, 1), run(&Plan { level_ns: 90_000.0, ..PLAN }, 2));
     b.validity.add(ReasonCode::VirtualMachine, "kvm");
@@ -161,6 +181,39 @@ fn what_differs_between_the_sides_is_told_from_what_differs_within_both() {
     b.iter_mut().for_each(|run| "6.12.2".clone_into(&mut run.manifest_mut().node.kernel_release));
     let said = notes(&a, &b);
     assert!(said.contains("A and B differ in kernel:") && !said.contains("among themselves"), "{said}");
+}
+
+/// A run at 200 us and a deadline of 5 ms, with six wake-ups beyond it and stalls of 1 ms that skip schedules.
+fn run_with_skipped_schedules(stalls: u64, seed: u64) -> record::Record {
+    let mut record = run(&Plan { intervals: 4, ..PLAN }, seed);
+    record.manifest_mut().requested.deadline_ns = Some(5_000_000);
+    let series = &mut record.series[0];
+    series.interval_ns = Some(200_000);
+    let interval = &mut series.intervals[0];
+    interval.histogram.record_n(6_150_000, 6);
+    interval.histogram.record_n(1_050_000, stalls);
+    interval.missed_periods = 6 * 30 + stalls * 5;
+    series.counters.missed_periods = interval.missed_periods;
+    series.histogram.record_n(6_150_000, 6);
+    series.histogram.record_n(1_050_000, stalls);
+    record
+}
+
+#[test]
+fn a_schedule_that_a_short_stall_skipped_is_not_beyond_a_long_deadline() {
+    let group = |stalls: u64, first: u64| -> Vec<record::Record> {
+        (first..first + 6).map(|seed| run_with_skipped_schedules(stalls, seed)).collect()
+    };
+    let (few, many) = (group(1, 1), group(10, 11));
+    let comparison = compared(&few, &many, &CompareOptions::default());
+    let rate = comparison.worst.rate.as_ref().unwrap();
+    // 6.15 ms skips schedules that were late by 5.95, 5.75 … ms: five of them by more than 5 ms. None of 1.05 ms was.
+    assert_eq!((&rate.a_beyond, &rate.b_beyond), (&vec![36; 6], &vec![36; 6]));
+    assert_eq!(rate.missed_beyond, [180, 180]);
+    let of_a = format!("A 216 of {} periods (180 of them skipped)", units::format::count(2_112));
+    assert!(rate.text.contains(&of_a), "{}", rate.text);
+    assert!(!comparison.verdict.worse.contains(&"beyond the deadline".to_owned()), "{}", comparison.verdict.reason);
+    assert!(comparison.notes.iter().any(|note| note.contains("those schedules they skipped")));
 }
 
 /// A run of noise, of which so many of four intervals have no gap.

@@ -76,7 +76,7 @@ fn causes(by_cause: &ByCause, width: usize) -> String {
     let above = latency(units::approx_f64(by_cause.complete_above_ns));
     let mut text = wrap::paragraph(&by_cause.sentence, "", width);
     text.push_str(&format!("Causes of the samples above {above}:\n"));
-    let mut table = Table::new(&["cause", "samples", "a day (90 %)", "worst", "worst left without it"]);
+    let mut table = Table::new(&["cause", "samples", "times a day (90 %)", "worst", "worst left without it"]);
     for cause in &by_cause.causes {
         let words = cause.words();
         let left = by_cause.without.iter().find(|without| without.causes.last() == Some(&words));
@@ -85,13 +85,18 @@ fn causes(by_cause: &ByCause, width: usize) -> String {
         table.row(vec![
             words,
             format::count(cause.samples),
-            format!("{low:.1} to {high:.1}"),
+            format!("{} to {}", times(low), times(high)),
             latency(units::approx_f64(cause.worst_ns)),
             left.map_or_else(|| "-".to_owned(), |left| latency(units::approx_f64(left.worst_left_ns)) + also),
         ]);
     }
     text.push_str(&table.render());
     text
+}
+
+/// How often, with a decimal only where it says something.
+fn times(count: f64) -> String {
+    if count < 10.0 { format!("{count:.1}") } else { format::count(units::round_u64(count)) }
 }
 
 /// The answer to a claim: the word, and the sentence under it.
@@ -105,4 +110,17 @@ pub(crate) fn answer(claim: &ClaimAnswer, width: usize, colour: bool) -> String 
     let _ = writeln!(text, "{}", output::paint(colour, style, &claim.state.word().to_uppercase()));
     text.push_str(&wrap::paragraph(&claim.sentence, "", width));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_a_cause_comes_is_a_count() {
+        assert_eq!(
+            [times(0.04), times(9.94), times(36_182.2)],
+            ["0.0".to_owned(), "9.9".to_owned(), format::count(36_182)]
+        );
+    }
 }

@@ -52,7 +52,8 @@ fn of_process(pid: u32) -> Option<Found> {
         let seen = file
             .strip_prefix("/")
             .map_or_else(|_| folder.join("cwd").join(file), |below_root| folder.join("root").join(below_root));
-        std::fs::read_to_string(seen).ok()
+        // Another user may not look through its eyes; the path is most often the same.
+        std::fs::read_to_string(seen).or_else(|_| std::fs::read_to_string(file)).ok()
     });
     Some(found(Some(pid), &config.or_from_file(&text.unwrap_or_default())))
 }
