@@ -98,18 +98,19 @@ impl Witness {
         let after = Snapshot::take(&self.measured, &self.counters);
         let virtual_machine = host::virtual_machine(&host::Root::live());
         let no_smi = self.counters.smi.missing(&self.before.smi, &after.smi);
-        conclude(&self.before, &after, no_smi.as_ref(), virtual_machine.as_deref())
+        conclude(&self.measured, &self.before, &after, no_smi.as_ref(), virtual_machine.as_deref())
     }
 }
 
 /// What the two looks mean, with what the machine lacks; pure.
 fn conclude(
+    measured: &CpuSet,
     before: &Snapshot,
     after: &Snapshot,
     no_smi: Option<&NoSmiCounter>,
     virtual_machine: Option<&str>,
 ) -> Witnessed {
-    let mut witnessed = compare(before, after);
+    let mut witnessed = compare(measured, before, after);
     witnessed.reasons.extend(bandwidth::reasons(&before.groups, &after.groups));
     let mut missing = Vec::new();
     if after.stat.is_none() {
@@ -163,8 +164,8 @@ fn frequencies(before: &Snapshot, after: &Snapshot) -> Vec<(Finding, CpuSet)> {
     found
 }
 
-/// What changed; pure.
-fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
+/// What changed on the measured CPUs; pure.
+fn compare(measured: &CpuSet, before: &Snapshot, after: &Snapshot) -> Witnessed {
     let mut reasons = Vec::new();
     let mut add = |code, detail| reasons.push(Reason { code, detail });
     let list = |changes: &[(u32, u64)], unit: &str| {
@@ -173,7 +174,7 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     };
     let mut steal_ns = BTreeMap::new();
     if let (Some(earlier), Some(later)) = (&before.stat, &after.stat) {
-        for (cpu, ticks) in &later.cpus {
+        for (cpu, ticks) in later.cpus.iter().filter(|(cpu, _)| measured.contains(**cpu)) {
             if let Some(earlier) = earlier.cpus.get(cpu) {
                 steal_ns.insert(*cpu, ticks.steal.saturating_sub(earlier.steal).saturating_mul(NS_PER_TICK));
             }
