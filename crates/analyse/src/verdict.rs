@@ -119,7 +119,8 @@ fn conclude(
     }
     let Some(deciding) = deciding else {
         if record.series.iter().any(|series| kind.judged.contains(&series.name.as_str()) && series.taken() > 0) {
-            let reason = format!("none of the {} has a bound on its error that a limit can be held against", kind.samples);
+            let reason =
+                format!("none of the {} has a bound on its error that a limit can be held against", kind.samples);
             return (VerdictState::CannotTell, reason);
         }
         if !kind.sampling.is_quiet_without_samples() || record.series.is_empty() {

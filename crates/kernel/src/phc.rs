@@ -187,7 +187,11 @@ impl HardwareClock {
     }
 
     fn ask<T>(&self, number: u64, read: &mut T) -> io::Result<()> {
-        #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "32 bits, in the C library's type")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::unnecessary_cast,
+            reason = "32 bits, in the C library's type"
+        )]
         let number = number as libc::Ioctl;
         // SAFETY: each request is made with the structure whose size it encodes, valid and writable for the length of the call.
         if unsafe { libc::ioctl(self.device.as_raw_fd(), number, std::ptr::from_mut(read)) } == 0 {

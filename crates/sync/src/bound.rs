@@ -145,8 +145,11 @@ impl OffsetBounds {
     fn aged(&self, side: Side, now: ClockReading, direction: i64) -> i64 {
         let elapsed_ns = now.raw_ns.saturating_sub(side.at.raw_ns);
         let corrected_ns = now.clock_ns.saturating_sub(side.at.clock_ns).saturating_sub(elapsed_ns);
-        let widened_ns = drift_ns(elapsed_ns, i64::from(self.max_drift_ppb))
-            .saturating_add(if elapsed_ns == 0 { 0 } else { side.at.error_ns.saturating_add(now.error_ns) });
+        let widened_ns = drift_ns(elapsed_ns, i64::from(self.max_drift_ppb)).saturating_add(if elapsed_ns == 0 {
+            0
+        } else {
+            side.at.error_ns.saturating_add(now.error_ns)
+        });
         side.value_ns.saturating_add(corrected_ns).saturating_add(direction.saturating_mul(widened_ns))
     }
 
@@ -217,7 +220,13 @@ mod tests {
         }
     }
 
-    fn follow(seed: u64, drift_ppb: i64, corrections: &[i64], forward_ns: i64, backward_ns: i64) -> Vec<(f64, OffsetBound)> {
+    fn follow(
+        seed: u64,
+        drift_ppb: i64,
+        corrections: &[i64],
+        forward_ns: i64,
+        backward_ns: i64,
+    ) -> Vec<(f64, OffsetBound)> {
         let mut world = World {
             random: Random::new(seed),
             raw_ns: 5_000_000_000,

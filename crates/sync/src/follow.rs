@@ -1,8 +1,8 @@
 //! Follows one source of time through a run: what it says goes in, series, events and summary come out.
 
 use record::{
-    Counters, HardBound, Histogram, Interval, Moment, OwnEstimate, Place, Series, Spread, StateChange, SyncChange, SyncEvent,
-    SyncService, SyncSource, SyncState, TrackPoint, Uncertainty,
+    Counters, HardBound, Histogram, Interval, Moment, OwnEstimate, Place, Series, Spread, StateChange, SyncChange,
+    SyncEvent, SyncService, SyncSource, SyncState, TrackPoint, Uncertainty,
 };
 use units::ClockName;
 
@@ -441,7 +441,9 @@ mod tests {
         let second = offsets.intervals[1].uncertainty.unwrap();
         assert_eq!((second.below_ns, second.above_ns), (1_030, 1_970));
         assert_eq!(offsets.intervals[1].length_ns, 500_000_000);
-        let HardBound::Stated { lowest_ns, highest_ns, widest_ns, .. } = followed.source.bound else { panic!("no bound") };
+        let HardBound::Stated { lowest_ns, highest_ns, widest_ns, .. } = followed.source.bound else {
+            panic!("no bound")
+        };
         assert_eq!((lowest_ns, highest_ns, widest_ns), (-9_000, 9_500, 18_500));
         assert_eq!(followed.source.track.len(), 3);
     }
@@ -473,7 +475,11 @@ mod tests {
                 follower.offset(at_ms(ms), shown(offset_ns), None);
             }
             let spread = follower.finish(at_ms(100)).source.spread.unwrap();
-            assert_eq!((spread.median_ns, spread.lowest_ns, spread.highest_ns), (median, lowest, highest), "{offsets:?}");
+            assert_eq!(
+                (spread.median_ns, spread.lowest_ns, spread.highest_ns),
+                (median, lowest, highest),
+                "{offsets:?}"
+            );
         }
     }
 

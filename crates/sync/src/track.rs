@@ -28,7 +28,11 @@ impl Track {
             }
             _ => {
                 if self.points.len() == SyncSource::MOST_POINTS {
-                    self.points = self.points.chunks(2).map(|pair| pair.iter().skip(1).fold(pair[0], |a, b| joined(&a, b))).collect();
+                    self.points = self
+                        .points
+                        .chunks(2)
+                        .map(|pair| pair.iter().skip(1).fold(pair[0], |a, b| joined(&a, b)))
+                        .collect();
                     self.joined *= 2;
                 }
                 self.points.push(point);
@@ -109,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_point_without_an_offset_widens_the_bound_alone() {
-        let only_bound = TrackPoint { count: 0, lowest_ns: None, highest_ns: None, bound_ns: Some((-9, 90)), ..point(1, 0) };
+        let only_bound =
+            TrackPoint { count: 0, lowest_ns: None, highest_ns: None, bound_ns: Some((-9, 90)), ..point(1, 0) };
         let both = joined(&point(0, 3), &only_bound);
         assert_eq!((both.count, both.lowest_ns, both.highest_ns, both.bound_ns), (1, Some(3), Some(3), Some((-9, 90))));
     }

@@ -167,12 +167,12 @@ fn subject(finding: &str) -> Subject {
 /// The findings of `check` about a reason that makes a run invalid, the most specific first. The reason's own remedy says the rest.
 pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
-        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ControllerOnMeasuredCpu, CpuBandwidthUsedUp,
-        EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit, Imported, InterruptedEarly, LoadNotAchieved,
-        LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoHardBound, NoSamples, PageFaults, ReferenceChanged, RivalRealtime,
-        RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped,
-        Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine,
-        VirtualMachineSteal, WatchdogFired,
+        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ControllerOnMeasuredCpu,
+        CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit, Imported, InterruptedEarly,
+        LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoHardBound, NoSamples,
+        PageFaults, ReferenceChanged, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
+        SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck,
+        ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],

@@ -82,7 +82,8 @@ fn name(source: &SyncSource) -> String {
 }
 
 fn offsets(record: &Record, run: &SyncRun) -> String {
-    let mut table = Table::new(&["", "state", "offsets", "lowest", "median", "highest", "hard bound from", "to", "delay"]);
+    let mut table =
+        Table::new(&["", "state", "offsets", "lowest", "median", "highest", "hard bound from", "to", "delay"]);
     for source in &run.sources {
         let state = source.states.last().map_or("-", |last| last.state.word()).to_owned();
         let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);

@@ -1,8 +1,8 @@
 //! The clocks of this node at a moment: what a record states, and what a bound ages by.
 
+use ::sync::bound::ClockReading;
 use kernel::clock::{KernelClock, now_ns};
 use record::Moment;
-use ::sync::bound::ClockReading;
 use units::{ClockId, Timestamp};
 
 /// Readings of which the narrowest is taken.

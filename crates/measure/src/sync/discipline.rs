@@ -2,9 +2,9 @@
 
 use std::os::fd::BorrowedFd;
 
+use ::sync::follow::{About, Followed, Follower};
 use kernel::discipline::{self, Discipline, LeapState};
 use record::{Moment, Place, SyncChange, SyncService, SyncState};
-use ::sync::follow::{About, Followed, Follower};
 use units::ClockId;
 
 use super::clocks::Now;

@@ -3,10 +3,10 @@
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
-use kernel::phc::HardwareClock;
-use record::{Moment, Place, SyncChange, SyncService, SyncState};
 use ::sync::bound::OffsetBound;
 use ::sync::follow::{About, Followed, Follower, Shown};
+use kernel::phc::HardwareClock;
+use record::{Moment, Place, SyncChange, SyncService, SyncState};
 use units::ClockName;
 
 use super::clocks::Now;
@@ -17,7 +17,8 @@ const CLASS: &str = "/sys/class/ptp";
 /// From one comparison to the next (ns). External time stamps of some devices are lost while others poll their clock, so it is
 /// not polled more often than a servo would.
 const EVERY_NS: i64 = 1_000_000_000;
-const TRUSTS: &str = "the driver reads the register between the two readings of the system clock, or latches both at once";
+const TRUSTS: &str =
+    "the driver reads the register between the two readings of the system clock, or latches both at once";
 
 /// Follows one of them.
 pub(crate) struct Hardware {

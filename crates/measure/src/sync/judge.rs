@@ -29,7 +29,8 @@ pub(super) fn judge(facts: &Facts<'_>) -> Validity {
     let mut validity = Validity::default();
     let into_run = |at: Moment| span(at.monotonic.since(facts.started.monotonic).0.max(0));
     let named = |what: SyncChange, wanted: &dyn Fn(&SyncEvent) -> bool| {
-        let all: Vec<&SyncEvent> = facts.run.events.iter().filter(|event| event.what == what && wanted(event)).collect();
+        let all: Vec<&SyncEvent> =
+            facts.run.events.iter().filter(|event| event.what == what && wanted(event)).collect();
         let mut words: Vec<String> = all
             .iter()
             .take(NAMED)
@@ -63,7 +64,8 @@ pub(super) fn judge(facts: &Facts<'_>) -> Validity {
             }
         }
         // What was never locked was not lost, but nothing can rely on it.
-        let was_never = !source.states.is_empty() && source.states.iter().all(|change| matches!(change.state, SyncState::Holdover | SyncState::Lost));
+        let was_never = !source.states.is_empty()
+            && source.states.iter().all(|change| matches!(change.state, SyncState::Holdover | SyncState::Lost));
         if was_never {
             if let Some(first) = source.states.first() {
                 validity.add(ReasonCode::SyncLost, format!("{}: {} from the start", source.place, first.state.word()));
@@ -160,7 +162,8 @@ mod tests {
     fn each_reason_fires_alone_with_its_moment_and_a_locked_run_is_valid() {
         let contradictions = [("eth0".to_owned(), at_s(2))];
         use SyncState::{Free, Holdover, Locked, Lost, Reference, Starting};
-        let quiet = [&[(0, Locked)][..], &[(0, Starting), (3, Locked)], &[(0, Reference)], &[(0, Free)], &[(0, Starting)], &[]];
+        let quiet =
+            [&[(0, Locked)][..], &[(0, Starting), (3, Locked)], &[(0, Reference)], &[(0, Free)], &[(0, Starting)], &[]];
         for quiet in quiet {
             assert_eq!(judged(&run_of(quiet, &[]), |_| {}).state(), ValidityState::Valid, "{quiet:?}");
         }

@@ -1,7 +1,7 @@
 //! What a person sees while clocks are compared.
 
-use record::SyncState;
 use ::sync::bound::OffsetBound;
+use record::SyncState;
 
 /// One source so far.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -125,7 +125,8 @@ pub fn measure(
         record.series.extend(followed.series);
     }
     run.events.sort_by_key(|event| event.at.monotonic.as_ns());
-    let offsets = units::total(record.series.iter().filter(|one| one.name == sync::follow::OFFSET).map(record::Series::taken));
+    let offsets =
+        units::total(record.series.iter().filter(|one| one.name == sync::follow::OFFSET).map(record::Series::taken));
     let elapsed = ended.monotonic.since(started.monotonic).0;
     record.validity = judge::judge(&judge::Facts {
         run: &run,

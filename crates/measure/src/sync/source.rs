@@ -2,8 +2,8 @@
 
 use std::os::fd::BorrowedFd;
 
-use record::Moment;
 use ::sync::follow::Followed;
+use record::Moment;
 
 use super::clocks::Now;
 use super::live::LiveSource;

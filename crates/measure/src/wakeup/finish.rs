@@ -304,7 +304,7 @@ fn interrupted_after(plan: &Plan, started: Moment, ended: Moment) -> String {
     match plan.config.end {
         End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
         End::Samples(samples) => format!("after {elapsed}, before {} samples", format::count(samples)),
-        End::WhenTold => format!("after {elapsed}, as it had to be: no duration was stated"),
+        End::WhenTold => format!("after {elapsed}, as was asked for: its duration was unlimited"),
     }
 }
 

@@ -245,7 +245,8 @@ fn interruptions_that_nothing_counts_are_stated_and_those_that_a_right_would_sho
     witnessed.judge(&mut validity);
     assert_eq!((validity.state(), validity.not_observable().len()), (record::ValidityState::Valid, 1));
     let right = NoSmiCounter::Missing("modprobe msr".to_owned());
-    let codes: Vec<_> = conclude(&measured(), &look, &look, Some(&right), None).reasons.iter().map(|reason| reason.code).collect();
+    let codes: Vec<_> =
+        conclude(&measured(), &look, &look, Some(&right), None).reasons.iter().map(|reason| reason.code).collect();
     assert_eq!(codes, [ReasonCode::EvidenceMissing]);
 }
 

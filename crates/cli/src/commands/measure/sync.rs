@@ -62,7 +62,8 @@ fn source() -> impl clap::builder::TypedValueParser<Value = SourceChoice> {
 
 /// `100ppm`, `0.5 ppm`, `200ppb` in parts per billion.
 fn drift_ppb(text: &str) -> Result<u32, String> {
-    let wanted = || format!("'{text}' is no drift: write it in parts per million or billion, for example 100ppm or 200ppb");
+    let wanted =
+        || format!("'{text}' is no drift: write it in parts per million or billion, for example 100ppm or 200ppb");
     let (number, factor) = match text.strip_suffix("ppm") {
         Some(number) => (number, 1_000.0),
         None => (text.strip_suffix("ppb").ok_or_else(wanted)?, 1.0),
@@ -96,7 +97,9 @@ impl SyncArgs {
 /// Carries a request out.
 pub(crate) fn carry_out(request: &SyncRequest, output: OutputArgs, label: &str) -> anyhow::Result<Exit> {
     if request.source == SourceChoice::Kernel && request.limit.is_some() {
-        bail!("the kernel has no offset of its own to hold against --limit: leave --source out, or name ptp, chrony or phc");
+        bail!(
+            "the kernel has no offset of its own to hold against --limit: leave --source out, or name ptp, chrony or phc"
+        );
     }
     let destination = output.prepare()?;
     let stop = Stop::on_signals().context("cannot handle signals")?;
