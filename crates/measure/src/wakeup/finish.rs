@@ -95,6 +95,7 @@ impl Known<'_> {
         manifest.effective = effective;
         manifest.dma_latency = self.dma;
         manifest.instrument = self.instrument;
+        manifest.others_cpu_used = self.witnessed.others_cpu_used;
         manifest.clock_steps = clock_steps.to_vec();
         self.seen.describe(manifest);
         record.with_node_named()
