@@ -81,6 +81,8 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
     match word {
         // Ends the load when the controller is gone.
         measure::load::GUARD_COMMAND => Some(measure::load::guard()),
+        // Takes the time stamps that ptp4l sends, so that it never waits for this program.
+        measure::sync::RECEIVER_COMMAND => Some(measure::sync::receive()),
         // Takes a campaign's settings back when the campaign is gone.
         conduct::guard::GUARD_COMMAND => Some(commands::campaign::guard()),
         #[cfg(feature = "lab")]

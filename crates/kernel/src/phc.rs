@@ -49,7 +49,7 @@ struct SysOffsetPrecise {
 
 /// `_IOC(direction, '=', number, size)` (include/uapi/asm-generic/ioctl.h).
 const fn request(direction: u64, number: u64, size: usize) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_lossless, reason = "sizes of a few hundred bytes")]
+    #[expect(clippy::cast_possible_truncation, reason = "sizes of a few hundred bytes")]
     let size = size as u32 as u64;
     direction << 30 | size << 16 | (b'=' as u64) << 8 | number
 }

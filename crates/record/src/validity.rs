@@ -89,7 +89,7 @@ reasons! {
     /// Two bounds on an offset exclude each other: a time stamp, a clock or the assumed drift is not what it is taken for.
     BoundsContradict: Invalid, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
     /// Not a single sample was taken.
-    NoSamples: Invalid, "measure for at least two intervals";
+    NoSamples: Invalid, "make sure that what is to be measured runs, and measure for at least two intervals";
     /// The watchdog ended the run, because a real-time thread ran without ever sleeping.
     WatchdogFired: Invalid, "lengthen the interval: it is too short for this CPU";
     /// A measuring thread did not end when it was asked to.

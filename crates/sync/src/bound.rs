@@ -70,8 +70,39 @@ pub struct OffsetBounds {
     upper: Option<Side>,
     lower: Option<Side>,
     last: Option<ClockReading>,
-    /// Correction of the clock's rate between the last two readings (parts per billion).
+    rate: Rate,
+}
+
+/// How much the clock's rate was corrected lately.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    /// The comparison from which the next rate is computed.
+    from: Option<ClockReading>,
+    /// The clock's rate less that of the uncorrected clock (parts per billion), and how wrong that can be.
     correction_ppb: i64,
+    error_ppb: i64,
+}
+
+/// Comparisons that lie closer together say little of a rate (ns).
+const LEAST_RATE_NS: i64 = 50_000_000;
+/// How wrong a rate can be of which nothing is known: the kernel corrects by 500 parts per million at most, adjtime(3) by as much.
+const UNKNOWN_RATE_PPB: i64 = 1_000_000;
+
+impl Rate {
+    fn take(&mut self, now: ClockReading) {
+        let Some(from) = self.from else {
+            *self = Self { from: Some(now), correction_ppb: 0, error_ppb: UNKNOWN_RATE_PPB };
+            return;
+        };
+        let elapsed_ns = now.raw_ns.saturating_sub(from.raw_ns);
+        if elapsed_ns < LEAST_RATE_NS {
+            return;
+        }
+        let change_ns = now.clock_ns.saturating_sub(from.clock_ns).saturating_sub(elapsed_ns);
+        let ppb = |ns: i64| i64::try_from(i128::from(ns) * 1_000_000_000 / i128::from(elapsed_ns)).unwrap_or(i64::MAX);
+        let error_ppb = ppb(from.error_ns.saturating_add(now.error_ns)).saturating_add(1);
+        *self = Self { from: Some(now), correction_ppb: ppb(change_ns), error_ppb };
+    }
 }
 
 /// Rounded up to whole ns, plus one for the fractions that the stamps leave out.
@@ -85,7 +116,13 @@ impl OffsetBounds {
     /// (parts per billion).
     #[must_use]
     pub const fn new(max_drift_ppb: u32) -> Self {
-        Self { max_drift_ppb, upper: None, lower: None, last: None, correction_ppb: 0 }
+        Self {
+            max_drift_ppb,
+            upper: None,
+            lower: None,
+            last: None,
+            rate: Rate { from: None, correction_ppb: 0, error_ppb: 0 },
+        }
     }
 
     /// Forgets all bounds: the reference changed, or the clock was set.
@@ -96,18 +133,21 @@ impl OffsetBounds {
     /// Takes a new comparison of the clocks. Returns by how much the clock was set in between (ns), if no correction of its rate
     /// explains the change; the bounds are then forgotten.
     pub fn compare(&mut self, now: ClockReading) -> Option<i64> {
-        let Some(last) = self.last.replace(now) else { return None };
+        let Some(last) = self.last.replace(now) else {
+            self.rate.take(now);
+            return None;
+        };
         let elapsed_ns = now.raw_ns.saturating_sub(last.raw_ns);
         let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
         // A rate is corrected by at most 500 parts per million (1000 by adjtime(3)); twice that, and the errors, is a step.
         let most_ns = drift_ns(elapsed_ns, 2_000_000).saturating_add(last.error_ns).saturating_add(now.error_ns);
         if elapsed_ns <= 0 || change_ns.unsigned_abs() > most_ns.unsigned_abs().max(20_000) {
             self.forget();
-            self.correction_ppb = 0;
+            self.rate = Rate::default();
+            self.rate.take(now);
             return Some(change_ns);
         }
-        let ppb = i128::from(change_ns) * 1_000_000_000 / i128::from(elapsed_ns);
-        self.correction_ppb = i64::try_from(ppb).unwrap_or(0);
+        self.rate.take(now);
         None
     }
 
@@ -133,8 +173,8 @@ impl OffsetBounds {
     fn side(&self, value_ns: i64, stamp_ns: i64, direction: i64) -> Option<Side> {
         let at = self.last?;
         let since_ns = at.clock_ns.saturating_sub(stamp_ns);
-        let corrected_ns = i128::from(since_ns) * i128::from(self.correction_ppb) / 1_000_000_000;
-        let drift_ns = drift_ns(since_ns, i64::from(self.max_drift_ppb) * 2);
+        let corrected_ns = i128::from(since_ns) * i128::from(self.rate.correction_ppb) / 1_000_000_000;
+        let drift_ns = drift_ns(since_ns, i64::from(self.max_drift_ppb) * 2 + self.rate.error_ppb);
         let value_ns = value_ns
             .saturating_add(i64::try_from(corrected_ns).unwrap_or(0))
             .saturating_add(direction.saturating_mul(drift_ns.saturating_add(at.error_ns)));
@@ -151,6 +191,13 @@ impl OffsetBounds {
             side.at.error_ns.saturating_add(now.error_ns)
         });
         side.value_ns.saturating_add(corrected_ns).saturating_add(direction.saturating_mul(widened_ns))
+    }
+
+    /// By how much the clock's rate is corrected against the uncorrected clock (parts per billion); `None` if that is not known yet.
+    #[must_use]
+    pub fn correction_ppb(&self) -> Option<f64> {
+        (self.rate.error_ppb > 0 && self.rate.error_ppb < UNKNOWN_RATE_PPB)
+            .then(|| units::approx_f64_i64(self.rate.correction_ppb))
     }
 
     /// The bound at the moment of the last comparison; `None` if a side is missing.
@@ -206,8 +253,10 @@ mod tests {
             self.clock_ns += by_ns + rounded(rate(self.correction_ppb));
         }
 
-        fn reading(&self) -> ClockReading {
-            ClockReading { raw_ns: self.raw_ns, clock_ns: self.clock_ns, error_ns: 50 }
+        /// A comparison that is as wrong as it says.
+        fn reading(&mut self) -> ClockReading {
+            let wrong_ns = i64::try_from(self.random.below(101)).unwrap() - 50;
+            ClockReading { raw_ns: self.raw_ns, clock_ns: self.clock_ns + wrong_ns, error_ns: 50 }
         }
 
         fn reference_ns(&self) -> i64 {
@@ -241,20 +290,27 @@ mod tests {
             world.correction_ppb = correction;
             for _ in 0..8 {
                 world.advance(60_000_000);
-                assert_eq!(bounds.compare(world.reading()), None);
+                // One right after the other, as when several messages come in.
+                for _ in 0..2 {
+                    world.advance(10_000);
+                    let reading = world.reading();
+                    assert_eq!(bounds.compare(reading), None);
+                }
                 let t1 = world.reference_ns();
                 let delay = world.delay(forward_ns);
                 world.advance(delay);
                 let t2 = world.clock_ns;
                 world.advance(700_000);
-                assert_eq!(bounds.compare(world.reading()), None);
+                let reading = world.reading();
+                assert_eq!(bounds.compare(reading), None);
                 bounds.received(t1, t2);
                 let t3 = world.clock_ns;
                 let delay = world.delay(backward_ns);
                 world.advance(delay);
                 let t4 = world.reference_ns();
                 world.advance(900_000);
-                assert_eq!(bounds.compare(world.reading()), None);
+                let reading = world.reading();
+                assert_eq!(bounds.compare(reading), None);
                 bounds.sent(t3, t4);
                 seen.extend(bounds.now().map(|bound| (world.offset_ns, bound)));
             }

@@ -38,6 +38,12 @@ pub struct Pairing {
 }
 
 impl Pairing {
+    /// Without a message yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { last: None }
+    }
+
     /// Takes a message from the reference.
     pub const fn received(&mut self, message: Received) {
         self.last = Some(message);

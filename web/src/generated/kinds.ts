@@ -7,7 +7,7 @@ export interface Kind {
   /** What several samples are called. */
   samples: string;
   /** How its samples are drawn. */
-  figure: "wakeups" | "gaps" | "costs";
+  figure: "wakeups" | "gaps" | "costs" | "offsets";
   /** Whether rates are per observed time instead of per number of schedules. */
   countsByTime: boolean;
   /** Whether its threads are those of a user's own program. */
@@ -32,5 +32,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   app: {
     about: "Latencies of the threads of a user's own program", samples: "latencies of the program", figure: "wakeups", countsByTime: false,
     isOfProgram: true, predicted: ["scheduled_to_returned", "runnable_to_running"],
+  },
+  sync: {
+    about: "How far clocks are apart, as time services and this program compare them", samples: "offsets", figure: "offsets", countsByTime: false,
+    isOfProgram: false, predicted: [],
   },
 };

@@ -1787,7 +1787,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -2584,7 +2584,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

@@ -5,7 +5,7 @@ use std::io;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::sync::LiveSync;
-use record::{HardBound, Record, SyncRun, SyncSource};
+use record::{HardBound, Record, SyncRun, SyncSource, SyncState};
 use units::{Ns, format};
 
 use super::result::{Table, conclusion, wall_time};
@@ -40,7 +40,7 @@ impl Live {
         bar.set_position(so_far.elapsed_ns / 1_000_000);
         let mut text = format::span(so_far.elapsed_ns / 1_000_000_000 * 1_000_000_000).replace("0 ns", "0 s");
         for source in &so_far.sources {
-            let state = source.state.map_or("-", record::SyncState::word);
+            let state = source.state.map_or("-", SyncState::word);
             let offset = source.offset_ns.map_or_else(|| "-".to_owned(), format::latency);
             let bound = source.bound.map_or_else(String::new, |bound| {
                 format!("   within {} to {}", format::latency(bound.lower_ns), format::latency(bound.upper_ns))
@@ -65,8 +65,10 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     let elapsed = format::span(record.measured_ns());
     let head = format!("offsets of this machine's clocks, for {elapsed}");
     let mut text = wrap::paragraph(&head, "", width);
-    text.push('\n');
-    text.push_str(&offsets(record, run));
+    if !run.sources.is_empty() {
+        text.push('\n');
+        text.push_str(&offsets(record, run));
+    }
     for source in &run.sources {
         text.push_str(&about(source, width));
     }
@@ -119,6 +121,10 @@ fn about(source: &SyncSource, width: usize) -> String {
     let reference = if source.reference.is_empty() { "nothing yet".to_owned() } else { source.reference.clone() };
     let head = format!("{}{version}: clock {} against {reference}", name(source), source.clock);
     text.push_str(&wrap::paragraph(&head, "  ", width));
+    if source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference) {
+        text.push_str(&wrap::paragraph("it gives the time, and compares its clock with none", "    ", width));
+        return text;
+    }
     let line = match &source.bound {
         HardBound::Stated { widest_ns, trusts, .. } => {
             format!("hard bound, at most {} wide: it trusts that {trusts}", format::latency(*widest_ns))

@@ -83,16 +83,16 @@ impl Source for KernelClock {
         LiveSource { name: "kernel".to_owned(), state: self.follower.current_state(), offset_ns: None, bound: None }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Followed {
+    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
         let mut followed = self.follower.finish(at);
         if let Some(read) = self.before {
             followed.source.reference = format!(
                 "what a time service stated: largest error {}, estimated {}",
-                units::format::latency(read.max_error_ns),
-                units::format::latency(read.estimated_error_ns)
+                units::format::span(read.max_error_ns),
+                units::format::span(read.estimated_error_ns)
             );
         }
-        followed
+        Ok(followed)
     }
 }
 

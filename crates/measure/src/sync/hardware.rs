@@ -111,7 +111,7 @@ impl Source for Hardware {
         }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Followed {
-        self.follower.finish(at)
+    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
+        Ok(self.follower.finish(at))
     }
 }

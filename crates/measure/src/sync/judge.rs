@@ -50,8 +50,17 @@ pub(super) fn judge(facts: &Facts<'_>) -> Validity {
     for source in &facts.run.sources {
         for pair in source.states.windows(2) {
             let [before, after] = pair else { continue };
-            let had_it = matches!(before.state, SyncState::Locked | SyncState::Reference | SyncState::Holdover);
-            if had_it && !matches!(after.state, SyncState::Locked | SyncState::Reference) {
+            // A clock that nobody steers follows its reference all the same where offsets came: what ptp4l calls free running.
+            let had_it = match before.state {
+                SyncState::Locked | SyncState::Reference | SyncState::Holdover => true,
+                SyncState::Starting => {
+                    source.spread.is_some() && matches!(after.state, SyncState::Lost | SyncState::Holdover)
+                }
+                SyncState::Free | SyncState::Lost => false,
+            };
+            let has_it = after.state == SyncState::Locked
+                || after.state == SyncState::Reference && before.state != SyncState::Locked;
+            if had_it && !has_it {
                 let detail = format!(
                     "{}: {} to {}, noticed {} into the run",
                     source.place,
@@ -176,6 +185,8 @@ mod tests {
             (&[(0, Locked), (4, Holdover)][..], "eth0 domain 0: locked to holdover, noticed 4 s into the run"),
             (&[(0, Starting), (2, Locked), (5, Lost), (6, Locked)], "locked to lost, noticed 5 s"),
             (&[(0, Reference), (5, Starting)], "reference to starting"),
+            (&[(0, Starting), (5, Lost)], "starting to lost"),
+            (&[(0, Locked), (5, Reference)], "locked to reference"),
             (&[(0, Lost)], "lost from the start"),
             (&[(0, Holdover)], "holdover from the start"),
         ] {

@@ -3,10 +3,12 @@
 //! Nothing here steers a clock or changes a service. One ordinary thread off the isolated CPUs waits for what the sources say,
 //! and looks a few times a second at what has to be asked for. What follows from it is computed by the pure crate `sync`.
 
+mod chrony;
 mod clocks;
 mod discipline;
 mod hardware;
 mod judge;
+mod linuxptp;
 mod live;
 mod source;
 
@@ -17,6 +19,8 @@ use record::{Detail, Moment, Record, Request, Requested, SourceChoice, SyncReque
 use units::format::span;
 use units::{ClockId, Ns};
 
+pub use self::chrony::AddressError;
+pub use self::linuxptp::{RECEIVER_COMMAND, receive};
 pub use self::live::{LiveSource, LiveSync};
 use self::source::Source;
 use crate::clock_watch::{SuspendWatch, moment_now};
@@ -47,6 +51,9 @@ pub enum SyncError {
     /// A limit of nothing.
     #[error("a limit of {0} is out of range: it has to be above 0")]
     Limit(String),
+    /// An address that is none.
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// Waiting failed.
     #[error("cannot wait for the sources: {0}")]
     Wait(std::io::Error),
@@ -64,8 +71,17 @@ fn wanted(choice: SourceChoice, source: SourceChoice) -> bool {
 }
 
 /// Every source that was asked for and is there.
-fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Sources {
+fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Result<Sources, SyncError> {
     let mut sources = Sources { all: Vec::new(), missing: Vec::new() };
+    if wanted(request.source, SourceChoice::Ptp) {
+        let (socket, events) = (request.ptp_socket.as_deref(), request.ptp_events.as_deref());
+        let found = linuxptp::all(socket, events, request.max_drift_ppb, (started, interval_ns));
+        sources.all.extend(found.into_iter().map(|one| Box::new(one) as Box<dyn Source>));
+    }
+    if wanted(request.source, SourceChoice::Chrony) {
+        let chrony = chrony::Chrony::begin(request.chrony_address.as_deref(), started, interval_ns)?;
+        sources.all.push(Box::new(chrony));
+    }
     if wanted(request.source, SourceChoice::Phc) {
         let (found, refused) = hardware::all(started, interval_ns, request.source == SourceChoice::Phc);
         if found.is_empty() && refused.is_empty() {
@@ -77,7 +93,7 @@ fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Sources {
     if wanted(request.source, SourceChoice::Kernel) {
         sources.all.push(Box::new(discipline::KernelClock::begin(started, interval_ns)));
     }
-    sources
+    Ok(sources)
 }
 
 /// Follows the sources of time, and makes the record; `observe` sees them a few times a second.
@@ -98,7 +114,7 @@ pub fn measure(
     // Never on an isolated CPU: somebody measures there, or relies on it.
     let _ = kernel::sched::set_affinity(0, &machine.housekeeping(&machine.isolated));
     let (started, suspends) = (moment_now(), SuspendWatch::new());
-    let Sources { mut all, missing } = find(request, started, interval_ns);
+    let Sources { mut all, mut missing } = find(request, started, interval_ns)?;
     let followed = follow(&mut all, duration_ns, stop, observe);
     let ended = moment_now();
     let suspended_ns = suspends.suspended_ns();
@@ -117,7 +133,13 @@ pub fn measure(
     let mut run = SyncRun { max_drift_ppb: request.max_drift_ppb, ..SyncRun::default() };
     let mut contradictions = Vec::new();
     for source in all {
-        let followed = source.finish(ended);
+        let followed = match source.finish(ended) {
+            Ok(followed) => followed,
+            Err(why) => {
+                missing.push(why);
+                continue;
+            }
+        };
         contradictions.extend(followed.contradiction.map(|at| (followed.source.place.to_string(), at)));
         run.sources.push(followed.source);
         run.events.extend(followed.events);

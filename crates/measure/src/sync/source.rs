@@ -23,5 +23,8 @@ pub(crate) trait Source {
     fn live(&self) -> LiveSource;
 
     /// What became of it.
-    fn finish(self: Box<Self>, at: Moment) -> Followed;
+    ///
+    /// # Errors
+    /// Where it was looked for and never answered: why, in words.
+    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String>;
 }

@@ -27,16 +27,17 @@
 
 mod float;
 pub mod log;
+mod ntp_data;
 mod reply;
 mod reports;
 mod request;
 mod wire;
 
 pub use float::{Seconds, WireFloat};
+pub use ntp_data::{NtpData, NtpMode, TimestampSource};
 pub use reply::{DecodeError, HEADER_BYTES, PROTOCOL_VERSION, Reply, Status, decode};
 pub use reports::{
-    Activity, LeapStatus, NtpData, NtpMode, Smoothing, SourceData, SourceMode, SourceName, SourceState, SourceStats,
-    TimestampSource, Tracking,
+    Activity, LeapStatus, Smoothing, SourceData, SourceMode, SourceName, SourceState, SourceStats, Tracking,
 };
 pub use request::{EncodedRequest, MAX_REQUEST_BYTES, Request};
 pub use wire::{Address, UtcTime};

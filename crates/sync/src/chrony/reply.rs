@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::reports::{Activity, NtpData, Smoothing, SourceData, SourceName, SourceStats, Tracking};
+use super::ntp_data::NtpData;
+use super::reports::{Activity, Smoothing, SourceData, SourceName, SourceStats, Tracking};
 use super::request::Request;
 use super::wire::Fields;
 

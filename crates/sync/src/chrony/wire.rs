@@ -1,7 +1,8 @@
 //! Fields of messages: integers, addresses and times, read one after the other.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+// The types of addresses alone: `core` has no sockets.
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::float::{Seconds, WireFloat};
 use super::reply::DecodeError;

@@ -9,6 +9,9 @@
 //! - A daemon answers to the address of the asker, so the asker binds one; without it there is no answer.
 //! - A daemon sends without a time limit. Where a subscriber or slave event monitor stops reading, its queue fills and
 //!   the daemon stands still, and with it the synchronization: read at once, or close the socket.
+//! - An address is a path, or an abstract name where both sides are in one network namespace.
+//! - Messages of slave event monitoring come from the daemon's management socket to the path in its configuration, which
+//!   the monitor binds.
 //! - Requests for another domain or `transportSpecific` get no answer, not even an error.
 //!
 //! ```
@@ -21,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod config;
 mod error;
 mod header;
 mod id;
@@ -32,6 +36,7 @@ mod signaling;
 mod time;
 mod tlv;
 
+pub use config::Config;
 pub use error::{DecodeError, EncodeError, IdentityError};
 pub use header::Header;
 pub use id::{ManagementErrorId, ManagementId};

@@ -10,6 +10,8 @@ use super::tlv::{SubscribeEvents, TLV_MANAGEMENT};
 /// Bytes of the longest request: header, target to reserved byte, TLV head, management id, subscription.
 const MAX_BYTES: usize = HEADER_BYTES + 14 + 4 + 2 + SubscribeEvents::BYTES;
 
+/// Bytes before the management id: header, target to reserved byte, TLV head.
+const FIXED_BYTES: u16 = 34 + 14 + 4;
 /// Bytes of the data of `SUBSCRIBE_EVENTS_NP`.
 const SUBSCRIBE_BYTES: u16 = 66;
 
@@ -23,7 +25,7 @@ pub struct Requester {
     /// `minorVersionPTP` (0 to 15). linuxptp 3.1 and 4.2 accept any; `pmc` writes 0 up to 3.x and 1 from 4.x.
     pub minor_version: u8,
     /// The asker. Answers name it as their target, and a daemon keeps one subscription for each identity: it should be
-    /// different for each client of one daemon.
+    /// different for each client of one daemon, or the clients take each other's notifications.
     pub source: PortIdentity,
 }
 
@@ -57,6 +59,11 @@ impl EncodedRequest {
             self.len = end;
         }
     }
+
+    fn push_port(&mut self, port: PortIdentity) {
+        self.push(&port.clock.0);
+        self.push(&port.port.to_be_bytes());
+    }
 }
 
 impl Requester {
@@ -73,7 +80,7 @@ impl Requester {
             Request::Subscribe(_) => (Action::Set, ManagementId::SubscribeEvents, SUBSCRIBE_BYTES),
         };
         let tlv_length = 2 + length;
-        let message_length = Self::FIXED_U16 + tlv_length;
+        let message_length = FIXED_BYTES + tlv_length;
 
         let mut encoded = EncodedRequest { bytes: [0; MAX_BYTES], len: 0 };
         encoded.push(&[transport_specific << 4 | MANAGEMENT, minor_version << 4 | MAJOR_VERSION]);
@@ -96,15 +103,5 @@ impl Requester {
             encoded.push(&subscription.events.bits);
         }
         Ok(encoded)
-    }
-
-    /// Bytes before the management id.
-    const FIXED_U16: u16 = 34 + 14 + 4;
-}
-
-impl EncodedRequest {
-    fn push_port(&mut self, port: PortIdentity) {
-        self.push(&port.clock.0);
-        self.push(&port.port.to_be_bytes());
     }
 }

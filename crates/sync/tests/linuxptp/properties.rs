@@ -1,5 +1,7 @@
 //! What holds for every request and for every string of bytes.
 
+use std::hint::black_box;
+
 use proptest::prelude::*;
 use sync::linuxptp::{
     Action, ClockIdentity, EventSet, ManagementId, ManagementTlv, Message, PortIdentity, Request, Requester, ScaledNs,
@@ -15,12 +17,18 @@ fn decode_all(datagram: &[u8]) -> usize {
         Ok(Message::Management(message)) => message.tlvs().filter(Result::is_ok).count(),
         Ok(Message::Signaling(message)) => {
             let records = |tlv| match tlv {
-                SignalingTlv::SyncTiming { records, .. } => {
-                    records.flatten().map(|record| record.transit_and_offset_scaled_ns()).count()
-                }
-                SignalingTlv::DelayTiming { records, .. } => {
-                    records.flatten().map(|record| record.transit_minus_offset_scaled_ns()).count()
-                }
+                SignalingTlv::SyncTiming { records, .. } => records
+                    .flatten()
+                    .inspect(|record| {
+                        black_box(record.transit_and_offset_scaled_ns());
+                    })
+                    .count(),
+                SignalingTlv::DelayTiming { records, .. } => records
+                    .flatten()
+                    .inspect(|record| {
+                        black_box(record.transit_minus_offset_scaled_ns());
+                    })
+                    .count(),
                 SignalingTlv::Unknown { .. } => 1,
             };
             message.tlvs().flatten().map(records).sum()

@@ -8,9 +8,9 @@ use super::super::reader::Reader;
 pub enum Event {
     /// A port changed its state: `PORT_DATA_SET` is sent.
     PortState,
-    /// A Sync was evaluated: `TIME_STATUS_NP` is sent, with `free_running` too (linuxptp 4.0 and later).
+    /// A Sync was evaluated: `TIME_STATUS_NP` is sent, with `free_running` too (by 4.2, not by 3.1.1).
     TimeSync,
-    /// Parent or grandmaster changed: `PARENT_DATA_SET` is sent (linuxptp 4.0 and later).
+    /// Parent or grandmaster changed: `PARENT_DATA_SET` is sent (by 4.2, not by 3.1.1).
     ParentDataSet,
     /// The common mean link delay service measured: `CMLDS_INFO_NP` is sent (linuxptp 4.3 and later).
     Cmlds,
@@ -57,7 +57,8 @@ impl Event {
 /// A subscription as asked for, or as it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscribeEvents {
-    /// Asked for: how long it lasts. In an answer to GET: how long it still lasts (s; 65535 without end from 4.0).
+    /// Asked for: how long it lasts. In an answer to GET: how long it still lasts, 0 without one (s). 65535 runs out in
+    /// 3.1.1 and 4.2, and never in later versions (`clock.c`); whoever renews in time need not know.
     pub duration_s: u16,
     /// What is notified.
     pub events: EventSet,

@@ -1,0 +1,371 @@
+//! `measure sync` against services whose truth is stated: a ptp4l and a chronyd of our own, which say what the test wants.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times of today, and lengths of a few bytes"
+)]
+
+mod support;
+
+use std::net::UdpSocket;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use record::{HardBound, ReasonCode, Record, SyncChange, SyncSource, SyncState, VerdictState};
+use support::{code, eventually, record, run, said};
+use tempfile::TempDir;
+
+const OWN: [u8; 8] = *b"own\xff\xfeclk";
+const MASTER: [u8; 8] = *b"gm1\xff\xfeclk";
+const OTHER_MASTER: [u8; 8] = *b"gm2\xff\xfeclk";
+/// How long a message is on its way (ns).
+const DELAY_NS: i64 = 20_000;
+
+fn realtime_ns() -> i64 {
+    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
+}
+
+/// What it does, changed while it runs.
+#[derive(Default)]
+struct Script {
+    /// By how much this clock is ahead of the master's (ns), and how much longer messages from there take.
+    offset_ns: AtomicI64,
+    asymmetry_ns: AtomicI64,
+    other_master: AtomicBool,
+    listens: AtomicBool,
+    ends: AtomicBool,
+}
+
+/// A ptp4l with software time stamps that is told what is true.
+struct Ptp4l {
+    folder: TempDir,
+    script: Arc<Script>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Ptp4l {
+    fn drop(&mut self) {
+        self.script.ends.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Ptp4l {
+    fn start(offset_ns: i64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let script = Arc::new(Script { offset_ns: AtomicI64::new(offset_ns), ..Script::default() });
+        let socket = UnixDatagram::bind(folder.path().join("management")).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let (events, of) = (folder.path().join("events"), Arc::clone(&script));
+        let thread = std::thread::spawn(move || serve(&socket, &events, &of));
+        Self { folder, script, thread: Some(thread) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program, following it with its raw time stamps.
+    fn follow(&self, more: &[&str]) -> std::process::Output {
+        let (management, events) = (self.path("management"), self.path("events"));
+        let mut words =
+            vec!["measure", "sync", "--source", "ptp", "--json", "--ptp-socket", management.to_str().unwrap()];
+        words.extend(["--ptp-events", events.to_str().unwrap()]);
+        words.extend(more);
+        run(&words)
+    }
+}
+
+fn serve(socket: &UnixDatagram, events: &Path, script: &Script) {
+    let mut buffer = [0; 256];
+    let mut sequence = 0_u16;
+    let (mut ingress_ns, mut next_ns) = (realtime_ns(), 0);
+    while !script.ends.load(Ordering::Relaxed) {
+        if let Ok((length, address)) = socket.recv_from(&mut buffer) {
+            let id = u16::from_be_bytes([buffer[52], buffer[53]]);
+            assert_eq!((length, buffer[0]), (54, 0x0d), "a question without data");
+            if let (Some(answer), Some(path)) = (answer(id, script, ingress_ns), address.as_pathname()) {
+                let _ = socket.send_to(&answer, path);
+            }
+        }
+        if realtime_ns() >= next_ns && !script.listens.load(Ordering::Relaxed) {
+            next_ns = realtime_ns() + 100_000_000;
+            sequence = sequence.wrapping_add(1);
+            ingress_ns = realtime_ns();
+            let (offset_ns, more_ns) =
+                (script.offset_ns.load(Ordering::Relaxed), script.asymmetry_ns.load(Ordering::Relaxed));
+            let (t2_ns, t3_ns) = (realtime_ns(), realtime_ns());
+            let (t1_ns, t4_ns) = (t2_ns - offset_ns - DELAY_NS - more_ns, t3_ns - offset_ns + DELAY_NS);
+            let _ = socket.send_to(&sync_record(sequence, t1_ns, t2_ns), events);
+            let _ = socket.send_to(&delay_record(sequence, t3_ns, t4_ns), events);
+        }
+    }
+}
+
+/// IEEE 1588-2019, 13.3: header of a message from port 1 of this clock.
+fn header(kind: u8, length: usize) -> Vec<u8> {
+    let mut bytes = vec![kind, 2];
+    bytes.extend((length as u16).to_be_bytes());
+    bytes.extend([0; 16]);
+    bytes.extend(OWN);
+    bytes.extend([0, 1, 0, 0, 4, 0x7f]);
+    bytes
+}
+
+fn answer(id: u16, script: &Script, ingress_ns: i64) -> Option<Vec<u8>> {
+    let master = if script.other_master.load(Ordering::Relaxed) { OTHER_MASTER } else { MASTER };
+    let listens = script.listens.load(Ordering::Relaxed);
+    let port = [&OWN[..], &[0, 1]].concat();
+    let data: Vec<u8> = match id {
+        // PORT_PROPERTIES_NP: port, state, software stamps, "eth9".
+        0xc004 => [&port[..], &[9, 0, 4], b"eth9", &[0]].concat(),
+        // PORT_DATA_SET: port, SLAVE or LISTENING, and what is not looked at.
+        0x2004 => [&port[..], &[if listens { 4 } else { 9 }, 0], &[0; 8], &[0, 3, 0, 1, 0, 2]].concat(),
+        // PARENT_DATA_SET.
+        0x2002 => [&master[..], &[0, 1], &[0; 8], &[128, 248, 254, 255, 255], &[128], &master].concat(),
+        // CURRENT_DATA_SET: one step, offset, delay.
+        0x2001 => [&[0, 1][..], &[0; 8], &((DELAY_NS << 16).to_be_bytes())].concat(),
+        // TIME_PROPERTIES_DATA_SET: 37 s, an arbitrary time scale.
+        0x2003 => vec![0, 37, 0, 0xa0],
+        // TIME_STATUS_NP.
+        0xc000 => {
+            let offset_ns = script.offset_ns.load(Ordering::Relaxed);
+            let head = [offset_ns.to_be_bytes(), ingress_ns.to_be_bytes()].concat();
+            [&head[..], &[0; 22], &i32::from(!listens).to_be_bytes(), &master].concat()
+        }
+        _ => return None,
+    };
+    let tlv = 2 + data.len();
+    let mut bytes = header(0x0d, 34 + 14 + 4 + tlv);
+    bytes.extend([0xff; 10]);
+    bytes.extend([0, 0, 2, 0, 0, 1]);
+    bytes.extend((tlv as u16).to_be_bytes());
+    bytes.extend(id.to_be_bytes());
+    bytes.extend(data);
+    Some(bytes)
+}
+
+fn stamp(ns: i64) -> Vec<u8> {
+    let (seconds, within) = ((ns / 1_000_000_000) as u64, (ns % 1_000_000_000) as u32);
+    [&seconds.to_be_bytes()[2..], &within.to_be_bytes()].concat()
+}
+
+fn signaling(tlv_type: u16, record: &[u8]) -> Vec<u8> {
+    let value = [&MASTER[..], &[0, 1], record].concat();
+    let mut bytes = header(0x0c, 34 + 10 + 4 + value.len());
+    bytes.extend([0xff; 10]);
+    bytes.extend(tlv_type.to_be_bytes());
+    bytes.extend((value.len() as u16).to_be_bytes());
+    bytes.extend(value);
+    bytes
+}
+
+fn sync_record(sequence: u16, t1_ns: i64, t2_ns: i64) -> Vec<u8> {
+    let record = [&sequence.to_be_bytes()[..], &stamp(t1_ns), &[0; 8], &[0; 4], &stamp(t2_ns)].concat();
+    signaling(0x8004, &record)
+}
+
+fn delay_record(sequence: u16, t3_ns: i64, t4_ns: i64) -> Vec<u8> {
+    let record = [&sequence.to_be_bytes()[..], &stamp(t3_ns), &[0; 8], &stamp(t4_ns)].concat();
+    signaling(0x7f00, &record)
+}
+
+fn source(record: &Record) -> &SyncSource {
+    record.sync().unwrap().sources.first().unwrap()
+}
+
+fn bound(record: &Record) -> (i64, i64, u64) {
+    match &source(record).bound {
+        HardBound::Stated { lowest_ns, highest_ns, widest_ns, .. } => (*lowest_ns, *highest_ns, *widest_ns),
+        HardBound::Missing { reason } => panic!("no bound: {reason}"),
+    }
+}
+
+#[test]
+fn the_bound_contains_the_truth_and_a_limit_is_held_against_the_bound() {
+    let truth_ns = 3_000_000;
+    let ptp4l = Ptp4l::start(truth_ns);
+    let done = ptp4l.follow(&["--time", "2s"]);
+    let found = record(&done);
+    assert_eq!(code(&done), 0, "{}", said(&done));
+    let (lowest_ns, highest_ns, _) = bound(&found);
+    assert!(lowest_ns <= truth_ns && truth_ns <= highest_ns, "{lowest_ns} {highest_ns}");
+    let first = source(&found);
+    assert_eq!(first.states.last().map(|last| last.state), Some(SyncState::Locked));
+    assert_eq!(first.reference, "grand master 676d31.fffe.636c6b");
+    let spread = first.spread.unwrap();
+    assert!(spread.count >= 5 && (spread.median_ns - truth_ns).abs() < 100, "{spread:?}");
+    assert!(!ptp4l.path("events").exists(), "the socket is gone with the run");
+
+    let verdict = |limit: &str| {
+        let done = ptp4l.follow(&["--time", "2s", "--limit", limit]);
+        (code(&done), record(&done).verdict.unwrap().state)
+    };
+    assert_eq!(verdict("1ms"), (1, VerdictState::Broken));
+    assert_eq!(verdict("500ms"), (0, VerdictState::Holds));
+    // The servo's value is within it, but the bound is wider.
+    assert_eq!(verdict("3000100ns"), (3, VerdictState::CannotTell));
+}
+
+#[test]
+fn an_asymmetric_path_hides_from_the_offset_and_not_from_the_bound() {
+    let ptp4l = Ptp4l::start(0);
+    ptp4l.script.asymmetry_ns.store(3_000_000, Ordering::Relaxed);
+    let found = record(&ptp4l.follow(&["--time", "2s"]));
+    let spread = source(&found).spread.unwrap();
+    assert!((spread.median_ns - 1_500_000).abs() < 100, "half of the asymmetry: {spread:?}");
+    let (lowest_ns, highest_ns, widest_ns) = bound(&found);
+    assert!(lowest_ns <= 0 && highest_ns >= 3_000_000 && widest_ns >= 3_000_000, "{lowest_ns} {highest_ns}");
+}
+
+#[test]
+fn without_raw_stamps_there_is_no_bound_and_no_limit_holds() {
+    let ptp4l = Ptp4l::start(5_000);
+    let management = ptp4l.path("management");
+    let words = ["measure", "sync", "--source", "ptp", "--json", "--time", "3s", "--limit", "1ms", "--ptp-socket"];
+    let done = run(&[&words[..], &[management.to_str().unwrap()]].concat());
+    let found = record(&done);
+    assert_eq!(code(&done), 3);
+    assert!(matches!(&source(&found).bound, HardBound::Missing { reason } if reason.contains("slave_event_monitor")));
+    assert!(found.validity.has(ReasonCode::NoHardBound));
+    let verdict = found.verdict.clone().unwrap();
+    assert_eq!(verdict.state, VerdictState::CannotTell);
+    assert!(verdict.reason.contains("none of the offsets has a bound"), "{}", verdict.reason);
+    // The same message is asked for several times, and counted once: it comes ten times a second, and is asked for four times.
+    let spread = source(&found).spread.unwrap();
+    assert!((1..=12).contains(&spread.count) && spread.median_ns == 5_000, "{spread:?}");
+}
+
+#[test]
+fn another_grand_master_and_a_lost_one_make_the_run_invalid() {
+    for lost in [false, true] {
+        let ptp4l = Ptp4l::start(0);
+        let script = Arc::clone(&ptp4l.script);
+        let change = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(2_500));
+            if lost { &script.listens } else { &script.other_master }.store(true, Ordering::Relaxed);
+        });
+        let done = ptp4l.follow(&["--time", "6s"]);
+        change.join().unwrap();
+        let found = record(&done);
+        assert_eq!(code(&done), 3);
+        let (reason, what) = if lost {
+            (ReasonCode::SyncLost, SyncChange::State)
+        } else {
+            (ReasonCode::ReferenceChanged, SyncChange::Reference)
+        };
+        assert!(found.validity.has(reason), "{:?}", found.validity.reasons());
+        let event = found.sync().unwrap().events.iter().find(|event| event.what == what).unwrap();
+        let into_run_ns = event.at.monotonic.since(found.manifest().started.monotonic).0;
+        assert!(into_run_ns > 2_000_000_000, "{event:?}");
+    }
+}
+
+#[test]
+fn a_stopped_program_does_not_stop_ptp4l() {
+    let ptp4l = Ptp4l::start(0);
+    let (management, events) = (ptp4l.path("management"), ptp4l.path("events"));
+    let words = ["measure", "sync", "--source", "ptp", "--json", "--time", "60s", "--ptp-socket"];
+    let mut child = support::punctual(&words)
+        .arg(&management)
+        .arg("--ptp-events")
+        .arg(&events)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the socket for time stamps", || events.exists());
+    let signal = |name: &str| {
+        let done = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(done.success());
+    };
+    signal("-STOP");
+    // Ten messages are what a socket holds; a service that waits would answer nobody.
+    let probe_at = ptp4l.path("probe");
+    let probe = UnixDatagram::bind(&probe_at).unwrap();
+    probe.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    for _ in 0..4 {
+        std::thread::sleep(Duration::from_secs(1));
+        let mut question = header(0x0d, 54);
+        question.extend([0xff; 10]);
+        question.extend([0, 0, 0, 0, 0, 1, 0, 2, 0xc0, 0]);
+        probe.send_to(&question, &management).unwrap();
+        let mut buffer = [0; 256];
+        assert!(probe.recv(&mut buffer).unwrap() > 54, "it answers still");
+    }
+    signal("-KILL");
+    child.wait().unwrap();
+    eventually("the receiver's end", || !events.exists());
+}
+
+#[test]
+fn chronyd_is_followed_with_its_own_bound() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let ends = Arc::new(AtomicBool::new(false));
+    let of = Arc::clone(&ends);
+    let thread = std::thread::spawn(move || {
+        let mut buffer = [0; 512];
+        while !of.load(Ordering::Relaxed) {
+            let Ok((length, from)) = server.recv_from(&mut buffer) else { continue };
+            if let Some(answer) = chronyd_answer(&buffer[..length]) {
+                let _ = server.send_to(&answer, from);
+            }
+        }
+    });
+    let done = run(&[
+        "measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address,
+    ]);
+    ends.store(true, Ordering::Relaxed);
+    thread.join().unwrap();
+    let found = record(&done);
+    assert_eq!((code(&done), found.verdict.as_ref().unwrap().state), (0, VerdictState::Holds), "{}", said(&done));
+    // chronyc says "0.050364338 seconds fast": the clock is ahead. Root delay 9.325 us, root dispersion 5.033 us.
+    let spread = source(&found).spread.unwrap();
+    assert_eq!(
+        (spread.count, spread.median_ns),
+        (1, 50_364_338),
+        "one update is one offset, however often it is asked for"
+    );
+    let (lowest_ns, highest_ns, widest_ns) = bound(&found);
+    let margin_ns = 9_325_i64.div_euclid(2) + 5_033;
+    assert!((50_364_338 - margin_ns - 20..50_364_338 - margin_ns + 5).contains(&lowest_ns), "{lowest_ns}");
+    assert!((50_364_338 + margin_ns - 5..50_364_338 + margin_ns + 20).contains(&highest_ns), "{highest_ns}");
+    assert!(widest_ns < 20_000, "{widest_ns}");
+}
+
+/// What chronyd 4.3 answered as the client of a local server, to a question about the clock, with the question's number.
+fn chronyd_answer(question: &[u8]) -> Option<Vec<u8>> {
+    let text = include_str!("../../sync/fixtures/chrony/4.3/client-tracking.txt");
+    let tracking = u16::from_be_bytes([*question.get(4)?, *question.get(5)?]) == 33;
+    let line = text.lines().find_map(|line| line.strip_prefix("< ")).filter(|_| tracking)?;
+    let mut answer: Vec<u8> =
+        (0..line.len() / 2).map(|at| u8::from_str_radix(&line[2 * at..2 * at + 2], 16).unwrap()).collect();
+    answer[16..20].copy_from_slice(question.get(8..12)?);
+    Some(answer)
+}
+
+#[test]
+fn no_service_is_said_by_name_and_bad_words_are_refused() {
+    let done = run(&["measure", "sync", "--source", "chrony", "--chrony", "127.0.0.1:1", "--time", "300ms", "--json"]);
+    assert_eq!(code(&done), 3);
+    let found = record(&done);
+    assert!(found.validity.reasons()[0].detail.contains("chronyd does not answer at 127.0.0.1:1"), "{}", said(&done));
+    for (words, expected) in [
+        (&["--chrony", "nobody"][..], "is no address of chronyd's command port"),
+        (&["--time", "10ms"], "100 ms to 400 days"),
+        (&["--max-drift", "100"], "for example 100ppm"),
+        (&["--source", "kernel", "--limit", "1ms"], "no offset of its own"),
+        (&["--source", "gps"], "possible values: auto, ptp, chrony, kernel, phc"),
+    ] {
+        let done = run(&[&["measure", "sync"], words].concat());
+        assert_eq!(code(&done), 2, "{words:?}");
+        assert!(said(&done).contains(expected), "{}", said(&done));
+    }
+}

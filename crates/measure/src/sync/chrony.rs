@@ -1,0 +1,256 @@
+//! chronyd, over its command port: read only, and without rights from the same machine.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use ::sync::bound::OffsetBound;
+use ::sync::chrony::{LeapStatus, Reply, Request, SourceState, Tracking, UtcTime, decode};
+use ::sync::follow::{About, Followed, Follower, Shown};
+use record::{Moment, Place, SyncChange, SyncService, SyncState};
+use units::ClockId;
+
+use super::clocks::Now;
+use super::live::LiveSource;
+use super::source::Source;
+
+/// Where chronyd answers unless it is told otherwise.
+const COMMAND_PORT: &str = "127.0.0.1:323";
+/// From one question about the clock to the next (ns).
+const EVERY_NS: i64 = 1_000_000_000;
+/// Questions about the clock for one about the sources.
+const SOURCES_EVERY: u32 = 5;
+/// chronyd answers within a millisecond; one that is stopped does not keep the other sources waiting.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Questions without an answer, one after the other, after which it has gone.
+const GONE_AFTER: u32 = 3;
+/// More sources than anybody has; a damaged answer is no reason to ask for ever.
+const MOST_SOURCES: u32 = 64;
+const TRUSTS: &str = "chronyd's server is right, and it and every server up to stratum 1 report their delay and dispersion \
+                      truthfully (remaining correction ± (root dispersion + root delay / 2), chronyc(1), tracking)";
+const NO_BOUND: &str = "chronyd is not synchronized, or serves this machine's own clock";
+
+/// Follows it.
+pub(crate) struct Chrony {
+    address: SocketAddr,
+    socket: Option<UdpSocket>,
+    sequence: u32,
+    follower: Follower,
+    has_answered: bool,
+    /// Questions since its last answer.
+    unanswered: u32,
+    /// When it is asked next (ns of the uncorrected clock).
+    next_ns: i64,
+    asked: u32,
+    updated: Option<UtcTime>,
+    leap: Option<LeapStatus>,
+    /// Whether the source that is followed has not answered eight times in a row.
+    is_unreachable: bool,
+    last: Option<(i64, Option<OffsetBound>)>,
+    refusal: Option<String>,
+}
+
+/// Why an address of chronyd's command port cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("'{text}' is no address of chronyd's command port ({error}): write one such as {COMMAND_PORT} or [::1]:323")]
+pub struct AddressError {
+    text: String,
+    error: std::net::AddrParseError,
+}
+
+impl Chrony {
+    pub(crate) fn begin(address: Option<&str>, started: Moment, interval_ns: u64) -> Result<Self, AddressError> {
+        let text = address.unwrap_or(COMMAND_PORT);
+        let address = text.parse().map_err(|error| AddressError { text: text.to_owned(), error })?;
+        let about = About {
+            service: SyncService::Chrony,
+            place: Place::Port { port: "chronyd".to_owned(), domain: None },
+            clock: ClockId::Realtime.into(),
+            trusts: TRUSTS.to_owned(),
+            is_judged: true,
+            without_bound: NO_BOUND.to_owned(),
+        };
+        let mut follower = Follower::new(about, started, interval_ns);
+        follower.could_miss("changes between two questions, 1 s apart".to_owned());
+        Ok(Self {
+            address,
+            socket: None,
+            sequence: std::process::id(),
+            follower,
+            has_answered: false,
+            unanswered: 0,
+            next_ns: 0,
+            asked: 0,
+            updated: None,
+            leap: None,
+            is_unreachable: false,
+            last: None,
+            refusal: None,
+        })
+    }
+
+    /// One question and its answer.
+    fn ask(&mut self, request: Request) -> Result<Reply, String> {
+        let io = |error: io::Error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no answer".to_owned(),
+            _ => error.to_string(),
+        };
+        if self.socket.is_none() {
+            let own = if self.address.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" };
+            let own = if self.address.ip().is_loopback() {
+                own
+            } else {
+                if self.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }
+            };
+            let socket = UdpSocket::bind(own).map_err(io)?;
+            socket.connect(self.address).map_err(io)?;
+            socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
+            self.socket = Some(socket);
+        }
+        let Some(socket) = &self.socket else { return Err("no socket".to_owned()) };
+        self.sequence = self.sequence.wrapping_add(1);
+        socket.send(request.encode(self.sequence, 0).as_bytes()).map_err(io)?;
+        let mut buffer = [0; 1_024];
+        // Late answers to earlier questions may stand before it.
+        for _ in 0..8 {
+            let length = socket.recv(&mut buffer).map_err(io)?;
+            match decode(buffer.get(..length).unwrap_or(&[]), request, self.sequence) {
+                Ok(reply) => return Ok(reply),
+                Err(::sync::chrony::DecodeError::OtherRequest { .. } | ::sync::chrony::DecodeError::Foreign { .. }) => {
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Err("only answers to other questions".to_owned())
+    }
+
+    fn take_tracking(&mut self, now: &Now, tracking: &Tracking) {
+        let at = now.moment;
+        let state = match () {
+            () if tracking.is_local_clock() => SyncState::Reference,
+            () if !tracking.leap.is_synchronised() => {
+                if self.last.is_some() {
+                    SyncState::Lost
+                } else {
+                    SyncState::Starting
+                }
+            }
+            () if self.is_unreachable => SyncState::Holdover,
+            () => SyncState::Locked,
+        };
+        self.follower.state(at, state, if self.is_unreachable { "its source does not answer" } else { "" });
+        if self.leap.is_some_and(|before| before != tracking.leap) {
+            self.follower.event(at, SyncChange::Leap, format!("chronyd: {:?}", tracking.leap).to_lowercase());
+        }
+        self.leap = Some(tracking.leap);
+        if !tracking.leap.is_synchronised() {
+            return;
+        }
+        if !tracking.is_local_clock() {
+            self.follower.reference(
+                at,
+                &format!("server {} (stratum {})", tracking.address, tracking.stratum.saturating_sub(1)),
+            );
+        }
+        let Some(correction_ns) = tracking.system_offset.nearest_ns() else { return };
+        // It states what has to be added to the clock.
+        let offset_ns = correction_ns.saturating_neg();
+        let bound = bound_of(tracking, offset_ns);
+        if self.updated == Some(tracking.reference_time) {
+            if let Some(bound) = bound {
+                self.follower.bound(at, bound);
+            }
+        } else {
+            self.updated = Some(tracking.reference_time);
+            let shown = Shown {
+                offset_ns,
+                delay_ns: tracking.root_delay.nearest_ns().map(|ns| ns / 2),
+                frequency_ppb: Some(tracking.frequency_ppm.value() * 1_000.0),
+            };
+            self.follower.offset(at, shown, bound);
+        }
+        self.last = Some((offset_ns, bound));
+    }
+
+    /// Whether the source that is followed still answers.
+    fn look_at_sources(&mut self) {
+        let Ok(Reply::SourceCount(count)) = self.ask(Request::SourceCount) else { return };
+        for index in 0..count.min(MOST_SOURCES) {
+            let Ok(Reply::SourceData(source)) = self.ask(Request::SourceData { index }) else { continue };
+            if source.state == SourceState::Selected {
+                self.is_unreachable = source.reachability == 0;
+                return;
+            }
+        }
+    }
+}
+
+/// The remaining correction, and on both sides of it what dispersion and delay allow.
+fn bound_of(tracking: &Tracking, offset_ns: i64) -> Option<OffsetBound> {
+    let whole_ns = i64::try_from(tracking.bound_ns()?).ok()?;
+    let correction_ns = i64::try_from(tracking.system_offset.magnitude_upper_ns()?).ok()?;
+    // One more, for the fraction by which the offset itself was rounded.
+    let margin_ns = whole_ns.saturating_sub(correction_ns).saturating_add(1);
+    Some(OffsetBound { lower_ns: offset_ns.saturating_sub(margin_ns), upper_ns: offset_ns.saturating_add(margin_ns) })
+}
+
+impl Source for Chrony {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        // It says nothing unasked, and each answer is waited for.
+        Vec::new()
+    }
+
+    fn take(&mut self) {}
+
+    fn look(&mut self, now: &Now) {
+        let raw_ns = now.realtime.raw_ns;
+        if raw_ns < self.next_ns {
+            return;
+        }
+        self.next_ns = raw_ns.saturating_add(EVERY_NS);
+        if self.has_answered && self.asked % SOURCES_EVERY == 0 {
+            self.look_at_sources();
+        }
+        self.asked = self.asked.wrapping_add(1);
+        match self.ask(Request::Tracking) {
+            Ok(Reply::Tracking(tracking)) => {
+                if self.has_answered && self.follower.current_state() == Some(SyncState::Lost) {
+                    self.follower.event(now.moment, SyncChange::Source, "chronyd answers again".to_owned());
+                }
+                self.has_answered = true;
+                self.unanswered = 0;
+                // The clock may have moved while it was asked; the answer is of now.
+                self.take_tracking(now, &tracking);
+            }
+            answer => {
+                let why = answer.map_or_else(|error| error, |_| "an answer to another question".to_owned());
+                self.unanswered = self.unanswered.saturating_add(1);
+                if self.has_answered && self.unanswered >= GONE_AFTER {
+                    self.follower.state(now.moment, SyncState::Lost, &format!("chronyd does not answer: {why}"));
+                }
+                self.refusal = Some(why);
+                // A new socket, in case the old one is why.
+                self.socket = None;
+            }
+        }
+    }
+
+    fn live(&self) -> LiveSource {
+        LiveSource {
+            name: "chronyd".to_owned(),
+            state: self.follower.current_state(),
+            offset_ns: self.last.map(|(offset_ns, _)| offset_ns),
+            bound: self.last.and_then(|(_, bound)| bound),
+        }
+    }
+
+    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
+        if self.has_answered {
+            Ok(self.follower.finish(at))
+        } else {
+            let why = self.refusal.map_or_else(String::new, |why| format!(" ({why})"));
+            Err(format!("chronyd does not answer at {}{why}", self.address))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The raw time stamps of one ptp4l: exchanges, and the hard bound that follows from them.
+
+use std::path::Path;
+
+use ::sync::bound::{ClockReading, OffsetBound, OffsetBounds};
+use ::sync::exchange::{Exchange, Pairing, Received, Sent};
+use ::sync::linuxptp::{DelayRecord, PortIdentity, SyncRecord, Timestamp};
+use kernel::phc::HardwareClock;
+use units::ClockName;
+
+use super::super::clocks::Now;
+
+/// A half of an exchange as it came in.
+#[derive(Clone, Copy, Debug)]
+enum Half {
+    Received(Received),
+    Sent(Sent),
+}
+
+/// What the stamps until a moment show.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Concluded {
+    /// Exchanges that were completed since the last time.
+    pub(super) exchanges: Vec<Exchange>,
+    /// The bound now.
+    pub(super) bound: Option<OffsetBound>,
+    /// By how much the clock was set since (ns).
+    pub(super) step_ns: Option<i64>,
+    /// Another port than before answers, in words.
+    pub(super) other_parent: Option<String>,
+    /// The correction of the clock's rate against the uncorrected one (parts per billion).
+    pub(super) frequency_ppb: Option<f64>,
+}
+
+/// Follows them.
+pub(super) struct Stamps {
+    max_drift_ppb: u32,
+    bounds: OffsetBounds,
+    pairing: Pairing,
+    waiting: Vec<Half>,
+    parent: Option<PortIdentity>,
+    other_parent: Option<String>,
+    hardware: Option<HardwareClock>,
+    is_hardware: bool,
+    /// By how many seconds the master's time scale is ahead of the clock's.
+    scale_s: i64,
+    last: Option<ClockReading>,
+}
+
+impl Stamps {
+    pub(super) const fn new(max_drift_ppb: u32) -> Self {
+        Self {
+            max_drift_ppb,
+            bounds: OffsetBounds::new(max_drift_ppb),
+            pairing: Pairing::new(),
+            waiting: Vec::new(),
+            parent: None,
+            other_parent: None,
+            hardware: None,
+            is_hardware: false,
+            scale_s: 0,
+            last: None,
+        }
+    }
+
+    pub(super) const fn max_drift_ppb(&self) -> u32 {
+        self.max_drift_ppb
+    }
+
+    /// Which clock the stamps on this side are of.
+    pub(super) fn follow(&mut self, clock: &ClockName) {
+        if let ClockName::Phc(name) = clock {
+            self.is_hardware = true;
+            self.hardware = HardwareClock::open(&Path::new("/dev").join(name)).ok();
+        }
+    }
+
+    /// By how many seconds the master's time scale is ahead of the clock's: TAI of UTC.
+    pub(super) fn set_scale(&mut self, scale_s: i64) {
+        if std::mem::replace(&mut self.scale_s, scale_s) != scale_s {
+            self.forget();
+        }
+    }
+
+    /// Forgets everything that rests on the reference that was followed.
+    pub(super) fn forget(&mut self) {
+        self.bounds.forget();
+        self.pairing.forget();
+        self.waiting.clear();
+    }
+
+    /// A Sync message.
+    pub(super) fn received(&mut self, from: PortIdentity, record: &SyncRecord) {
+        self.check_parent(from);
+        let Some((t1_ns, t2_ns)) = self.reference_ns(record.t1).zip(ns(record.t2)) else { return };
+        self.waiting.push(Half::Received(Received { t1_ns, t2_ns, held_ns: record.correction.floor_ns() }));
+    }
+
+    /// An answered Delay_Req message.
+    pub(super) fn sent(&mut self, from: PortIdentity, record: &DelayRecord) {
+        self.check_parent(from);
+        let Some((t3_ns, t4_ns)) = ns(record.t3).zip(self.reference_ns(record.t4)) else { return };
+        self.waiting.push(Half::Sent(Sent { t3_ns, t4_ns, held_ns: record.correction.floor_ns() }));
+    }
+
+    fn check_parent(&mut self, from: PortIdentity) {
+        if self.parent.replace(from).is_some_and(|before| before != from) {
+            self.forget();
+            self.other_parent = Some(format!("clock {}", from.clock));
+        }
+    }
+
+    /// A stamp of the reference on the time scale of this clock.
+    fn reference_ns(&self, stamp: Timestamp) -> Option<i64> {
+        ns(stamp)?.checked_sub(self.scale_s.checked_mul(1_000_000_000)?)
+    }
+
+    /// The clock of the stamps against the uncorrected one, now.
+    fn reading(&mut self, now: &Now) -> Option<ClockReading> {
+        if !self.is_hardware {
+            return Some(now.realtime);
+        }
+        let compared = self.hardware.as_mut()?.compare().ok()?;
+        // The system clock was compared with the uncorrected one a moment before.
+        Some(now.other(compared.offset_ns(), compared.width_ns()))
+    }
+
+    /// Takes what came in since the last time, and says what it shows.
+    pub(super) fn conclude(&mut self, now: &Now) -> Concluded {
+        let mut concluded = Concluded { other_parent: self.other_parent.take(), ..Concluded::default() };
+        let Some(reading) = self.reading(now) else {
+            self.waiting.clear();
+            return concluded;
+        };
+        if self.last.is_some_and(|last| last.raw_ns >= reading.raw_ns) {
+            return concluded;
+        }
+        self.last = Some(reading);
+        concluded.step_ns = self.bounds.compare(reading);
+        if concluded.step_ns.is_some() {
+            self.pairing.forget();
+            // Their stamps may be of the time before.
+            self.waiting.clear();
+            return concluded;
+        }
+        for half in std::mem::take(&mut self.waiting) {
+            match half {
+                Half::Received(message) => {
+                    self.bounds.received(message.t1_ns, message.t2_ns);
+                    self.pairing.received(message);
+                }
+                Half::Sent(message) => {
+                    self.bounds.sent(message.t3_ns, message.t4_ns);
+                    concluded.exchanges.extend(self.pairing.sent(message));
+                }
+            }
+        }
+        concluded.frequency_ppb = self.bounds.correction_ppb();
+        concluded.bound = self.bounds.now();
+        concluded
+    }
+}
+
+fn ns(stamp: Timestamp) -> Option<i64> {
+    i64::try_from(stamp.as_ns()).ok()
+}
+
+/// The hardware clock of an interface: `ptp0`.
+pub(super) fn hardware_clock_of(interface: &str) -> Option<String> {
+    let folder = Path::new("/sys/class/net").join(interface).join("device/ptp");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with("ptp"))
+        .collect();
+    names.sort();
+    names.into_iter().next()
+}
