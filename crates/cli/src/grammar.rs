@@ -57,7 +57,7 @@ fn spelled_out(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Whether a word is a kind that `measure` measures, and no command: `punctual wakeup` is `punctual measure wakeup`.
-fn stands_alone(word: &str) -> bool {
+pub(crate) fn stands_alone(word: &str) -> bool {
     record::Measurement::by_name(word).is_some()
         && crate::Cli::command().find_subcommand(word).is_none()
         && kinds().iter().any(|(kind, _)| kind == word)

@@ -15,6 +15,7 @@ mod node;
 mod output;
 mod records;
 mod reporting;
+mod run_length;
 mod save;
 mod session;
 mod tips;
@@ -48,18 +49,20 @@ fn main() -> ExitCode {
         };
     }
     // A usage error exits 2 by clap's own choice, help and version exit 0.
-    let words = match grammar::completed(std::env::args_os().collect()) {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let spelling = || tips::Spelling::from_line(&typed);
+    let words = match grammar::completed(typed.clone()) {
         Ok(words) => words,
         Err(no_kind) => {
             output::error(&anyhow::anyhow!("{}", no_kind.text()));
             return exit::Exit::Usage.into();
         }
     };
-    let cli = parsed(&words).unwrap_or_else(|error| error.exit());
+    let cli = parsed(&words).unwrap_or_else(|error| tips::spelled(error, &spelling()).exit());
     match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {
-            output::error(&error);
+            output::error_in(&error, |text| spelling().apply(text));
             exit::Exit::from_error(&error).into()
         }
     }

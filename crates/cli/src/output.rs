@@ -4,16 +4,21 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::view::wrap;
 
-/// Prints an error with its causes, one line each, and hints last.
+/// Prints an error with its causes, one line each.
 pub(crate) fn error(error: &anyhow::Error) {
+    error_in(error, str::to_owned);
+}
+
+/// The same with other words in it, which `spelled` puts there.
+pub(crate) fn error_in(error: &anyhow::Error, spelled: impl Fn(&str) -> String) {
     let mut stderr = io::stderr().lock();
     // With stderr closed, nobody can be informed.
     let width = wrap::row_width_of_stderr();
-    let plain = wrap::between_words(&format!("error: {error}"), width);
+    let plain = wrap::between_words(&spelled(&format!("error: {error}")), width);
     let painted = paint(stderr.is_terminal(), "1;31", "error:");
     let _ = writeln!(stderr, "{}", plain.replacen("error:", &painted, 1));
     for cause in error.chain().skip(1) {
-        let _ = writeln!(stderr, "{}", wrap::between_words(&format!("  because: {cause}"), width));
+        let _ = writeln!(stderr, "{}", wrap::between_words(&spelled(&format!("  because: {cause}")), width));
     }
 }
 

@@ -4,10 +4,14 @@
 //! has an answer it replaces clap's. clap's advice to write a mistyped option behind `--` is never given: behind it the option
 //! would be taken for a file or a program.
 
+mod as_typed;
+
 use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
+
+pub(crate) use self::as_typed::Spelling;
 
 /// A word that others use: the beginning of the command line where the tip holds, the word, what to type instead.
 type Tip = (&'static str, &'static str, &'static str);
@@ -162,6 +166,24 @@ pub(crate) fn corrected(mut error: clap::Error, words: &[OsString]) -> clap::Err
     }
     if !kept.is_empty() {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(kept));
+    }
+    error
+}
+
+/// Puts the user's own spelling into an error of clap's.
+pub(crate) fn spelled(mut error: clap::Error, spelling: &Spelling) -> clap::Error {
+    for kind in [ContextKind::InvalidArg, ContextKind::PriorArg, ContextKind::Usage] {
+        let other = match error.get(kind) {
+            Some(ContextValue::String(text)) => ContextValue::String(spelling.apply(text)),
+            Some(ContextValue::Strings(texts)) => {
+                ContextValue::Strings(texts.iter().map(|text| spelling.apply(text)).collect())
+            }
+            Some(ContextValue::StyledStr(text)) => {
+                ContextValue::StyledStr(StyledStr::from(spelling.apply(&text.ansi().to_string())))
+            }
+            _ => continue,
+        };
+        error.insert(kind, other);
     }
     error
 }

@@ -50,7 +50,7 @@ fn a_signal_ends_the_run_in_order() {
     if !can_follow() {
         return;
     }
-    let mut child = started(&["app", "--cmd", "sleep 30", "--duration", "0s"]);
+    let mut child = started(&["app", "--cmd", "sleep 30", "--duration", "unlimited"]);
     let own = format!("-{}-", child.id());
     eventually("the trace", || instances().iter().any(|name| name.contains(&own)));
     signal(&child, "INT");

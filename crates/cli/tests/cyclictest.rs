@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const ORIGINAL: &str = "/usr/bin/cyclictest";
 
@@ -250,8 +250,8 @@ fn a_run_breaks_at_the_first_latency_above_the_limit() {
 fn an_interrupted_run_prints_its_summary_and_exits_0() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_punctual"))
         .args(["cyclictest", "-q", "-h", "5", "--laptop"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1_500));
@@ -272,6 +272,31 @@ fn wrong_usage_exits_2_and_prints_no_data() {
         assert_eq!(output.status.code(), Some(2), "{line}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{line}");
     }
+}
+
+#[test]
+fn periods_that_no_sample_stands_for_are_counted_on_stderr() {
+    let signal = |child: &std::process::Child, name: &str| {
+        let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    let line = ["cyclictest", "-q", "-t", "1", "-i", "1000", "-D", "2", "--laptop"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    let child = command.args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // While the process is stopped, periods pass of which no thread can take a sample.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    signal(&child, "STOP");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    signal(&child, "CONT");
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let line = said.lines().find(|line| line.contains("periods were missed")).unwrap_or_else(|| panic!("{said}"));
+    let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    assert!(line.starts_with("# punctual: ") && line.contains("thread 0: "), "{line}");
+    let status = Status::read(String::from_utf8(output.stdout).unwrap().trim_end_matches('\n'), 5);
+    // Both numbers may have a thin space between thousands: the first is below a thousand here.
+    assert!(numbers[0] >= 90, "{line}");
+    assert!(status.cycles < 2_000 - 80, "the original's count is as it was: {status:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::{DroppedPart, ReasonCode, ValidityState};
-use support::{code, eventually, punctual, record, run, said, signal};
+use support::{code, eventually, punctual, record, run, said, signal, stdout};
 
 const PARTS: [&str; 6] = ["memory", "reclaim", "scheduler", "timers", "file-system", "network"];
 
@@ -309,13 +309,28 @@ fn what_a_user_may_not_is_dropped_and_named() {
 }
 
 #[test]
+fn a_command_of_ones_own_runs_in_the_folder_in_which_it_was_typed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("mine.sh");
+    std::fs::write(&script, "#!/bin/sh\npwd > where\nwhile :; do :; done\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let line = ["wakeup", "--policy", "other", "--time", "500ms", "--load-cmd", "./mine.sh"];
+    let output = punctual(&line).current_dir(folder.path()).output().unwrap();
+    assert!(matches!(code(&output), 0 | 3), "{}", said(&output));
+    let seen = std::fs::read_to_string(folder.path().join("where")).unwrap_or_else(|_| panic!("{}", said(&output)));
+    assert_eq!(Path::new(seen.trim()), folder.path().canonicalize().unwrap());
+    assert!(stdout(&output).contains("load './mine.sh' used "), "{}", stdout(&output));
+}
+
+#[test]
 fn what_cannot_be_is_refused_before_anything_runs() {
     for (words, part) in [
         (&["--load", "hard", "--without", "disk"][..], "its parts are memory, reclaim"),
         (&["--load", "paper", "--without", "cpu"], "not made of parts"),
         (&["--load", "paper", "--rotate"], "--rotate needs a load that is made of parts"),
         (&["--rotate"], "add --load hard"),
-        (&["--load", "hard", "--rotate", "--duration", "0s"], "give it one with --duration"),
+        (&["--load", "hard", "--rotate", "--duration", "unlimited"], "give it one with --duration"),
         (&["--load", "hard", "--without", "memory,reclaim,scheduler,timers,file-system,network"], "leaves nothing"),
         (&["--load", "heavy"], "hard, paper, osadl and none are built in"),
     ] {

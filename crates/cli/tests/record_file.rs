@@ -14,7 +14,8 @@ use units::Random;
 /// A run of unknown length whose intervals are short.
 fn endless(file: &Path) -> Child {
     let file = file.to_str().unwrap();
-    let line = ["measure", "wakeup", "--policy", "other", "--duration", "0s", "--interval-maximum", "20ms", "-o", file];
+    let line =
+        ["measure", "wakeup", "--policy", "other", "--duration", "unlimited", "--interval-maximum", "20ms", "-o", file];
     punctual(&line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -70,8 +71,18 @@ fn a_run_that_is_killed_at_any_moment_leaves_what_its_file_held_before() {
 fn a_run_of_unknown_length_has_all_its_intervals_in_its_file_and_on_stdout() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.json");
-    let line =
-        ["measure", "wakeup", "--policy", "other", "--duration", "0s", "--interval-maximum", "20ms", "--json", "-o"];
+    let line = [
+        "measure",
+        "wakeup",
+        "--policy",
+        "other",
+        "--duration",
+        "unlimited",
+        "--interval-maximum",
+        "20ms",
+        "--json",
+        "-o",
+    ];
     let child = punctual(&[&line[..], &[file.to_str().unwrap()]].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

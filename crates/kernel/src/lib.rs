@@ -9,6 +9,7 @@ pub mod bpf;
 pub mod clock;
 pub mod clock_set;
 pub mod confine;
+pub mod control_file;
 pub mod discipline;
 pub mod ethtool;
 pub mod file_lock;

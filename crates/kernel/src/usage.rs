@@ -49,9 +49,34 @@ impl ThreadUsage {
     }
 }
 
+/// CPU time that all threads of this process have used so far, those that have ended too (ns); `None` where it is unknown.
+#[must_use]
+pub fn process_cpu_ns() -> Option<u64> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel fills the whole struct, which is valid and writable.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: zeroed is a valid rusage, and the kernel has filled it.
+    let usage = unsafe { usage.assume_init() };
+    let ns = |time: libc::timeval| {
+        let (s, us) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_usec).ok()?);
+        s.checked_mul(1_000_000_000)?.checked_add(us.checked_mul(1_000)?)
+    };
+    ns(usage.ru_utime)?.checked_add(ns(usage.ru_stime)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cpu_time_of_threads_that_have_ended_counts() {
+        let before = process_cpu_ns().unwrap();
+        let used = move || process_cpu_ns().unwrap() - before;
+        std::thread::spawn(move || while used() < 20_000_000 {}).join().unwrap();
+        assert!(process_cpu_ns().unwrap() - before >= 20_000_000);
+    }
 
     #[test]
     fn touching_new_memory_counts_as_faults() {

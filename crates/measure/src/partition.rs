@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kernel::control_file;
 use units::CpuSet;
 
 /// Where cgroup v2 is mounted: alone, or beside cgroup v1.
@@ -71,7 +72,7 @@ pub(crate) fn pin(cpu: u32) -> io::Result<()> {
         match partitions.find(|partition| partition.cpus.contains(cpu)) {
             Some(partition) => join(root, &partition.folder)?,
             // It may be in one that it joined for another CPU.
-            None if fs::write(root.join("cgroup.threads"), "0").is_err() => continue,
+            None if leave(root).is_err() => continue,
             None => {}
         }
         if kernel::sched::set_affinity(0, &one).is_ok() {
@@ -80,19 +81,24 @@ pub(crate) fn pin(cpu: u32) -> io::Result<()> {
     }
     let groups = exclusive_groups(Path::new(ROOT_V1));
     if let Some(group) = groups.iter().find(|group| group.cpus.contains(cpu)) {
-        fs::write(group.folder.join("tasks"), "0")?;
+        control_file::write(&group.folder.join("tasks"), "0")?;
         return kernel::sched::set_affinity(0, &one);
     }
     Err(refused)
 }
 
+/// Moves the calling thread back to the root's group; fails where no cgroup v2 is mounted there.
+fn leave(root: &Path) -> io::Result<()> {
+    control_file::write(&root.join("cgroup.threads"), "0")
+}
+
 /// Moves the calling thread, `0` in these files.
 fn join(root: &Path, folder: &Path) -> io::Result<()> {
     let threads = folder.join("cgroup.threads");
-    match fs::write(&threads, "0") {
+    match control_file::write(&threads, "0") {
         // A thread can go only where its process's domain is: that of the root, here.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-            fs::write(root.join("cgroup.procs"), "0").and_then(|()| fs::write(&threads, "0"))
+            control_file::write(&root.join("cgroup.procs"), "0").and_then(|()| control_file::write(&threads, "0"))
         }
         joined => joined,
     }
@@ -101,6 +107,18 @@ fn join(root: &Path, folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_no_cgroup_is_mounted_no_file_is_made() {
+        // With cgroup v1, /sys/fs/cgroup is a tmpfs: a file made there would stay.
+        let root = tempfile::tempdir().unwrap();
+        let group = root.path().join("group");
+        fs::create_dir(&group).unwrap();
+        leave(root.path()).unwrap_err();
+        join(root.path(), &group).unwrap_err();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "only the folder of this test");
+        assert_eq!(fs::read_dir(&group).unwrap().count(), 0);
+    }
 
     #[test]
     fn only_valid_threaded_partitions_count() {

@@ -36,6 +36,11 @@ pub struct Manifest {
     pub dma_latency: DmaLatency,
     /// What the instrument itself costs.
     pub instrument: Instrument,
+    /// CPU time that all other programs and interrupts of the machine used during the run, in CPUs (1.0 is one CPU all the
+    /// time): what `/proc/stat` counts as busy on all CPUs, without this program and its load. Absent if unreadable, if a user's
+    /// own program was followed, or if the run was cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_used: Option<f64>,
     /// Steps of the realtime clock during the run, whichever clock was measured.
     #[serde(default)]
     pub clock_steps: Vec<ClockStep>,

@@ -116,6 +116,9 @@ pub struct AssessmentPart {
     /// CPUs that the load used on average; absent if nothing was started, or if that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus_used: Option<f64>,
+    /// CPUs that other programs and interrupts used on average, without this program and the load; absent if not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpus_used: Option<f64>,
     /// From the first schedule to the end (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
@@ -329,6 +332,7 @@ fn summary(name: PartName, part: Part<'_>, is_judged: bool, input: &AssessmentIn
         run: None,
         load: None,
         load_cpus_used: None,
+        others_cpus_used: None,
         duration_ns: None,
         validity: None,
         not_observable: Vec::new(),
@@ -356,6 +360,7 @@ fn summary(name: PartName, part: Part<'_>, is_judged: bool, input: &AssessmentIn
         run: Some(record.id.clone()),
         load: Some(load.name.clone()).filter(|name| !matches!(name.as_str(), "" | "none")),
         load_cpus_used: load.achieved.as_ref().map(|achieved| achieved.cpu_used),
+        others_cpus_used: record.manifest().others_cpu_used,
         duration_ns: Some(record.measured_ns()),
         validity: Some(record.validity.state()),
         not_observable: record.validity.not_observable().to_vec(),

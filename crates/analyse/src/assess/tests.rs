@@ -445,6 +445,25 @@ fn what_makes_it_late_is_told_by_valid_runs_that_were_looked_at() {
 }
 
 #[test]
+fn a_machine_on_which_others_ran_is_not_called_idle_without_a_remark() {
+    let trust = |others_idle: Option<f64>, others_loaded: Option<f64>| {
+        let (mut idle, mut loaded) = (run(&[]), loaded(&[]));
+        idle.manifest_mut().node.online_cpus = "0-1".parse().unwrap();
+        idle.manifest_mut().others_cpu_used = others_idle;
+        loaded.manifest_mut().others_cpu_used = others_loaded;
+        let lines = assess(&input(&idle, &loaded)).lines;
+        lines.into_iter().find(|line| line.starts_with("Trust:")).unwrap()
+    };
+    let busy = trust(Some(1.624), Some(0.5));
+    let said = "The machine was not idle: other programs and interrupts used 1.62 of 2 CPUs in the run idle.";
+    assert!(busy.contains(said), "{busy}");
+    // Beside a load others are no surprise, and a little always runs.
+    for quiet in [trust(Some(0.09), Some(1.0)), trust(None, None)] {
+        assert!(!quiet.contains("not idle"), "{quiet}");
+    }
+}
+
+#[test]
 fn the_line_of_trust_says_what_it_rests_on() {
     let mut load = loaded(&[]);
     load.manifest_mut().load.achieved =

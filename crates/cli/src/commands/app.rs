@@ -9,6 +9,7 @@ use units::Ns;
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
+use crate::run_length::RunLength;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{self, live::LiveTerminal};
 
@@ -36,9 +37,9 @@ pub(crate) struct AppArgs {
     /// [default: those with a real-time policy, all where there is none]
     #[arg(long = "thread", value_name = "NAME")]
     threads: Vec<String>,
-    /// How long to follow [default: 60s, or until it ends]; 0s follows until it ends or Ctrl-C
+    /// How long to follow [default: 60s, or until it ends]; `unlimited` follows until it ends or Ctrl-C
     #[arg(long, visible_alias = "time", value_name = "D")]
-    duration: Option<Ns>,
+    duration: Option<RunLength>,
     /// The limit that no latency of it may exceed; exit 1 where one does
     #[arg(long, value_name = "D")]
     deadline: Option<Ns>,
@@ -64,8 +65,7 @@ impl AppArgs {
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let (duration, is_asked) = match self.duration {
-            Some(Ns::ZERO) => (None, true),
-            Some(duration) => (Some(duration), true),
+            Some(length) => (length.limit(), true),
             None => (Some(Ns::from_s(60)), false),
         };
         let interval_maximum = self.interval_maximum(duration);
@@ -160,7 +160,7 @@ mod tests {
         let bare = "./control --rate 1000".to_owned();
         assert_eq!(program(&["app", "--", "./control", "--rate", "1000"]), Ok((bare.clone(), None)));
         assert_eq!(program(&["app", "./control", "--rate", "1000"]), Ok((bare.clone(), None)));
-        let five = Some(Ns::from_s(5));
+        let five = Some(RunLength::For(Ns::from_s(5)));
         assert_eq!(program(&["app", "--time", "5s", "./control", "--rate", "1000"]), Ok((bare, five)));
         assert_eq!(program(&["app", "--", "sh", "-c", "echo 'a b'; "]).unwrap().0, "sh -c 'echo '\\''a b'\\''; '");
         assert!(program(&["app", "--rate", "1000"]).is_err(), "an option that nobody has is no program");

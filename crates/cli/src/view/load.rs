@@ -12,14 +12,19 @@ pub(crate) fn under(record: &Record) -> Option<String> {
     record.manifest().load.title().map(|title| format!("under load {title}"))
 }
 
-/// What the load consisted of, in lines of their own; empty without one, or where the heading says it already.
+/// What the load consisted of, where the heading does not say it already, and how much CPU time it used; empty without one.
 pub(crate) fn description(record: &Record) -> String {
     let load = &record.manifest().load;
     let (Some(title), Some(words)) = (load.title(), load.describe()) else { return String::new() };
-    if words.ends_with(&title) {
-        return String::new();
-    }
-    wrap::paragraph(&format!("load {title}: {words}, on CPUs {}", load.cpus), "  ", wrap::width())
+    let used = load.achieved.as_ref().map(|achieved| format!("used {:.2} CPUs", achieved.cpu_used));
+    // A command of the user's own is all that its load consists of.
+    let line = match (words.ends_with(&title), used) {
+        (true, Some(used)) => format!("load {title} {used}, on CPUs {}", load.cpus),
+        (true, None) => return String::new(),
+        (false, Some(used)) => format!("load {title}: {words}, on CPUs {}; it {used}", load.cpus),
+        (false, None) => format!("load {title}: {words}, on CPUs {}", load.cpus),
+    };
+    wrap::paragraph(&line, "  ", wrap::width())
 }
 
 /// The turns of the load's parts, and what is to be concluded of them; empty where they took none.
@@ -43,4 +48,33 @@ pub(crate) fn turns(record: &Record) -> String {
         text.push_str(&wrap::paragraph(sentence, "  ", wrap::width()));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{AchievedLoad, LoadManifest, Record};
+
+    use super::*;
+
+    #[test]
+    fn what_a_load_used_is_stated_also_of_the_users_own_command() {
+        let described = |name: &str, commands: &[&[&str]], cpu_used: Option<f64>| {
+            let mut record = Record::empty(String::new(), record::Measurement::Wakeup, record::Manifest::default());
+            let words = |line: &&[&str]| line.iter().map(ToString::to_string).collect();
+            record.manifest_mut().load = LoadManifest {
+                name: name.to_owned(),
+                cpus: "0-1".parse().unwrap(),
+                commands: commands.iter().map(words).collect(),
+                achieved: cpu_used.map(|cpu_used| AchievedLoad { cpu_used, ..AchievedLoad::default() }),
+                ..LoadManifest::default()
+            };
+            description(&record)
+        };
+        let own: &[&[&str]] = &[&["sh", "-c", "./mine.sh"]];
+        assert_eq!(described("command", own, Some(0.984)), "  load './mine.sh' used 0.98 CPUs, on CPUs 0-1\n");
+        assert_eq!(described("command", own, None), "");
+        let file = described("busy", &[&["spin", "--fast"]], Some(1.5));
+        assert!(file.contains("spin") && file.ends_with("on CPUs 0-1; it used 1.50 CPUs\n"), "{file}");
+        assert_eq!(described("none", &[], None), "");
+    }
 }

@@ -203,6 +203,7 @@ impl Imported {
                     load: self.load,
                     dma_latency: DmaLatency::default(),
                     instrument: Instrument::default(),
+                    others_cpu_used: None,
                     clock_steps: Vec::new(),
                     ended_because: None,
                     profile_sha256: None,

@@ -413,6 +413,7 @@ impl Finish<'_> {
         let manifest = record.manifest_mut();
         manifest.effective = vec![self.grant.effective(seen.memory_locked)];
         manifest.instrument = self.ground.instrument();
+        manifest.others_cpu_used = witnessed.others_cpu_used;
         manifest.clock_steps = clocks.steps().to_vec();
         seen.describe(manifest);
         record.with_node_named()

@@ -118,7 +118,7 @@ impl Watching {
 
     /// Looks once more and concludes.
     pub(crate) fn end(self) -> (Witnessed, Seen) {
-        (self.witness.so_far(), self.lookout.end())
+        (self.witness.end(), self.lookout.end())
     }
 }
 

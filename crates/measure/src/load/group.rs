@@ -9,6 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use kernel::control_file;
+
 /// How long the kernel may take to notice that the last process of a group is gone.
 const EMPTY_WITHIN: Duration = Duration::from_secs(1);
 
@@ -148,11 +150,11 @@ impl MemoryGroup {
         fs::create_dir(&folder)?;
         let group = Self { folder, version };
         // Anything that fails from here on takes the folder away again.
-        fs::write(group.folder.join(version.limit()), limit_bytes.to_string())?;
+        control_file::write(&group.folder.join(version.limit()), &limit_bytes.to_string())?;
         // Without swap, so that no page of the load's goes to a disk; a kernel without swap lacks the file.
         let _ = match version {
-            Version::One => fs::write(group.folder.join("memory.swappiness"), "0"),
-            Version::Two => fs::write(group.folder.join("memory.swap.max"), "0"),
+            Version::One => control_file::write(&group.folder.join("memory.swappiness"), "0"),
+            Version::Two => control_file::write(&group.folder.join("memory.swap.max"), "0"),
         };
         let _ = group.processes()?;
         Ok(group)

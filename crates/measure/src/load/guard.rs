@@ -119,11 +119,13 @@ pub fn guard() -> io::Result<()> {
 
 fn guard_programs(orders: &Orders, scratch: &Scratch) {
     let mut children = Vec::new();
+    // A user's own command runs where the user typed it, which is this process's folder: its relative paths hold there.
+    let is_own = orders.spec.shell_command().is_some();
     for command in &orders.spec.command {
         let started = if orders.held {
             start_held(&command.program, &command.arguments)
         } else {
-            start(&command.program, &command.arguments, scratch.path())
+            start(&command.program, &command.arguments, scratch.path(), is_own.then_some(Path::new(".")))
         };
         match started {
             Ok(mut child) => {
@@ -194,10 +196,12 @@ fn answer(answer: &Answer) {
     }
 }
 
-fn start(program: &str, arguments: &[String], scratch: &Path) -> io::Result<Child> {
+/// Starts a program, in the load's own folder where it gets no other.
+fn start(program: &str, arguments: &[String], scratch: &Path, folder: Option<&Path>) -> io::Result<Child> {
     let arguments = arguments.iter().map(|argument| argument.replace("{scratch}", &scratch.to_string_lossy()));
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).current_dir(scratch);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.current_dir(folder.unwrap_or(scratch));
     kernel::process::spawn_bound(&mut command)
 }
 

@@ -247,7 +247,11 @@ impl RunningLoad {
             .iter()
             .map(|command| std::iter::once(&command.program).chain(&command.arguments).cloned().collect());
         let of_parts = self.parts.iter().map(|part| part.command.clone()).filter(|command| !command.is_empty());
-        record.manifest_mut().load = LoadManifest {
+        let load_used = achieved.as_ref().map(|achieved| achieved.cpu_used);
+        let manifest = record.manifest_mut();
+        // Until here the load counts among the others; without its own count, the others' is not known.
+        manifest.others_cpu_used = manifest.others_cpu_used.zip(load_used).map(|(all, load)| (all - load).max(0.0));
+        manifest.load = LoadManifest {
             name: self.spec.name.clone(),
             cpus: self.cpus.clone(),
             program: self.program.clone(),

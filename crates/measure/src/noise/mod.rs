@@ -417,6 +417,7 @@ impl Run<'_> {
         manifest.clock_steps = looked.clocks.steps().to_vec();
         manifest.instrument =
             Instrument { ring_slots: u64::try_from(RING_SLOTS).unwrap_or(u64::MAX), ..self.ground.instrument() };
+        manifest.others_cpu_used = witnessed.others_cpu_used;
         seen.describe(manifest);
         let mut record = record.with_node_named();
         if let Some(deadline_ns) = record.manifest().requested.deadline_ns {

@@ -95,6 +95,7 @@ impl Known<'_> {
         manifest.effective = effective;
         manifest.dma_latency = self.dma;
         manifest.instrument = self.instrument;
+        manifest.others_cpu_used = self.witnessed.others_cpu_used;
         manifest.clock_steps = clock_steps.to_vec();
         self.seen.describe(manifest);
         record.with_node_named()
@@ -304,7 +305,7 @@ fn interrupted_after(plan: &Plan, started: Moment, ended: Moment) -> String {
     match plan.config.end {
         End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
         End::Samples(samples) => format!("after {elapsed}, before {} samples", format::count(samples)),
-        End::WhenTold => format!("after {elapsed}, as it had to be: no duration was stated"),
+        End::WhenTold => format!("after {elapsed}, as was asked for: its duration was unlimited"),
     }
 }
 

@@ -17,6 +17,7 @@ mod throttle;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 pub(crate) use bandwidth::tightest_period_ns;
 pub(crate) use counters::SmiCounters;
@@ -38,6 +39,9 @@ pub(crate) struct Witness {
     measured: CpuSet,
     before: Snapshot,
     counters: Counters,
+    began: Instant,
+    /// CPU time that this process had used then (ns).
+    own_ns: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,6 +59,9 @@ pub(crate) struct Witnessed {
     pub(crate) steal_ns: BTreeMap<u32, u64>,
     /// System management interrupts of each measured CPU; absent where unreadable.
     pub(crate) smi: BTreeMap<u32, u64>,
+    /// CPU time that other programs and interrupts used on all CPUs, a load of ours among them (CPUs); absent where
+    /// unreadable, and while the run goes on.
+    pub(crate) others_cpu_used: Option<f64>,
     /// What it means for the run.
     pub(crate) reasons: Vec<Reason>,
     /// What this machine gives no means to see.
@@ -89,7 +96,24 @@ impl Witness {
     #[must_use]
     pub(crate) fn begin(measured: &CpuSet) -> Self {
         let counters = Counters::open(measured);
-        Self { measured: measured.clone(), before: Snapshot::take(measured, &counters), counters }
+        Self {
+            measured: measured.clone(),
+            before: Snapshot::take(measured, &counters),
+            counters,
+            began: Instant::now(),
+            own_ns: kernel::usage::process_cpu_ns(),
+        }
+    }
+
+    /// Looks once more, at the end of a run, and concludes.
+    pub(crate) fn end(self) -> Witnessed {
+        let elapsed = self.began.elapsed();
+        let own_ns = kernel::usage::process_cpu_ns().zip(self.own_ns).map(|(now, then)| now.saturating_sub(then));
+        let witnessed = self.so_far();
+        let stat = self.before.stat.as_ref().zip(Stat::read());
+        let others_cpu_used =
+            stat.zip(own_ns).map(|((before, after), own_ns)| after.used_by_others(before, own_ns, elapsed));
+        Witnessed { others_cpu_used, ..witnessed }
     }
 
     /// Looks again and concludes, at the end of a run or while it goes on.
@@ -98,18 +122,19 @@ impl Witness {
         let after = Snapshot::take(&self.measured, &self.counters);
         let virtual_machine = host::virtual_machine(&host::Root::live());
         let no_smi = self.counters.smi.missing(&self.before.smi, &after.smi);
-        conclude(&self.before, &after, no_smi.as_ref(), virtual_machine.as_deref())
+        conclude(&self.measured, &self.before, &after, no_smi.as_ref(), virtual_machine.as_deref())
     }
 }
 
 /// What the two looks mean, with what the machine lacks; pure.
 fn conclude(
+    measured: &CpuSet,
     before: &Snapshot,
     after: &Snapshot,
     no_smi: Option<&NoSmiCounter>,
     virtual_machine: Option<&str>,
 ) -> Witnessed {
-    let mut witnessed = compare(before, after);
+    let mut witnessed = compare(measured, before, after);
     witnessed.reasons.extend(bandwidth::reasons(&before.groups, &after.groups));
     let mut missing = Vec::new();
     if after.stat.is_none() {
@@ -163,8 +188,8 @@ fn frequencies(before: &Snapshot, after: &Snapshot) -> Vec<(Finding, CpuSet)> {
     found
 }
 
-/// What changed; pure.
-fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
+/// What changed on the measured CPUs; pure.
+fn compare(measured: &CpuSet, before: &Snapshot, after: &Snapshot) -> Witnessed {
     let mut reasons = Vec::new();
     let mut add = |code, detail| reasons.push(Reason { code, detail });
     let list = |changes: &[(u32, u64)], unit: &str| {
@@ -173,7 +198,7 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     };
     let mut steal_ns = BTreeMap::new();
     if let (Some(earlier), Some(later)) = (&before.stat, &after.stat) {
-        for (cpu, ticks) in &later.cpus {
+        for (cpu, ticks) in later.cpus.iter().filter(|(cpu, _)| measured.contains(**cpu)) {
             if let Some(earlier) = earlier.cpus.get(cpu) {
                 steal_ns.insert(*cpu, ticks.steal.saturating_sub(earlier.steal).saturating_mul(NS_PER_TICK));
             }
@@ -197,7 +222,7 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     if !counted.is_empty() {
         add(ReasonCode::SmiCounted, list(&counted, ""));
     }
-    Witnessed { steal_ns, smi, reasons, not_observable: Vec::new() }
+    Witnessed { steal_ns, smi, reasons, others_cpu_used: None, not_observable: Vec::new() }
 }
 
 /// How often the scheduler has moved a thread of ours, if the kernel reports it (CONFIG_SCHED_DEBUG).

@@ -1,6 +1,7 @@
 //! `/proc/stat`: what each CPU did (Documentation/filesystems/proc.rst, 1.7).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::task_stat::read_text;
 
@@ -87,6 +88,16 @@ impl Stat {
         (!stat.cpus.is_empty()).then_some(stat)
     }
 
+    /// CPU time that others than this process used on all CPUs since `earlier`, in CPUs, where this process used `own_ns` in
+    /// that time. The kernel may count busy time by looking at each tick (CONFIG_TICK_CPU_ACCOUNTING): of a thread that sleeps
+    /// for most of the time it then counts too little, and the result is 0 rather than below.
+    #[must_use]
+    pub(crate) fn used_by_others(&self, earlier: &Self, own_ns: u64, elapsed: Duration) -> f64 {
+        let busy = self.cpus.iter().filter_map(|(cpu, now)| Some(now.busy.saturating_sub(earlier.cpus.get(cpu)?.busy)));
+        let busy_ns = busy.fold(0_u64, u64::saturating_add).saturating_mul(NS_PER_TICK);
+        units::approx_f64(busy_ns.saturating_sub(own_ns)) / 1e9 / elapsed.as_secs_f64().max(1e-9)
+    }
+
     /// Busy share of each CPU since `earlier` (0 to 1).
     #[must_use]
     pub(crate) fn busy_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
@@ -123,6 +134,16 @@ mod tests {
         let later = Stat::parse("cpu0 40 0 0 170 0 0 0 0\n").unwrap();
         assert!((later.busy_since(&earlier)[&0] - 0.3).abs() < 1e-9);
         assert!(later.busy_since(&later).is_empty());
+    }
+
+    #[test]
+    fn what_others_used_is_all_that_was_busy_without_our_own() {
+        let earlier = Stat::parse("cpu0 10 0 0 100 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n").unwrap();
+        let later = Stat::parse("cpu0 110 0 50 170 0 0 0 9\ncpu1 40 0 0 10 0 0 10 0\n").unwrap();
+        // 2 s busy in 4 s, of which 0.4 s were our own.
+        let used = later.used_by_others(&earlier, 400_000_000, Duration::from_secs(4));
+        assert!((used - 0.4).abs() < 1e-9, "{used}");
+        assert!(later.used_by_others(&earlier, u64::MAX, Duration::from_secs(4)).abs() < 1e-9);
     }
 
     proptest! {

@@ -21,8 +21,12 @@ fn snapshot(steal: u64, smi: u32, frequency: u64) -> Snapshot {
     }
 }
 
+fn measured() -> CpuSet {
+    "1".parse().unwrap()
+}
+
 fn check(before: &Snapshot, after: &Snapshot, expected: &[ReasonCode]) {
-    let codes: Vec<_> = compare(before, after).reasons.iter().map(|reason| reason.code).collect();
+    let codes: Vec<_> = compare(&measured(), before, after).reasons.iter().map(|reason| reason.code).collect();
     assert_eq!(codes, expected);
 }
 
@@ -33,8 +37,20 @@ fn what_changed_is_named() {
     check(&before, &snapshot(4, u32::MAX, 7), &[ReasonCode::VirtualMachineSteal]);
     check(&before, &snapshot(3, 1, 7), &[ReasonCode::SmiCounted]);
     check(&before, &snapshot(3, u32::MAX, 9), &[ReasonCode::FrequencyChanged]);
-    assert_eq!(compare(&before, &snapshot(3, 1, 7)).smi[&1], 2, "the counter wraps at 32 bits");
-    assert_eq!(compare(&before, &snapshot(5, 1, 7)).steal_ns[&1], 20_000_000);
+    assert_eq!(compare(&measured(), &before, &snapshot(3, 1, 7)).smi[&1], 2, "the counter wraps at 32 bits");
+    assert_eq!(compare(&measured(), &before, &snapshot(5, 1, 7)).steal_ns[&1], 20_000_000);
+}
+
+#[test]
+fn time_stolen_from_a_cpu_that_is_not_measured_is_no_reason() {
+    let look = |measured: u64, other: u64| {
+        let text = format!("cpu0 0 0 0 0 0 0 0 {other} 0 0\ncpu1 0 0 0 0 0 0 0 {measured} 0 0\n");
+        Snapshot { stat: Stat::parse(&text), ..Snapshot::default() }
+    };
+    check(&look(3, 3), &look(3, 5), &[]);
+    let both = compare(&measured(), &look(3, 3), &look(4, 5));
+    assert_eq!(both.steal_ns, BTreeMap::from([(1, 10_000_000)]));
+    assert_eq!(both.reasons[0].detail, "CPU 1: 10 ms", "CPU 0 is not measured");
 }
 
 #[test]
@@ -87,7 +103,7 @@ fn worked_at(mhz: u64) -> [Option<Cycles>; 2] {
 }
 
 fn concluded(before: &Snapshot, after: &Snapshot) -> (Vec<(ReasonCode, String)>, Vec<Unobservable>) {
-    let witnessed = conclude(before, after, None, None);
+    let witnessed = conclude(&measured(), before, after, None, None);
     let reasons = witnessed.reasons.into_iter().map(|reason| (reason.code, reason.detail)).collect();
     (reasons, witnessed.not_observable.into_iter().map(|not| not.what).collect())
 }
@@ -213,7 +229,7 @@ fn a_kernel_that_cannot_change_frequencies_lacks_nothing() {
     let machine = Machine { folder: tempfile::tempdir().unwrap(), cpus: "0-1".parse().unwrap() };
     let look = machine.look(|_| None);
     assert_eq!(concluded(&look, &look), (Vec::new(), vec![Unobservable::FrequencyChanges]));
-    let guest = conclude(&look, &look, None, Some("/proc/cpuinfo: flags has hypervisor"));
+    let guest = conclude(&measured(), &look, &look, None, Some("/proc/cpuinfo: flags has hypervisor"));
     let codes: Vec<_> = guest.reasons.iter().map(|reason| reason.code).collect();
     assert_eq!((codes, guest.not_observable), (vec![ReasonCode::VirtualMachine], Vec::new()));
 }
@@ -222,14 +238,15 @@ fn a_kernel_that_cannot_change_frequencies_lacks_nothing() {
 fn interruptions_that_nothing_counts_are_stated_and_those_that_a_right_would_show_degrade() {
     let look = Machine::new("0", "cpufreq-dt", "performance", (1, 1)).look(|_| None);
     let none = NoSmiCounter::NotObservable("no counter".to_owned());
-    let witnessed = conclude(&look, &look, Some(&none), None);
+    let witnessed = conclude(&measured(), &look, &look, Some(&none), None);
     assert!(witnessed.reasons.is_empty());
     assert_eq!(witnessed.not_observable[0].what, Unobservable::FirmwareInterruptions);
     let mut validity = Validity::default();
     witnessed.judge(&mut validity);
     assert_eq!((validity.state(), validity.not_observable().len()), (record::ValidityState::Valid, 1));
     let right = NoSmiCounter::Missing("modprobe msr".to_owned());
-    let codes: Vec<_> = conclude(&look, &look, Some(&right), None).reasons.iter().map(|reason| reason.code).collect();
+    let codes: Vec<_> =
+        conclude(&measured(), &look, &look, Some(&right), None).reasons.iter().map(|reason| reason.code).collect();
     assert_eq!(codes, [ReasonCode::EvidenceMissing]);
 }
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use kernel::control_file;
 use knobs::{Reading, Value};
 
 use super::file::replace;
-use super::kernel_file::order;
 use super::{Access, Files};
 
 const PROCESSES: &str = "cgroup.procs";
@@ -112,7 +112,7 @@ fn move_tasks(prefix: &Path, is_live: bool, to: &Path, from: &Path) -> io::Resul
 
 fn enter(is_live: bool, to: &Path, from: &Path, process: &str) -> io::Result<()> {
     if is_live {
-        return order(&to.join(PROCESSES), process);
+        return control_file::write(&to.join(PROCESSES), process);
     }
     // What the kernel would do.
     let stay: Vec<String> = processes(from)?.into_iter().filter(|other| other != process).collect();

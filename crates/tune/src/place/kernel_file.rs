@@ -1,9 +1,8 @@
 //! Files of the kernel's, of which each write is one order, and words in them.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io;
 
+use kernel::control_file;
 use knobs::{Reading, Value};
 
 use super::{Access, Files, read_text};
@@ -23,7 +22,7 @@ impl Access for Attribute<'_> {
 
     fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
         match value {
-            Value::Text(text) => order(&files.locate(self.path), text),
+            Value::Text(text) => control_file::write(&files.locate(self.path), text),
             Value::Absent => Ok(()),
         }
     }
@@ -48,11 +47,6 @@ impl Access for Word<'_> {
 
     fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
         let sign = if *value == Value::Absent { '-' } else { '+' };
-        order(&files.locate(self.path), &format!("{sign}{}", self.word))
+        control_file::write(&files.locate(self.path), &format!("{sign}{}", self.word))
     }
-}
-
-/// One write is one order to the kernel; the file is never made.
-pub(super) fn order(path: &Path, text: &str) -> io::Result<()> {
-    fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
 }

@@ -18,6 +18,7 @@ use jiff::Zoned;
 use measure::wakeup::{Armed, Beside, Plan, RunProducts};
 use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
 use record::{Reason, ReasonCode, Validity, ValidityState};
+use units::format;
 
 use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
@@ -47,6 +48,8 @@ struct ThreadResult<'a> {
     priority: u32,
     interval_us: u64,
     cpu: u32,
+    /// Schedules that passed during late wake-ups, and so are in no sample.
+    missed_periods: u64,
     /// When the largest latency ended, on the monotonic clock.
     max_at_ns: Option<i64>,
     linear: &'a LinearHistogram,
@@ -136,7 +139,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
         let run = json::Run { command: &command, started: &started, ended: &ended, nanoseconds: options.nanoseconds };
         write_file(file, &json::document(&run, &threads))?;
     }
-    tell_lost(tap.as_ref(), &threads);
+    report_lost(tap.as_ref(), &threads);
     objections(&products.record.validity).iter().for_each(|objection| output::note(objection));
     Ok(Exit::Holds)
 }
@@ -188,6 +191,7 @@ fn results<'a>(products: &'a RunProducts, intervals_us: &[u64], priorities: &[u3
             priority,
             interval_us,
             cpu: series.place.cpu().unwrap_or(0),
+            missed_periods: series.counters.missed_periods,
             max_at_ns: series.max_at.map(|at| at.monotonic.as_ns()),
             linear,
         })
@@ -226,12 +230,31 @@ fn write_file(file: &std::path::Path, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How many periods are in no sample, where there are any: cyclictest goes on with the next schedule that lies ahead.
+fn missed_line(threads: &[ThreadResult<'_>]) -> Option<String> {
+    let missed: u64 = threads.iter().map(|thread| thread.missed_periods).fold(0, u64::saturating_add);
+    if missed == 0 {
+        return None;
+    }
+    let samples = threads.iter().map(|thread| thread.linear.samples()).fold(missed, u64::saturating_add);
+    let each =
+        |thread: &ThreadResult<'_>| format!("thread {}: {}", thread.number, format::count(thread.missed_periods));
+    let each: Vec<String> = threads.iter().filter(|thread| thread.missed_periods > 0).map(each).collect();
+    Some(format!(
+        "# punctual: {} of {} periods were missed during late wake-ups and are in no sample ({})",
+        format::count(missed),
+        format::count(samples),
+        each.join(", ")
+    ))
+}
+
 /// Says which samples the output above does not hold.
-fn tell_lost(tap: Option<&SampleTap>, threads: &[ThreadResult<'_>]) {
+fn report_lost(tap: Option<&SampleTap>, threads: &[ThreadResult<'_>]) {
     let unprinted = tap.map_or(0, SampleTap::lost);
     if unprinted > 0 {
         output::note(&format!("# punctual: {unprinted} samples were not printed: the reader of -v is too slow"));
     }
+    missed_line(threads).iter().for_each(|line| output::note(line));
     let below_zero: u64 = threads.iter().map(|thread| thread.linear.below_zero()).sum();
     if below_zero > 0 {
         output::note(&format!(
@@ -260,6 +283,28 @@ fn objections(validity: &Validity) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missed_periods_are_counted_in_one_line_with_their_threads() {
+        let bins = record::LinearBins { width_ns: 1_000, bins: 10, kept_overflows: 0 };
+        let linear = LinearHistogram::new(bins);
+        let thread = |number, missed_periods| ThreadResult {
+            number,
+            tid: 1,
+            priority: 98,
+            interval_us: 200,
+            cpu: 0,
+            missed_periods,
+            max_at_ns: None,
+            linear: &linear,
+        };
+        assert_eq!(missed_line(&[thread(0, 0), thread(1, 0)]), None);
+        assert_eq!(
+            missed_line(&[thread(0, 0), thread(1, 500), thread(2, 3)]).unwrap(),
+            "# punctual: 503 of 503 periods were missed during late wake-ups and are in no sample \
+             (thread 1: 500, thread 2: 3)"
+        );
+    }
 
     #[test]
     fn an_invalid_run_is_told_in_a_line_for_each_reason() {

@@ -13,6 +13,7 @@ use super::claim::{ClaimArgs, Sure};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
+use crate::run_length::RunLength;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 use crate::{names, output};
@@ -50,9 +51,9 @@ pub(crate) struct WakeupArgs {
     /// Where the random places of --jitter begin [default: another one for each run; it stands in the record]
     #[arg(long, value_name = "N", requires = "jitter")]
     jitter_seed: Option<u64>,
-    /// How long to measure [default: 60s]; 0s measures until Ctrl-C
+    /// How long to measure [default: 60s]; `unlimited` measures until Ctrl-C
     #[arg(long, visible_alias = "time", value_name = "D", conflicts_with = "samples")]
-    duration: Option<Ns>,
+    duration: Option<RunLength>,
     /// How many samples of each thread to take
     #[arg(long, alias = "loops", value_name = "N")]
     samples: Option<u64>,
@@ -155,8 +156,8 @@ impl std::str::FromStr for HoldDmaLatency {
 impl WakeupArgs {
     pub(super) fn config(&self) -> WakeupRequest {
         let end = match (self.duration, self.samples) {
-            (Some(Ns::ZERO), _) => End::WhenTold,
-            (Some(duration), _) => End::After(duration),
+            (Some(RunLength::Unlimited), _) => End::WhenTold,
+            (Some(RunLength::For(duration)), _) => End::After(duration),
             (None, Some(samples)) => End::Samples(samples),
             (None, None) => End::After(Ns::from_s(60)),
         };
@@ -187,7 +188,7 @@ impl WakeupArgs {
             recovered_within: self.recovered_within,
             interval_maximum: self
                 .interval_maximum
-                .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
+                .or_else(|| self.claim.interval_maximum(self.duration.and_then(RunLength::limit), self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
             explain: self.explain.then_some(ExplainRequest {
