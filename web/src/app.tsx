@@ -16,6 +16,7 @@ import { Loads } from "./sections/load.tsx";
 import { Others } from "./sections/others.tsx";
 import { Programs } from "./sections/program.tsx";
 import { Rhythms } from "./sections/rhythm.tsx";
+import { Clocks } from "./sections/sync.tsx";
 import { HowSure } from "./sections/tail.tsx";
 import { WorstOverTime } from "./sections/time.tsx";
 import { Verdict } from "./sections/verdict.tsx";
@@ -81,18 +82,20 @@ function Told({ page }: { page: View["page"] }) {
 /** What was measured and read of a machine. */
 function Measured({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
+  const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
   const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
   const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
   return (
     <>
-      <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
+      {clocks.length > 0 && <Section id="clocks" title="Clocks"><Clocks runs={clocks} /></Section>}
+      {(wakeups.length > 0 || clocks.length === 0) && <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
         {wakeups.length === 0
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
             : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : latency[0]!.toUpperCase() + latency.slice(1)} what={results.totals?.what ?? "wake-ups"} runs={wakeups} />}
-      </Section>
+      </Section>}
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (
         <>

@@ -10,6 +10,8 @@ export interface State {
   range: [number, number] | null;
   /** Range of the plot over time (s from its left edge). */
   timeRange: [number, number] | null;
+  /** Range of the offsets of clocks over time (s from the start of the run). */
+  clockRange: [number, number] | null;
   /** The late sample whose timeline is drawn: run and place in it. */
   sample: string | null;
   /** Range of that timeline (ns from the schedule). */
@@ -27,7 +29,7 @@ export interface State {
 }
 
 export const INITIAL: State = {
-  theme: "auto", log: null, corrected: false, range: null, timeRange: null, sample: null, sampleRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
+  theme: "auto", log: null, corrected: false, range: null, timeRange: null, clockRange: null, sample: null, sampleRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
 };
 
 function rangeOf(text: string | null, least = 0): [number, number] | null {
@@ -48,6 +50,7 @@ export function fromHash(hash: string): State {
     corrected: fields.get("view") === "corrected",
     range: rangeOf(fields.get("range")),
     timeRange: rangeOf(fields.get("time")),
+    clockRange: rangeOf(fields.get("clocks")),
     sample: fields.get("sample"),
     sampleRange: rangeOf(fields.get("around"), -Infinity),
     lift: fields.get("lift"),
@@ -65,6 +68,7 @@ export function toHash(state: State): string {
   if (state.corrected) fields.set("view", "corrected");
   if (state.range) fields.set("range", rounded(state.range));
   if (state.timeRange) fields.set("time", rounded(state.timeRange));
+  if (state.clockRange) fields.set("clocks", rounded(state.clockRange));
   if (state.sample !== null) fields.set("sample", state.sample);
   if (state.sampleRange) fields.set("around", rounded(state.sampleRange));
   if (state.lift !== null) fields.set("lift", state.lift);

@@ -65,6 +65,18 @@ impl SyncRun {
 impl SyncSource {
     /// The largest number of points in a track: neighbouring ones are joined until no more are left.
     pub const MOST_POINTS: usize = 4_096;
+
+    /// Service and place as one name: "ptp4l eth0 domain 0", "chronyd".
+    #[must_use]
+    pub fn name(&self) -> String {
+        let place = self.place.to_string();
+        let service = self.service.name();
+        if place.starts_with(service) || self.service == SyncService::Phc {
+            place
+        } else {
+            format!("{service} {place}")
+        }
+    }
 }
 
 /// A program or device that says what time it is.

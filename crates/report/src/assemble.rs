@@ -21,7 +21,7 @@ use crate::view::{
 };
 use crate::{
     Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, program,
-    rhythm, tail, totals,
+    rhythm, sync, tail, totals,
 };
 
 pub(crate) fn view(input: &ReportInput) -> View {
@@ -84,6 +84,7 @@ fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: H
         explanation: explanation::view(record),
         rhythm: rhythm::view(record),
         program: program::view(record),
+        sync: sync::view(record),
         load: load::view(record),
         ..run(record)
     });
@@ -142,6 +143,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         explanation: None,
         rhythm: None,
         program: None,
+        sync: None,
         load: None,
         manifest: safe_integers(&json_of(manifest)),
     }

@@ -56,6 +56,11 @@ fn main_runs(all: Vec<&Record>) -> Vec<&Record> {
     if wakeups.is_empty() { all } else { wakeups }
 }
 
+/// Whether the runs compare clocks: what is stated for them is a limit on the offset, no deadline.
+pub(crate) fn are_offsets(runs: &[&Record]) -> bool {
+    !runs.is_empty() && runs.iter().all(|run| run.measurement.kind().figure == Figure::Offsets)
+}
+
 /// The conditions of runs, with what the profile of their machine adds.
 fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<ConditionView> {
     if runs.is_empty() {
@@ -79,7 +84,10 @@ fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<Condit
         condition("processor", processor),
         condition("load", each(&|run| load(&run.manifest().load))),
         condition("policy", each(&policy)),
-        condition("deadline", Some(deadlines.unwrap_or_else(|| NO_LIMIT.to_owned()))),
+        condition(
+            if are_offsets(runs) { "limit" } else { "deadline" },
+            Some(deadlines.unwrap_or_else(|| NO_LIMIT.to_owned())),
+        ),
     ]
 }
 

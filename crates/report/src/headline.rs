@@ -3,12 +3,15 @@
 //! Nothing invalid may read as a pass. If a page has an invalid run, or one that exceeded the deadline, a conclusion of
 //! "holds" is shown as "cannot be told".
 
+mod offsets;
+
 use std::collections::BTreeSet;
 
 use analyse::Answer;
 use record::{Figure, Record, Verdict, VerdictState};
 use units::format;
 
+use crate::conditions::are_offsets;
 use crate::totals::{Totals, judged_samples};
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
 use crate::{Exact, Page, campaign, comparison};
@@ -218,6 +221,9 @@ fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> S
         others.deadline_ns == verdict.deadline_ns && other.measurement == run.measurement
     };
     let alike: Vec<&Record> = judged.iter().filter(is_alike).map(|(run, _)| *run).collect();
+    if are_offsets(&[run]) {
+        return offsets::sentence(run, verdict, &alike);
+    }
     let totals = Totals::over(alike.iter().map(|run| (*run, Some(verdict.deadline_ns))));
     let of_several = if alike.len() > 1 { format!(" ({})", label(run)) } else { String::new() };
     let Some((worst_run, worst_ns, place)) = totals.worst.filter(|_| verdict.state != VerdictState::CannotTell) else {
@@ -249,6 +255,9 @@ fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> S
 
 /// The headline of runs without a deadline: the worst sample is the answer.
 fn without_deadline(page: &Page, runs: &[&Record]) -> HeadlineView {
+    if are_offsets(runs) {
+        return offsets::without_limit(runs);
+    }
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
     let Some((run, worst_ns, place)) = totals.worst else {
         let sentence = format!(

@@ -4,14 +4,15 @@ mod explanation;
 mod load;
 mod program;
 mod rhythm;
+mod sync;
 mod top;
 
 use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
 use campaign::result::{Answer, CampaignResult, Figure};
-use record::{Origin, Record, Series};
-use units::format;
+use record::{Histogram, Origin, Record, Sampling, Series};
+use units::{approx_f64, format, round_u64};
 
 use crate::{Page, ReportInput, View};
 
@@ -101,6 +102,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     }
     let runs = input.page.runs();
     if !runs.is_empty() {
+        sync::plain_clocks(page, runs);
         plain_table(page, runs);
         top::plain_bursts(page, runs);
         program::plain_programs(page, runs);
@@ -219,7 +221,7 @@ fn plain_comparison(page: &mut String, comparison: &Comparison) {
     );
     let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p>", escape(&worst.note));
     if let Some(rate) = &worst.rate {
-        let deadline = latency(units::approx_f64(rate.deadline_ns));
+        let deadline = latency(approx_f64(rate.deadline_ns));
         let _ = writeln!(page, "<p>Beyond {deadline}: {}.</p>", escape(&rate.text));
     }
     page.push_str("</section>\n");
@@ -279,7 +281,19 @@ fn plain_lacks(page: &mut String, run: &Record) {
 }
 
 fn plain_row(page: &mut String, run: &Record, series: &Series) {
-    let latency = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), format::latency);
+    let latency = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
+    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    let (above, below) = (&series.histogram, series.below_zero.as_ref());
+    // Samples below zero are kept by their magnitude: the largest is the lowest.
+    let lowest_ns = below.and_then(Histogram::max_ns).map(|ns| -signed(ns)).or_else(|| above.min_ns().map(signed));
+    let highest_ns = above.max_ns().map(signed).or_else(|| below.and_then(Histogram::min_ns).map(|ns| -signed(ns)));
+    let mean_ns = match (above.mean_ns(), below.and_then(Histogram::mean_ns)) {
+        (above_ns, Some(below_ns)) => {
+            let (over, under) = (approx_f64(above.count()), approx_f64(below.map_or(0, Histogram::count)));
+            Some((above_ns.unwrap_or(0.0) * over - below_ns * under) / (over + under))
+        }
+        (above_ns, None) => above_ns,
+    };
     let name = match (series.place.cpu(), series.variant.is_empty()) {
         (_, true) => format!("{}, {}", series.name, series.place),
         (Some(_), false) => format!("{}, {}, {}", series.name, series.variant, series.place),
@@ -293,13 +307,14 @@ fn plain_row(page: &mut String, run: &Record, series: &Series) {
         escape(&run.label),
         escape(&name),
         format::count(series.taken()),
-        latency(series.histogram.min_ns()),
-        latency(series.histogram.mean_ns().map(units::round_u64)),
-        latency(series.histogram.max_ns()),
+        latency(lowest_ns),
+        latency(mean_ns.map(|ns| signed(round_u64(ns.abs())) * if ns < 0.0 { -1 } else { 1 })),
+        latency(highest_ns),
         match run.manifest().origin {
-            Origin::Punctual => format::count(series.counters.missed_periods),
-            // The source did not count missed periods.
+            // Without schedules there are no periods to miss, and the source of an import did not count them.
+            _ if run.measurement.kind().sampling == Sampling::Comparisons => "-".to_owned(),
             Origin::Imported { .. } => "-".to_owned(),
+            Origin::Punctual => format::count(series.counters.missed_periods),
         },
     );
 }
@@ -332,6 +347,16 @@ mod tests {
         plain_table(&mut plain, std::slice::from_ref(&run));
         assert!(plain.contains("not observable</td><td colspan=\"6\">no counter &lt;of&gt; them"), "{plain}");
         assert_eq!(crate::assemble::run(&run).not_observable, ["no counter <of> them"]);
+    }
+
+    #[test]
+    fn the_plain_table_of_signed_samples_has_their_signs() {
+        let run =
+            crate::sample::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), record::Validity::default());
+        let mut plain = String::new();
+        plain_table(&mut plain, std::slice::from_ref(&run));
+        let cells = ["4", "-11.8 us", "-2.7 us", "887 ns", "-"].map(|cell| format!("<td class=\"number\">{cell}</td>"));
+        assert!(plain.replace("\n", "").contains(&cells.concat()), "{plain}");
     }
 
     #[test]

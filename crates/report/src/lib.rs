@@ -23,6 +23,7 @@ mod program;
 mod rhythm;
 #[cfg(test)]
 mod sample;
+mod sync;
 mod tail;
 mod totals;
 mod view;
@@ -42,8 +43,9 @@ pub use view::{
     ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView,
     HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView, LoadView, MomentView,
     PageView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView,
-    RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView,
-    TotalsView, VERSION, VerdictView, View, WorstView,
+    RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, SyncAllanView,
+    SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView,
+    SyncView, TimelineView, TotalsView, VERSION, VerdictView, View, WorstView,
 };
 
 /// The input for a report.

@@ -8,6 +8,7 @@ mod explanation;
 mod load;
 mod program;
 mod rhythm;
+mod sync;
 mod top;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,10 @@ pub use self::explanation::{
 pub use self::load::{LoadPartView, LoadTurnView, LoadView};
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 pub use self::rhythm::{RhythmScanView, RhythmView};
+pub use self::sync::{
+    SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
+    SyncTrackView, SyncView,
+};
 pub use self::top::{ConditionView, LateCauseView, LateCausesView, TotalsView};
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
@@ -240,7 +245,7 @@ pub struct VerdictView {
 pub struct RunView {
     /// Unique identifier of the run.
     pub id: String,
-    /// The kind of measurement: `wakeup`, `clock`, `noise`, `app`.
+    /// The kind of measurement: `wakeup`, `clock`, `noise`, `app`, `sync`.
     pub measurement: String,
     /// A label for people: `idle`, `under paper load`.
     pub label: String,
@@ -282,6 +287,8 @@ pub struct RunView {
     pub rhythm: Option<RhythmScanView>,
     /// The followed program; null except in runs of `app`.
     pub program: Option<ProgramView>,
+    /// What was seen of time services and clocks; null except in runs of `sync`.
+    pub sync: Option<SyncView>,
     /// What the load did; null unless the load consists of parts.
     pub load: Option<LoadView>,
     /// What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.

@@ -9,6 +9,10 @@ export type Exact = number | string;
  */
 export type Certainty = "shown" | "likely" | "unknown";
 /**
+ * State of a source of time.
+ */
+export type SyncStateView = "starting" | "locked" | "reference" | "holdover" | "free" | "lost";
+/**
  * The difference that a question is about.
  */
 export type GateSize =
@@ -314,7 +318,7 @@ export interface RunView {
     [k: string]: unknown;
   };
   /**
-   * The kind of measurement: `wakeup`, `clock`, `noise`, `app`.
+   * The kind of measurement: `wakeup`, `clock`, `noise`, `app`, `sync`.
    */
   measurement: string;
   /**
@@ -357,6 +361,10 @@ export interface RunView {
    * How far the numbers can be trusted.
    */
   state: "valid" | "degraded" | "invalid";
+  /**
+   * What was seen of time services and clocks; null except in runs of `sync`.
+   */
+  sync?: SyncView | null;
   /**
    * IANA name of the node's time zone.
    */
@@ -1304,6 +1312,240 @@ export interface MomentView2 {
   realtime_ns: string;
 }
 /**
+ * What was seen of the sources of time during a run.
+ */
+export interface SyncView {
+  /**
+   * What changed during the run, in the order of time.
+   */
+  events: SyncEventView[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  events_left_out: number | string;
+  /**
+   * How much the rate of an uncorrected clock is assumed to differ from the reference's at most (parts per billion).
+   */
+  max_drift_ppb: number;
+  /**
+   * The sources, in the order in which they were found.
+   */
+  sources: SyncSourceView[];
+}
+/**
+ * Something that changed at one moment.
+ */
+export interface SyncEventView {
+  at: MomentView3;
+  /**
+   * The details, in words.
+   */
+  detail: string;
+  /**
+   * Name of the source that it concerns.
+   */
+  source: string;
+  /**
+   * What happened, in a word or two: `step`, `reference`.
+   */
+  what: string;
+}
+/**
+ * A point in time during a run.
+ */
+export interface MomentView3 {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * One source of time: a service, or a pair of clocks that are compared.
+ */
+export interface SyncSourceView {
+  allan: SyncAllanView;
+  /**
+   * Offsets below zero, by their magnitude; null if there are none.
+   */
+  below_zero?: HistogramView1 | null;
+  /**
+   * Bounds on the offset that hold without trust in a servo; null if there are none.
+   */
+  bound?: SyncBoundView | null;
+  /**
+   * The hard bound with what it trusts, or why there is none, as a sentence.
+   */
+  bound_sentence: string;
+  /**
+   * The clock that is compared with the reference.
+   */
+  clock: string;
+  /**
+   * What could be missed, in words.
+   */
+  could_be_missed: string[];
+  /**
+   * Offsets of zero and above; null if there was no offset.
+   */
+  from_zero?: HistogramView1 | null;
+  /**
+   * Whether a stated limit applies to its offsets.
+   */
+  judged: boolean;
+  /**
+   * Service and place, unique among the sources of the run: `ptp4l eth0 domain 0`.
+   */
+  name: string;
+  /**
+   * What the service itself says of its offset, as a sentence that says whose view it is; null if it says nothing.
+   */
+  own_estimate_sentence?: string | null;
+  /**
+   * The place of its series, in words: `eth0 domain 0`.
+   */
+  place: string;
+  /**
+   * What the clock is compared with, in words.
+   */
+  reference: string;
+  /**
+   * Spread of the offsets; null if there were none.
+   */
+  spread?: SyncSpreadView | null;
+  /**
+   * The state at the end of the run; null if none was seen.
+   */
+  state?: SyncStateView | null;
+  /**
+   * State of the source over time: each entry holds from its moment until the next one.
+   */
+  states: SyncStateChangeView[];
+  track: SyncTrackView;
+  /**
+   * The program's version; null if it is not known.
+   */
+  version?: string | null;
+}
+/**
+ * Allan deviation of the offsets, shortest averaging time first.
+ */
+export interface SyncAllanView {
+  /**
+   * The averaging times (ns).
+   */
+  averaging_ns: Exact[];
+  /**
+   * Number of second differences that each was computed from.
+   */
+  count: Exact[];
+  /**
+   * The deviation at each: a ratio of frequencies, without unit.
+   */
+  deviation: number[];
+}
+/**
+ * Bounds on an offset during a run.
+ */
+export interface SyncBoundView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  highest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lowest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  widest_ns: number | string;
+}
+/**
+ * How offsets are spread.
+ */
+export interface SyncSpreadView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Standard deviation about the mean (ns).
+   */
+  deviation_ns: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  highest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lowest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  median_ns: number | string;
+}
+/**
+ * A moment at which the state of a source changed.
+ */
+export interface SyncStateChangeView {
+  at: MomentView4;
+  /**
+   * State of a source of time.
+   */
+  state: "starting" | "locked" | "reference" | "holdover" | "free" | "lost";
+}
+/**
+ * A point in time during a run.
+ */
+export interface MomentView4 {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * Offset, bound and path delay over time.
+ */
+export interface SyncTrackView {
+  /**
+   * Number of offsets that are joined in each point; 0 if only the bound was looked at.
+   */
+  count: Exact[];
+  /**
+   * The longest path delay of each point, half of a round trip (ns); null if none was measured.
+   */
+  delay_ns: (Exact | null)[];
+  /**
+   * The highest offset of each point (ns); null if it has none.
+   */
+  highest_ns: (Exact | null)[];
+  /**
+   * The lowest lower bound of each point (ns); null if it has none.
+   */
+  lower_bound_ns: (Exact | null)[];
+  /**
+   * The lowest offset of each point (ns); null if it has none.
+   */
+  lowest_ns: (Exact | null)[];
+  /**
+   * When the first offset of each point was taken, since the start of the run (ns).
+   */
+  offset_ns: Exact[];
+  /**
+   * The highest upper bound of each point (ns); null if it has none.
+   */
+  upper_bound_ns: (Exact | null)[];
+}
+/**
  * The verdict of a run on its deadline.
  */
 export interface VerdictView {
@@ -1328,7 +1570,7 @@ export interface WorstView {
    * The measured CPU.
    */
   cpu?: number | null;
-  from: MomentView3;
+  from: MomentView5;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -1353,7 +1595,7 @@ export interface WorstView {
 /**
  * A point in time during a run.
  */
-export interface MomentView3 {
+export interface MomentView5 {
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -2257,7 +2499,8 @@ export interface WorstComparison {
  */
 export interface RateComparison {
   /**
-   * Of each of A's units the periods that were late by more than that or missed; of noise the gaps.
+   * Of each of A's units the periods that were late by more than that: wake-ups, and the schedules they skipped that were so late
+   * themselves; of noise the gaps.
    */
   a_beyond: number[];
   /**
@@ -2265,7 +2508,8 @@ export interface RateComparison {
    */
   a_exposure: number[];
   /**
-   * Of each of B's units the periods that were late by more than that or missed; of noise the gaps.
+   * Of each of B's units the periods that were late by more than that: wake-ups, and the schedules they skipped that were so late
+   * themselves; of noise the gaps.
    */
   b_beyond: number[];
   /**
@@ -2276,6 +2520,13 @@ export interface RateComparison {
    * The deadline (ns).
    */
   deadline_ns: number;
+  /**
+   * How many of all A's, and of all B's, periods beyond the deadline are schedules that a late wake-up skipped.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  missed_beyond?: [number, number];
   /**
    * How often chance alone ranks the rates as differently; absent where they cannot be compared.
    */
@@ -2340,7 +2591,7 @@ export interface RunView1 {
     [k: string]: unknown;
   };
   /**
-   * The kind of measurement: `wakeup`, `clock`, `noise`, `app`.
+   * The kind of measurement: `wakeup`, `clock`, `noise`, `app`, `sync`.
    */
   measurement: string;
   /**
@@ -2383,6 +2634,10 @@ export interface RunView1 {
    * How far the numbers can be trusted.
    */
   state: "valid" | "degraded" | "invalid";
+  /**
+   * What was seen of time services and clocks; null except in runs of `sync`.
+   */
+  sync?: SyncView | null;
   /**
    * IANA name of the node's time zone.
    */

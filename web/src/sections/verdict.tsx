@@ -4,6 +4,7 @@ import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, ChangeView, ConditionView, LateCausesView, RunView, View } from "../generated/view.d.ts";
 import { resultsOf, runsOf, type Results } from "../model.ts";
+import { syncFacts } from "../sync.ts";
 import { Remedy, Sure } from "./causes.tsx";
 import { FindingLink } from "./finding_link.tsx";
 
@@ -62,7 +63,8 @@ export function factsOf(view: View): Fact[] {
   if (page.kind === "campaign") return campaignFacts(page.campaign);
   const results = resultsOf(page);
   const runs = results ? runsOf(results, "wakeups") : [];
-  if (runs.length === 0) return [];
+  const clocks = results ? runsOf(results, "offsets").filter((run) => run.sync) : [];
+  if (runs.length === 0) return clocks.length > 0 ? syncFacts(clocks) : [];
   const deadline = num(view.headline.deadline_ns);
   const limitOf = (run: RunView) => (run.deadline_ns == null && page.kind === "assessment" ? deadline : num(run.deadline_ns));
   // Of many runs the worst have a tile; all have a row in the tables below.

@@ -77,12 +77,6 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     text
 }
 
-fn name(source: &SyncSource) -> String {
-    let place = source.place.to_string();
-    let service = source.service.name();
-    if place.starts_with(service) || service == "phc" { place } else { format!("{service} {place}") }
-}
-
 fn offsets(record: &Record, run: &SyncRun) -> String {
     let mut table =
         Table::new(&["", "state", "offsets", "lowest", "median", "highest", "hard bound from", "to", "delay"]);
@@ -100,7 +94,7 @@ fn offsets(record: &Record, run: &SyncRun) -> String {
             .find(|series| series.place == source.place && series.name == "sent_to_received")
             .and_then(|series| series.histogram.max_ns());
         table.row(vec![
-            name(source),
+            source.name(),
             state,
             spread.map_or_else(|| "-".to_owned(), |spread| format::count(spread.count)),
             cell(spread.map(|spread| spread.lowest_ns)),
@@ -119,7 +113,7 @@ fn about(source: &SyncSource, width: usize) -> String {
     let mut text = String::from("\n");
     let version = source.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     let reference = if source.reference.is_empty() { "nothing yet".to_owned() } else { source.reference.clone() };
-    let head = format!("{}{version}: clock {} against {reference}", name(source), source.clock);
+    let head = format!("{}{version}: clock {} against {reference}", source.name(), source.clock);
     text.push_str(&wrap::paragraph(&head, "  ", width));
     if source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference) {
         text.push_str(&wrap::paragraph("it gives the time, and compares its clock with none", "    ", width));

@@ -6,6 +6,7 @@
 mod calibration;
 mod campaign;
 mod causes;
+mod clocks;
 mod comparison;
 mod imported;
 mod load;
@@ -28,7 +29,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 35] = [
+    let cases: [Case; 38] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -61,6 +62,9 @@ fn main() -> std::io::Result<()> {
         ("causes-invalid", || explained_of(doubtful(), |run| causes::explained(run, 0))),
         ("rhythm", || explained_of(broken(), rhythm::with_rhythms)),
         ("load", || explained_of(broken(), |run| if run.label == "idle" { run } else { load::rotated(run) })),
+        ("sync", || bare("Clocks of press-7", vec![clocks::locked()])),
+        ("sync-lost", || bare("Clocks of press-7", vec![clocks::lost()])),
+        ("sync-unbounded", || bare("Clocks of press-7", vec![clocks::unbounded()])),
         ("program", || followed(program::missing(&Validity::default()))),
         ("program-quiet", || followed(program::quiet())),
         ("program-invalid", || followed(program::missing(&program::overrun()))),

@@ -1,0 +1,230 @@
+//! Converts what was seen of time services and clocks to the view, and says it in sentences.
+
+use record::{HardBound, Histogram, Place, Record, Series, SyncRun, SyncSource, SyncState};
+use units::format;
+
+use crate::Exact;
+use crate::assemble::{histogram, moment};
+use crate::view::{
+    SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
+    SyncTrackView, SyncView,
+};
+
+/// The view of the sources of time; `None` if the run followed none.
+pub(crate) fn view(record: &Record) -> Option<SyncView> {
+    let run = record.sync()?;
+    let started = record.manifest().started;
+    let event = |event: &record::SyncEvent| SyncEventView {
+        at: moment(event.at, started),
+        source: name_at(run, &event.place),
+        what: event.what.word().to_owned(),
+        detail: event.detail.clone(),
+    };
+    Some(SyncView {
+        max_drift_ppb: run.max_drift_ppb,
+        sources: run.sources.iter().map(|one| source(one, record)).collect(),
+        events: run.events.iter().map(event).collect(),
+        events_left_out: run.events_left_out.into(),
+    })
+}
+
+/// The name of the source at a place, or the place itself if no source has it.
+pub(crate) fn name_at(run: &SyncRun, place: &Place) -> String {
+    let source = run.sources.iter().find(|source| source.place == *place);
+    source.map_or_else(|| place.to_string(), SyncSource::name)
+}
+
+/// The offsets of a source: the series to which a limit applies if there is a bound.
+pub(crate) fn offsets<'a>(record: &'a Record, source: &SyncSource) -> Option<&'a Series> {
+    let kind = record.measurement.kind();
+    record.series.iter().find(|series| series.place == source.place && kind.judges(&series.name))
+}
+
+/// The hard bound of a source as numbers (ns): lowest and highest; `None` if there is none.
+pub(crate) const fn bound_of(source: &SyncSource) -> Option<(i64, i64)> {
+    match &source.bound {
+        HardBound::Stated { lowest_ns, highest_ns, .. } => Some((*lowest_ns, *highest_ns)),
+        HardBound::Missing { .. } => None,
+    }
+}
+
+/// The judged source whose bound reaches farthest from zero, with that bound (ns); `None` if no judged source has one.
+pub(crate) fn farthest_bound(record: &Record) -> Option<(&SyncSource, (i64, i64))> {
+    let sources = &record.sync()?.sources;
+    let judged = sources.iter().filter(|source| offsets(record, source).is_some_and(|series| series.judged));
+    judged
+        .filter_map(|source| Some((source, bound_of(source)?)))
+        .max_by_key(|(_, (lowest_ns, highest_ns))| lowest_ns.unsigned_abs().max(highest_ns.unsigned_abs()))
+}
+
+/// "-37.3 us to 15.2 us".
+pub(crate) fn range((lowest_ns, highest_ns): (i64, i64)) -> String {
+    format!("{} to {}", format::latency(lowest_ns), format::latency(highest_ns))
+}
+
+/// What the clock is compared with; a source can have found nothing yet.
+pub(crate) fn reference(source: &SyncSource) -> &str {
+    if source.reference.is_empty() { "nothing yet" } else { &source.reference }
+}
+
+/// The hard bound with what it trusts, or why there is none.
+pub(crate) fn bound_sentence(source: &SyncSource) -> String {
+    let gives = source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference);
+    match &source.bound {
+        HardBound::Stated { lowest_ns, highest_ns, widest_ns, trusts } => format!(
+            "within {}, at most {} wide at one moment; trusts that {trusts}",
+            range((*lowest_ns, *highest_ns)),
+            format::latency(*widest_ns)
+        ),
+        HardBound::Missing { .. } if gives => "it gives the time, and compares its clock with none".to_owned(),
+        HardBound::Missing { reason } => format!("no hard bound: {reason}"),
+    }
+}
+
+/// What the service says of itself; `None` if it says nothing.
+pub(crate) fn own_estimate_sentence(source: &SyncSource) -> Option<String> {
+    source.own_estimate.map(|own| {
+        format!(
+            "rms {}, largest {}, of {} values; its own estimate, which cannot see an asymmetric path",
+            format::latency(units::round_u64(own.rms_ns)),
+            format::latency(own.largest_ns),
+            format::count(own.count)
+        )
+    })
+}
+
+fn source(source: &SyncSource, record: &Record) -> SyncSourceView {
+    let started = record.manifest().started;
+    let series = offsets(record, source);
+    let some = |samples: &Histogram| histogram(samples, 1);
+    let bound = match &source.bound {
+        HardBound::Stated { lowest_ns, highest_ns, widest_ns, .. } => Some(SyncBoundView {
+            lowest_ns: (*lowest_ns).into(),
+            highest_ns: (*highest_ns).into(),
+            widest_ns: (*widest_ns).into(),
+        }),
+        HardBound::Missing { .. } => None,
+    };
+    let spread = source.spread.map(|spread| SyncSpreadView {
+        count: spread.count.into(),
+        median_ns: spread.median_ns.into(),
+        lowest_ns: spread.lowest_ns.into(),
+        highest_ns: spread.highest_ns.into(),
+        deviation_ns: spread.deviation_ns,
+    });
+    let change = |change: &record::StateChange| SyncStateChangeView {
+        at: moment(change.at, started),
+        state: state(change.state),
+    };
+    SyncSourceView {
+        name: source.name(),
+        version: source.version.clone(),
+        place: source.place.to_string(),
+        clock: source.clock.to_string(),
+        reference: reference(source).to_owned(),
+        state: source.states.last().map(|last| state(last.state)),
+        judged: series.is_some_and(|series| series.judged),
+        bound,
+        bound_sentence: bound_sentence(source),
+        spread,
+        own_estimate_sentence: own_estimate_sentence(source),
+        from_zero: series.map(|series| some(&series.histogram)),
+        below_zero: series.and_then(|series| series.below_zero.as_ref()).map(some),
+        allan: SyncAllanView {
+            averaging_ns: source.allan.iter().map(|point| point.averaging_ns.into()).collect(),
+            deviation: source.allan.iter().map(|point| point.deviation).collect(),
+            count: source.allan.iter().map(|point| point.count.into()).collect(),
+        },
+        states: source.states.iter().map(change).collect(),
+        track: track(source, record),
+        could_be_missed: source.could_be_missed.clone(),
+    }
+}
+
+fn track(source: &SyncSource, record: &Record) -> SyncTrackView {
+    let started = record.manifest().started;
+    let mut view = SyncTrackView::default();
+    for point in &source.track {
+        view.offset_ns.push(moment(point.at, started).offset_ns);
+        view.count.push(point.count.into());
+        view.lowest_ns.push(point.lowest_ns.map(Exact::from));
+        view.highest_ns.push(point.highest_ns.map(Exact::from));
+        view.lower_bound_ns.push(point.bound_ns.map(|(lower_ns, _)| lower_ns.into()));
+        view.upper_bound_ns.push(point.bound_ns.map(|(_, upper_ns)| upper_ns.into()));
+        view.delay_ns.push(point.delay_ns.map(Exact::from));
+    }
+    view
+}
+
+const fn state(state: SyncState) -> SyncStateView {
+    match state {
+        SyncState::Starting => SyncStateView::Starting,
+        SyncState::Locked => SyncStateView::Locked,
+        SyncState::Reference => SyncStateView::Reference,
+        SyncState::Holdover => SyncStateView::Holdover,
+        SyncState::Free => SyncStateView::Free,
+        SyncState::Lost => SyncStateView::Lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{StateChange, TrackPoint, Validity};
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_source_is_shown_with_its_bound_its_track_and_the_signs_of_its_offsets() {
+        let record = sample::offsets(&[-11_753, -81, 105, 886], Some((-37_347, 15_223)), Validity::default());
+        let view = serde_json::to_value(view(&record).unwrap()).unwrap();
+        let source = &view["sources"][0];
+        assert_eq!((source["name"].as_str(), source["judged"].as_bool()), (Some("ptp4l eth0 domain 0"), Some(true)));
+        let sentence = source["bound_sentence"].as_str().unwrap();
+        assert!(sentence.starts_with("within -37.3 us to 15.2 us, at most"), "{sentence}");
+        assert!(sentence.ends_with("trusts that the stamps are right"), "{sentence}");
+        assert_eq!((source["from_zero"]["count"].as_u64(), source["below_zero"]["count"].as_u64()), (Some(2), Some(2)));
+        assert_eq!(source["below_zero"]["max_ns"], 11_753, "by its magnitude");
+        let track = &source["track"];
+        assert_eq!(
+            (track["lowest_ns"][0].as_i64(), track["lower_bound_ns"][0].as_i64()),
+            (Some(-11_753), Some(-37_347))
+        );
+        assert_eq!(track["offset_ns"][1], 1_000_000_000_u64, "counted from the start of the run");
+        assert_eq!(view["events"][0]["source"], "ptp4l eth0 domain 0");
+    }
+
+    #[test]
+    fn a_point_of_which_only_the_bound_is_known_has_no_offset() {
+        let mut record = sample::offsets(&[5], Some((-9, 9)), Validity::default());
+        let at = record.manifest().started;
+        let record::Detail::Sync(run) = &mut record.detail else { panic!("no clocks") };
+        run.sources[0].track = vec![TrackPoint {
+            at,
+            count: 0,
+            lowest_ns: None,
+            highest_ns: None,
+            bound_ns: Some((-9, 9)),
+            delay_ns: None,
+            frequency_ppb: None,
+        }];
+        let view = view(&record).unwrap();
+        let track = &view.sources[0].track;
+        assert_eq!((track.lowest_ns[0], track.delay_ns[0]), (None, None));
+        assert_eq!(track.upper_bound_ns[0], Some(Exact::from(9_i64)));
+    }
+
+    #[test]
+    fn without_a_bound_the_reason_stands_in_its_place() {
+        let mut record = sample::offsets(&[5], None, Validity::default());
+        assert_eq!(view(&record).unwrap().sources[0].bound_sentence, "no hard bound: no raw stamps");
+        assert!(farthest_bound(&record).is_none());
+        // A grand master compares its clock with none, which is no fault.
+        let at = record.manifest().started;
+        let record::Detail::Sync(run) = &mut record.detail else { panic!("no clocks") };
+        run.sources[0].spread = None;
+        run.sources[0].states = vec![StateChange { at, state: SyncState::Reference }];
+        let sentence = &view(&record).unwrap().sources[0].bound_sentence;
+        assert_eq!(sentence, "it gives the time, and compares its clock with none");
+    }
+}
