@@ -99,6 +99,14 @@ const OPTIONS: &[Tip] = &[
     ),
     ("", "--isolate", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
     ("app", "--command", "--cmd COMMAND, or the program and its arguments after '--'"),
+    (
+        "tail",
+        "--for",
+        "--horizon 24h foretells that time; --claim \"100us for 1 day at 99%\" asks whether a limit holds for so long",
+    ),
+    ("lab", "--dry-run", "'punctual lab show SCENARIO' prints what 'lab up SCENARIO' starts"),
+    ("tune", "--dry-run", "'punctual tune plan' shows what 'tune apply' would change"),
+    ("campaign", "--dry-run", "'punctual campaign check CAMPAIGN' shows what 'campaign run' would change and measure"),
     ("", "--csv", "'punctual export RECORD --format csv' writes CSV"),
     ("", "--html", "'punctual report RECORD' makes a page"),
     ("", "--histogram", "the record has the histogram: keep it with '-o FILE', draw it with 'punctual report FILE'"),
@@ -123,6 +131,14 @@ const OPTIONS: &[Tip] = &[
     (MEASURING, "--limit", "--deadline D"),
     (MEASURING, "--threshold", "--deadline D"),
 ];
+
+/// Values of options that others know: the command, the option, the value, what to type instead.
+const VALUES: &[(&str, &str, &str, &str)] = &[(
+    "export",
+    "--format",
+    "gnuplot",
+    "'--format csv' writes what gnuplot reads: 'set datafile separator \",\"'; docs/json.md has a recipe",
+)];
 
 /// Options of one letter that cyclictest and rtla have, and what they are called here.
 const LETTERS: &[(char, &str)] = &[
@@ -157,6 +173,7 @@ pub(crate) fn corrected(mut error: clap::Error, words: &[OsString]) -> clap::Err
     };
     let tip = wrong(ContextKind::InvalidSubcommand)
         .and_then(|word| tip_for_command(&typed, &word))
+        .or_else(|| tip_for_value(&typed, &wrong(ContextKind::InvalidArg)?, &wrong(ContextKind::InvalidValue)?))
         .or_else(|| wrong(ContextKind::InvalidArg).and_then(|word| tip_for_option(&typed, &word)));
     if let Some(tip) = tip {
         for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
@@ -205,6 +222,13 @@ fn tip_for_command(typed: &[String], wrong: &str) -> Option<String> {
     let command = before(typed, wrong);
     let found = COMMANDS.iter().find(|(at, word, _)| *at == command && *word == wrong)?;
     Some(found.2.to_owned())
+}
+
+fn tip_for_value(typed: &[String], option: &str, wrong: &str) -> Option<String> {
+    let command = before(typed, wrong);
+    let name = option.split([' ', '=']).next().unwrap_or(option);
+    let found = VALUES.iter().find(|(at, known, value, _)| *at == command && *known == name && *value == wrong)?;
+    Some(found.3.to_owned())
 }
 
 fn tip_for_option(typed: &[String], wrong: &str) -> Option<String> {

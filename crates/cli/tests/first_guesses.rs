@@ -116,6 +116,15 @@ const GENERAL: &[Guess] = &[
     ("tail --csv x.json", REFUSED, &["punctual export RECORD --format csv"]),
     ("diff a b", REFUSED, &["punctual compare"]),
     ("plot x.json", REFUSED, &["punctual report"]),
+    ("export --format gnuplot x.json", REFUSED, &["--format csv", "gnuplot reads"]),
+    ("tail --for 24h x.json", REFUSED, &["--horizon 24h", "--claim"]),
+    ("tune apply --dry-run", REFUSED, &["punctual tune plan"]),
+    ("campaign run --dry-run", REFUSED, &["punctual campaign check"]),
+    ("compare --fail-on worst:5ms a b", REFUSED, &["worse:5us", "--deadline"]),
+    #[cfg(feature = "lab")]
+    ("lab list", REFUSED, &["punctual lab show", "punctual lab status"]),
+    #[cfg(feature = "lab")]
+    ("lab up --dry-run", REFUSED, &["punctual lab show SCENARIO"]),
 ];
 
 fn typed(line: &str, folder: &Path) -> Output {

@@ -13,7 +13,12 @@ pub(super) fn fail_on(text: &str) -> Result<Gate, String> {
     let part = match word {
         "worse" => GatePart::WorstCase,
         "worse-body" => GatePart::Body,
-        _ => return Err(format!("'{text}' is none of: {known}")),
+        _ => {
+            return Err(format!(
+                "'{text}' is none of: {known}; a limit of its own for each run is --deadline of 'wakeup' and 'assess', which \
+                 exit with 1 where it is broken"
+            ));
+        }
     };
     Ok(Gate { kind: GateKind::FailOnWorse, part, size })
 }

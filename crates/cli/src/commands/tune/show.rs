@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ::tune::{Adjusted, Applied, Reverted, Standing, Verified};
-use knobs::journal::{Phase, Transaction};
+use knobs::journal::{Phase, State, Transaction};
 use knobs::{KnobScope, Place, Plan, Step, Value, boot, catalogue};
 
 use super::diff;
@@ -233,8 +233,10 @@ pub(super) fn verified(verified: &[Verified], all: bool, colour: bool) -> String
 pub(super) fn status(transactions: &[Transaction], boot_id: &str) -> String {
     let mut text = String::new();
     for transaction in transactions {
+        let has_refused = transaction.taken.iter().any(|taken| matches!(taken.state, State::Failed(_)));
         let phase = match transaction.phase {
             Phase::Applying => "was not finished: 'punctual tune revert' reverts it",
+            Phase::Applied if has_refused => "applied, but for what is called refused",
             Phase::Applied => "applied",
             Phase::Reverting => "is half reverted: 'punctual tune revert' reverts the rest",
             Phase::Reverted => "reverted",
@@ -244,6 +246,11 @@ pub(super) fn status(transactions: &[Transaction], boot_id: &str) -> String {
         for taken in &transaction.taken {
             let step = &taken.step;
             let line = format!("{}  {} -> {}", step.label(), short(step, &step.before), short(step, &step.wanted));
+            let line = match &taken.state {
+                State::Done(_) => line,
+                State::Failed(why) => format!("{line}  refused: {why}"),
+                State::Intended => format!("{line}  not known to be done"),
+            };
             text.push_str(&wrap::hanging(&line, "  ", wrap::row_width()));
         }
     }
@@ -300,4 +307,50 @@ pub(super) fn knobs(width: usize) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use knobs::Form;
+    use knobs::journal::Taken;
+
+    use super::*;
+
+    #[test]
+    fn the_status_says_of_each_change_whether_it_was_made() {
+        let step = |irq: u32| Step {
+            knob: "irq.cpus".to_owned(),
+            of: format!("IRQ {irq}"),
+            place: Place::attribute(format!("/proc/irq/{irq}/smp_affinity_list")),
+            form: Form::CpuList,
+            before: Value::text("0-1"),
+            wanted: Value::text("0"),
+            group: 0,
+            why: String::new(),
+            cost: String::new(),
+            may_refuse: true,
+            in_new_folder: false,
+        };
+        let said = |last: State, phase: Phase| {
+            let taken = vec![
+                Taken { step: step(35), state: State::Done(Value::text("0")) },
+                Taken { step: step(36), state: last },
+            ];
+            let transaction = Transaction {
+                id: "one".to_owned(),
+                boot_id: "b".to_owned(),
+                realtime_ns: 0,
+                intent: String::new(),
+                phase,
+                taken,
+            };
+            status(&[transaction], "b")
+        };
+        let refused = said(State::Failed("Operation not permitted".to_owned()), Phase::Applied);
+        assert!(refused.starts_with("one  applied, but for what is called refused\n"), "{refused}");
+        assert!(refused.contains("IRQ 35  0-1 -> 0\n"), "{refused}");
+        assert!(refused.contains("IRQ 36  0-1 -> 0  refused: Operation not permitted\n"), "{refused}");
+        assert!(said(State::Done(Value::text("0")), Phase::Applied).starts_with("one  applied\n"));
+        assert!(said(State::Intended, Phase::Applying).contains("IRQ 36  0-1 -> 0  not known to be done\n"));
+    }
 }
