@@ -1,10 +1,6 @@
 //! `measure sync` against services whose truth is stated: a ptp4l and a chronyd of our own, which say what the test wants.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times of today, and lengths of a few bytes"
-)]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of today, and lengths of a few bytes")]
 
 mod support;
 
@@ -73,8 +69,7 @@ impl Ptp4l {
     /// The program, following it with its raw time stamps.
     fn follow(&self, more: &[&str]) -> std::process::Output {
         let (management, events) = (self.path("management"), self.path("events"));
-        let mut words =
-            vec!["measure", "sync", "--source", "ptp", "--json", "--ptp-socket", management.to_str().unwrap()];
+        let mut words = vec!["measure", "sync", "--source", "ptp", "--json", "--ptp-socket", management.to_str().unwrap()];
         words.extend(["--ptp-events", events.to_str().unwrap()]);
         words.extend(more);
         run(&words)
@@ -319,20 +314,14 @@ fn chronyd_is_followed_with_its_own_bound() {
             }
         }
     });
-    let done = run(&[
-        "measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address,
-    ]);
+    let done = run(&["measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address]);
     ends.store(true, Ordering::Relaxed);
     thread.join().unwrap();
     let found = record(&done);
     assert_eq!((code(&done), found.verdict.as_ref().unwrap().state), (0, VerdictState::Holds), "{}", said(&done));
     // chronyc says "0.050364338 seconds fast": the clock is ahead. Root delay 9.325 us, root dispersion 5.033 us.
     let spread = source(&found).spread.unwrap();
-    assert_eq!(
-        (spread.count, spread.median_ns),
-        (1, 50_364_338),
-        "one update is one offset, however often it is asked for"
-    );
+    assert_eq!((spread.count, spread.median_ns), (1, 50_364_338), "one update is one offset, however often it is asked for");
     let (lowest_ns, highest_ns, widest_ns) = bound(&found);
     let margin_ns = 9_325_i64.div_euclid(2) + 5_033;
     assert!((50_364_338 - margin_ns - 20..50_364_338 - margin_ns + 5).contains(&lowest_ns), "{lowest_ns}");

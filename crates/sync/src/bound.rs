@@ -116,13 +116,7 @@ impl OffsetBounds {
     /// (parts per billion).
     #[must_use]
     pub const fn new(max_drift_ppb: u32) -> Self {
-        Self {
-            max_drift_ppb,
-            upper: None,
-            lower: None,
-            last: None,
-            rate: Rate { from: None, correction_ppb: 0, error_ppb: 0 },
-        }
+        Self { max_drift_ppb, upper: None, lower: None, last: None, rate: Rate { from: None, correction_ppb: 0, error_ppb: 0 } }
     }
 
     /// Forgets all bounds: the reference changed, or the clock was set.

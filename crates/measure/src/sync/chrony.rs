@@ -98,11 +98,7 @@ impl Chrony {
         };
         if self.socket.is_none() {
             let own = if self.address.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" };
-            let own = if self.address.ip().is_loopback() {
-                own
-            } else {
-                if self.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }
-            };
+            let own = if self.address.ip().is_loopback() { own } else { if self.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" } };
             let socket = UdpSocket::bind(own).map_err(io)?;
             socket.connect(self.address).map_err(io)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
@@ -117,8 +113,7 @@ impl Chrony {
             let length = socket.recv(&mut buffer).map_err(io)?;
             match decode(buffer.get(..length).unwrap_or(&[]), request, self.sequence) {
                 Ok(reply) => return Ok(reply),
-                Err(::sync::chrony::DecodeError::OtherRequest { .. } | ::sync::chrony::DecodeError::Foreign { .. }) => {
-                }
+                Err(::sync::chrony::DecodeError::OtherRequest { .. } | ::sync::chrony::DecodeError::Foreign { .. }) => {}
                 Err(error) => return Err(error.to_string()),
             }
         }
@@ -130,11 +125,7 @@ impl Chrony {
         let state = match () {
             () if tracking.is_local_clock() => SyncState::Reference,
             () if !tracking.leap.is_synchronised() => {
-                if self.last.is_some() {
-                    SyncState::Lost
-                } else {
-                    SyncState::Starting
-                }
+                if self.last.is_some() { SyncState::Lost } else { SyncState::Starting }
             }
             () if self.is_unreachable => SyncState::Holdover,
             () => SyncState::Locked,
@@ -148,10 +139,7 @@ impl Chrony {
             return;
         }
         if !tracking.is_local_clock() {
-            self.follower.reference(
-                at,
-                &format!("server {} (stratum {})", tracking.address, tracking.stratum.saturating_sub(1)),
-            );
+            self.follower.reference(at, &format!("server {} (stratum {})", tracking.address, tracking.stratum.saturating_sub(1)));
         }
         let Some(correction_ns) = tracking.system_offset.nearest_ns() else { return };
         // It states what has to be added to the clock.
@@ -192,7 +180,10 @@ fn bound_of(tracking: &Tracking, offset_ns: i64) -> Option<OffsetBound> {
     let correction_ns = i64::try_from(tracking.system_offset.magnitude_upper_ns()?).ok()?;
     // One more, for the fraction by which the offset itself was rounded.
     let margin_ns = whole_ns.saturating_sub(correction_ns).saturating_add(1);
-    Some(OffsetBound { lower_ns: offset_ns.saturating_sub(margin_ns), upper_ns: offset_ns.saturating_add(margin_ns) })
+    Some(OffsetBound {
+        lower_ns: offset_ns.saturating_sub(margin_ns),
+        upper_ns: offset_ns.saturating_add(margin_ns),
+    })
 }
 
 impl Source for Chrony {

@@ -53,9 +53,7 @@ pub(super) fn judge(facts: &Facts<'_>) -> Validity {
             // A clock that nobody steers follows its reference all the same where offsets came: what ptp4l calls free running.
             let had_it = match before.state {
                 SyncState::Locked | SyncState::Reference | SyncState::Holdover => true,
-                SyncState::Starting => {
-                    source.spread.is_some() && matches!(after.state, SyncState::Lost | SyncState::Holdover)
-                }
+                SyncState::Starting => source.spread.is_some() && matches!(after.state, SyncState::Lost | SyncState::Holdover),
                 SyncState::Free | SyncState::Lost => false,
             };
             let has_it = after.state == SyncState::Locked

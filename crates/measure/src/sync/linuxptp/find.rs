@@ -49,9 +49,10 @@ fn of_process(pid: u32) -> Option<Found> {
     let text = file.and_then(|file| {
         // Relative to where it was started, and seen as it sees it.
         let file = Path::new(&file);
-        let seen = file
-            .strip_prefix("/")
-            .map_or_else(|_| folder.join("cwd").join(file), |below_root| folder.join("root").join(below_root));
+        let seen = file.strip_prefix("/").map_or_else(
+            |_| folder.join("cwd").join(file),
+            |below_root| folder.join("root").join(below_root),
+        );
         std::fs::read_to_string(seen).ok()
     });
     Some(found(Some(pid), &config.or_from_file(&text.unwrap_or_default())))

@@ -21,8 +21,8 @@ use record::{Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
-pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
+pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::socket::Named;
 use self::stamps::Stamps;
 use super::clocks::{self, Now};
@@ -103,9 +103,7 @@ impl Ptp {
         let (events, no_events) = match found.events.as_deref().map(|path| (path, Receiver::start(Path::new(path)))) {
             None => (None, NO_EVENTS.to_owned()),
             Some((_, Ok(receiver))) => (Some(receiver), "no exchange in both directions was seen".to_owned()),
-            Some((path, Err(error))) => {
-                (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}"))
-            }
+            Some((path, Err(error))) => (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}")),
         };
         let (own, refusal) = match Named::for_answers() {
             Ok(own) => (Some(own), None),
@@ -267,8 +265,7 @@ impl Ptp {
             (_, true) => "its grand master announces a second that is left out",
             _ => "its grand master announces no leap second",
         };
-        let is_change =
-            before.is_some_and(|before| before != (leap_61, leap_59)) || before.is_none() && (leap_61 || leap_59);
+        let is_change = before.is_some_and(|before| before != (leap_61, leap_59)) || before.is_none() && (leap_61 || leap_59);
         if let (true, Some(follower)) = (is_change, self.follower()) {
             follower.event(at, SyncChange::Leap, words.to_owned());
         }
@@ -328,11 +325,8 @@ impl Ptp {
         }
         for exchange in &concluded.exchanges {
             self.seen.has_stamps = true;
-            let shown = Shown {
-                offset_ns: exchange.offset_ns,
-                delay_ns: Some(exchange.delay_ns),
-                frequency_ppb: concluded.frequency_ppb,
-            };
+            let shown =
+                Shown { offset_ns: exchange.offset_ns, delay_ns: Some(exchange.delay_ns), frequency_ppb: concluded.frequency_ppb };
             follower.offset(at, shown, concluded.bound);
             self.last = Some((exchange.offset_ns, concluded.bound));
         }
@@ -367,8 +361,7 @@ impl Seen {
     fn state(&self, had_offsets: bool) -> (SyncState, String) {
         let any = |wanted: PortState| self.ports.iter().any(|(_, state)| *state == wanted);
         let words = || {
-            let all: Vec<String> =
-                self.ports.iter().map(|(port, state)| format!("port {} {state}", port.port)).collect();
+            let all: Vec<String> = self.ports.iter().map(|(port, state)| format!("port {} {state}", port.port)).collect();
             all.join(", ")
         };
         let gives_time = |state: PortState| matches!(state, PortState::Master | PortState::GrandMaster);
