@@ -7,7 +7,7 @@ export const KEYS: [string, string][] = [
   ["\u2190 \u2192", "section before, section after"],
   ["\u2191 \u2193", "lift a series of the section's chart, or pick a late sample"],
   ["t", "table of the section's chart"],
-  ["b", "the body alone, and back"],
+  ["b", "the body alone, or the offsets of a clock alone, and back"],
   ["f", "all samples again, the first view"],
   ["l", "logarithmic latency axis"],
   ["c", "corrected view, where periods were missed"],

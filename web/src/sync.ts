@@ -130,7 +130,7 @@ export type Reach = "first" | "offsets" | "all";
 /** A bound of so many times the offsets would press them into a line. */
 const NEAR_BOUND = 25;
 /** A limit of so many times what is shown would do the same. */
-const NEAR_LIMIT = 6;
+const NEAR_LIMIT = 4;
 
 export interface OffsetRange {
   range: [number, number];

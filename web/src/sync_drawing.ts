@@ -1,10 +1,9 @@
 // Draws how far clocks are apart: over time, in a distribution, against the path delay, by averaging time.
 
-import { linearTicks, logTicks } from "./bins.ts";
+import { linearTicks, logTicks, num } from "./bins.ts";
 import { power } from "./distribution.ts";
 import * as format from "./format.ts";
 import type { RunView, SyncEventView, SyncStateView } from "./generated/view.d.ts";
-import { num } from "./bins.ts";
 import { drawNotice, drawShape, drawText, hatch, type Box } from "./marks.ts";
 import { invalidReason } from "./model.ts";
 import { isGap, lengthOf, ratio, usualSpacing, wedgeOf, type AllanDot, type Column, type Dot, type OffsetRange, type Signed, type Stretch, type Track } from "./sync.ts";
@@ -16,16 +15,18 @@ const RIGHT = 14;
 const AXIS = 24;
 const BAND = 20;
 const MARKS = 36;
+/** Where the patterns of the states are explained. */
+const KEY = 22;
 
 /** Where the columns of a plot over time lie. */
 export function timeBox(width: number, height: number, withBand: boolean): Box {
   const top = withBand ? BAND + MARKS : 8;
-  return { left: LEFT, top, width: Math.max(40, width - LEFT - RIGHT), height: height - top - AXIS };
+  return { left: LEFT, top, width: Math.max(40, width - LEFT - RIGHT), height: height - top - AXIS - (withBand ? KEY : 0) };
 }
 
 /** Height of the offsets over time, with the states and the marks above. */
 export function offsetsHeight(narrow: boolean): number {
-  return (narrow ? 230 : 300) + BAND + MARKS + AXIS;
+  return (narrow ? 230 : 300) + BAND + MARKS + AXIS + KEY;
 }
 
 export const DELAY_HEIGHT = 150;
@@ -78,7 +79,7 @@ function clipped(ctx: CanvasRenderingContext2D, box: Box, draw: () => void): voi
 function drawInvalid(ctx: CanvasRenderingContext2D, theme: Theme, run: RunView, box: Box): void {
   if (run.state !== "invalid") return;
   ctx.save();
-  ctx.globalAlpha = 0.55;
+  ctx.globalAlpha = 0.35;
   ctx.fillStyle = theme.background;
   ctx.fillRect(box.left, box.top, box.width, box.height);
   ctx.restore();
@@ -184,6 +185,27 @@ export function drawStates(ctx: CanvasRenderingContext2D, theme: Theme, stretche
   ctx.strokeRect(band.left + 0.5, top + 0.5, band.width - 1, BAND - 1);
 }
 
+/** The pattern of each state that occurs, with its word: short stretches have no room for it. */
+function drawStateKey(ctx: CanvasRenderingContext2D, theme: Theme, stretches: Stretch[], box: Box): void {
+  const states = [...new Set(stretches.map(({ state }) => state))];
+  if (states.length < 2) return;
+  ctx.textAlign = "left";
+  const widths = states.map((state) => ctx.measureText(state).width);
+  // On a phone all of them have to fit.
+  const swatch = widths.reduce((sum, width) => sum + width, 0) + states.length * 46 < box.width ? 24 : 14;
+  let left = box.left;
+  states.forEach((state, i) => {
+    const place: Box = { left, top: box.top + 5, width: swatch, height: 12 };
+    fillState(ctx, theme, state, place);
+    ctx.strokeStyle = theme.faint;
+    ctx.lineWidth = 1;
+    ctx.strokeRect(place.left + 0.5, place.top + 0.5, place.width - 1, place.height - 1);
+    ctx.fillStyle = theme.muted;
+    ctx.fillText(state, left + swatch + 5, box.top + 11);
+    left += swatch + widths[i]! + (swatch > 20 ? 22 : 14);
+  });
+}
+
 // Offsets over time
 
 export interface OverTime {
@@ -208,15 +230,16 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   drawTimeAxis(ctx, theme, box, shown.range);
   const toY = drawValueAxis(ctx, theme, box, shown.vertical.range);
   const invalid = shown.run.state === "invalid";
-  const colour = invalid ? theme.faint : theme.series[0]!;
+  const colour = invalid ? theme.muted : theme.series[0]!;
   clipped(ctx, box, () => {
     drawBound(ctx, box, shown, toY, colour);
     drawExtremes(ctx, box, shown.columns.filter(({ low }) => Number.isFinite(low)), toY, colour);
   });
   if (Number.isFinite(shown.limit)) drawLimits(ctx, theme, box, shown, toY);
+  drawEvents(ctx, theme, box, shown, toX);
   drawInvalid(ctx, theme, shown.run, box);
   drawStates(ctx, theme, shown.stretches, box, shown.range);
-  drawEvents(ctx, theme, box, shown, toX);
+  drawStateKey(ctx, theme, shown.stretches, { left: box.left, top: box.top + box.height + AXIS, width: box.width, height: KEY });
   if (shown.vertical.beyond.length > 0) {
     ctx.textAlign = "right";
     shown.vertical.beyond.forEach((text, i) => drawText(
@@ -250,10 +273,17 @@ function drawBound(ctx: CanvasRenderingContext2D, box: Box, { columns, track }: 
   ctx.globalAlpha = 0.17;
   for (const { left, right, top, foot } of pieces) ctx.fillRect(left, top, right - left, Math.max(1, foot - top));
   // Its edges, so that it is a band without colour too.
-  ctx.globalAlpha = 0.6;
-  for (const { left, right, top, foot } of pieces) {
-    ctx.fillRect(left, top, right - left, 1);
-    ctx.fillRect(left, foot, right - left, 1);
+  ctx.globalAlpha = 0.55;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1;
+  for (const side of ["top", "foot"] as const) {
+    ctx.beginPath();
+    pieces.forEach((piece, i) => {
+      if (i === 0 || pieces[i - 1]!.right < piece.left - 0.5) ctx.moveTo(piece.left, piece[side]);
+      else ctx.lineTo(piece.left, piece[side]);
+      ctx.lineTo(piece.right, piece[side]);
+    });
+    ctx.stroke();
   }
   ctx.globalAlpha = 1;
 }
@@ -310,7 +340,7 @@ export function drawDelays(ctx: CanvasRenderingContext2D, width: number, height:
   const delays = shown.columns.map(({ delay }) => delay).filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...delays), Math.max(10, ...delays)];
   const toY = drawValueAxis(ctx, theme, box, [low, high + (high - low) * 0.1]);
-  const colour = shown.run.state === "invalid" ? theme.faint : theme.series[1]!;
+  const colour = shown.run.state === "invalid" ? theme.muted : theme.series[1]!;
   clipped(ctx, box, () => drawExtremes(
     ctx, box, shown.columns.filter(({ delay }) => Number.isFinite(delay)).map((column) => ({ ...column, low: column.delay, high: column.delay })), toY, colour));
   drawInvalid(ctx, theme, shown.run, box);
@@ -378,7 +408,7 @@ export function drawDistribution(ctx: CanvasRenderingContext2D, width: number, h
     signed.counts.forEach((count, i) => {
       if (count === 0) return;
       const [left, right] = [toX(signed.edges[i]!), toX(signed.edges[i + 1]!)];
-      ctx.fillStyle = invalid ? theme.faint : theme.series[0]!;
+      ctx.fillStyle = invalid ? theme.muted : theme.series[0]!;
       ctx.globalAlpha = pointed === i ? 1 : 0.75;
       ctx.fillRect(left, toY(count), Math.max(1, right - left - (right - left > 4 ? 1 : 0)), box.top + box.height - toY(count));
     });
@@ -457,7 +487,7 @@ export function drawScatter(ctx: CanvasRenderingContext2D, width: number, height
   drawValueAxis(ctx, theme, box, scale.vertical);
   const invalid = run.state === "invalid";
   clipped(ctx, box, () => {
-    ctx.fillStyle = invalid ? theme.faint : theme.series[0]!;
+    ctx.fillStyle = invalid ? theme.muted : theme.series[0]!;
     ctx.globalAlpha = scale.seen.length > 500 ? 0.45 : 0.8;
     for (const { delay, low, high } of scale.seen) {
       const [top, foot] = [scale.toY(high), scale.toY(low)];
@@ -513,7 +543,7 @@ export function drawAllan(ctx: CanvasRenderingContext2D, width: number, height: 
     ctx.fillStyle = theme.muted;
     ctx.fillText(ratio(at).replace(".0e", "e"), box.left - 6, place);
   }
-  const colour = run.state === "invalid" ? theme.faint : theme.series[0]!;
+  const colour = run.state === "invalid" ? theme.muted : theme.series[0]!;
   ctx.strokeStyle = colour;
   ctx.lineWidth = 1.5;
   ctx.beginPath();

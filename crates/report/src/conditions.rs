@@ -78,17 +78,20 @@ fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<Condit
         (None, _) => each(&architecture),
     };
     let deadlines = distinct(runs.iter().map(|run| totals::deadline_ns(page, run).map(format::span)));
-    vec![
+    let limit = Some(deadlines.unwrap_or_else(|| NO_LIMIT.to_owned()));
+    let mut conditions = vec![
         condition("machine", machine),
         condition("kernel", each(&kernel)),
         condition("processor", processor),
         condition("load", each(&|run| load(&run.manifest().load))),
-        condition("policy", each(&policy)),
-        condition(
-            if are_offsets(runs) { "limit" } else { "deadline" },
-            Some(deadlines.unwrap_or_else(|| NO_LIMIT.to_owned())),
-        ),
-    ]
+    ];
+    if are_offsets(runs) {
+        // No thread of this program is measured, so none has a policy that matters.
+        conditions.push(condition("limit", limit));
+    } else {
+        conditions.extend([condition("policy", each(&policy)), condition("deadline", limit)]);
+    }
+    conditions
 }
 
 /// The deadline by which both groups are compared.
@@ -259,6 +262,16 @@ mod tests {
         refused.manifest_mut().effective = vec![Effective { policy: "other".to_owned(), ..Effective::default() }];
         let page = Page::from_results(None, Results { runs: vec![refused], ..Results::default() });
         assert_eq!(value(&page, "policy").as_deref(), Some("OTHER (FIFO 98 was requested) on CPU 2-3"));
+    }
+
+    #[test]
+    fn clocks_have_a_limit_and_no_policy() {
+        let mut clocks = sample::offsets(&[5], Some((-9, 9)), Validity::default());
+        clocks.manifest_mut().requested.policy = "other".to_owned();
+        clocks.manifest_mut().requested.deadline_ns = Some(50_000);
+        let page = Page::from_results(None, Results { runs: vec![clocks], ..Results::default() });
+        assert_eq!(value(&page, "limit").as_deref(), Some("50.0 us"));
+        assert!(values(&page).iter().all(|(name, _)| name != "policy" && name != "deadline"));
     }
 
     #[test]

@@ -110,16 +110,16 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
   const events = useMemo(() => run.sync!.events.filter((event) => event.source === source.name), [run, source]);
   const broken = useMemo(() => run.state !== "invalid" && breaksLimit(track, limit), [run, track, limit]);
   const shownAt = useCallback((width: number): OverTime => {
-    const columns = columnsOf(track, range, Math.max(40, Math.round(timeBox(width, 100, true).width)));
+    const columns = columnsOf(track, range, Math.max(40, Math.round(timeBox(width, 200, true).width)));
     return { run, track, columns, stretches, events, range, vertical: offsetRange(columns, limit, reach), limit, broken, cursor };
   }, [run, track, stretches, events, range, limit, broken, reach, cursor]);
   const drawTop = useCallback<Draw>((ctx, width, height, theme) => drawOffsets(ctx, width, height, theme, shownAt(width)), [shownAt]);
   const drawBottom = useCallback<Draw>((ctx, width, height, theme) => drawDelays(ctx, width, height, theme, shownAt(width)), [shownAt]);
   const near = useMemo(() => offsetRange(columnsOf(track, range, 600), limit, "first"), [track, range, limit]);
   const pointed = cursor === null ? undefined : pointAt(track, cursor);
-  const point = (at: { x: number; y: number } | null, width: number) => setCursor(at === null ? null : timeScale(timeBox(width, 100, true), range).toSeconds(at.x));
+  const point = (at: { x: number; y: number } | null, width: number) => setCursor(at === null ? null : timeScale(timeBox(width, 200, true), range).toSeconds(at.x));
   const zoom = (from: number, to: number, width: number) => {
-    const { toSeconds } = timeScale(timeBox(width, 100, true), range);
+    const { toSeconds } = timeScale(timeBox(width, 200, true), range);
     const [a, b] = [toSeconds(from), toSeconds(to)];
     if (b > a) store.set({ clockRange: [a, b] });
   };
@@ -162,6 +162,7 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
           height={offsetsHeight(innerWidth < 600)} draw={drawTop} canvasRef={(get) => { offsets.current = get; }} onPoint={point} onZoom={zoom} onReset={reset}
           label={`Offset over time, ${source.name}: ${spreadWords(source)}; ${source.bound_sentence}; ${stateWords(source)}`}
         />
+        <p class="note readout">{readout}</p>
       </Figure>
       {hasDelays && (
         <Figure
@@ -174,7 +175,6 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
           />
         </Figure>
       )}
-      <p class="note readout" data-readout={`offsets${suffix}`}>{readout}</p>
     </>
   );
 }

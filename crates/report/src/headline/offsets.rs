@@ -170,7 +170,7 @@ mod tests {
         assert!(headline.sentence.starts_with(expected), "{}", headline.sentence);
         let unbounded = headline_of(offsets(&[5], None, Validity::default()), Some(LIMIT_NS));
         assert_eq!(unbounded.state, HeadlineState::CannotTell);
-        assert!(unbounded.sentence.contains("none of the offsets has a bound"), "{}", unbounded.sentence);
+        assert!(unbounded.sentence.starts_with("None of the offsets has a bound"), "{}", unbounded.sentence);
         let mut lost = Validity::default();
         lost.add(ReasonCode::SyncLost, "for 3 s");
         let invalid = headline_of(offsets(&[5], Some((-9, 9)), lost), Some(LIMIT_NS));
