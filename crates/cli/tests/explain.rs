@@ -297,6 +297,14 @@ fn a_kept_record_lists_its_worst_samples_with_their_causes_and_draws_the_one_tha
         "all of them: {listed}"
     );
     assert!(listed.contains(&format!("'punctual explain {file} --sample N'")), "{listed}");
+    assert!(!listed.contains(&format!("'punctual explain {file}'")), "what was just typed is no advice: {listed}");
+    assert!(listed.contains("not explained: nothing was recorded of it"), "{listed}");
+    assert!(!listed.contains("unknown: it was recorded"), "no such word stands here: {listed}");
+    let narrow = punctual(&["explain", &file]).env("COLUMNS", "40").output().unwrap();
+    let is_broken = |line: &&str| line.trim().contains(' ') && !line.contains(&file);
+    for line in support::stdout(&narrow).lines().filter(is_broken) {
+        assert!(line.chars().count() <= 40, "longer than COLUMNS states: {line}");
+    }
     let drawn = support::stdout(&run(&["explain", &file, "--sample", "2"]));
     assert!(drawn.starts_with("  sample 2, 14.1 us late on CPU 0: softirq NET_RX (shown)"), "{drawn}");
     assert!(drawn.contains("it ran for 9 us"), "{drawn}");

@@ -137,7 +137,7 @@ impl<'a> Table<'a> {
         }
         if let Some(row) = &self.unknown {
             rows.push(LateCauseView {
-                cause: "not known".to_owned(),
+                cause: "unknown".to_owned(),
                 certainty: Some(Certainty::Unknown),
                 samples: row.samples.into(),
                 share: share(row.samples),
@@ -148,7 +148,7 @@ impl<'a> Table<'a> {
         }
         if not_examined > 0 {
             rows.push(LateCauseView {
-                cause: "not examined".to_owned(),
+                cause: "not explained".to_owned(),
                 certainty: None,
                 samples: not_examined.into(),
                 share: share(not_examined),
@@ -299,8 +299,8 @@ mod tests {
             table.rows.iter().map(|row| (row.cause.as_str(), row.samples, row.certainty)).collect();
         let expected = [
             ("thread: hog", 3_u64.into(), Some(Certainty::Likely)),
-            ("not known", 1_u64.into(), Some(Certainty::Unknown)),
-            ("not examined", 1_u64.into(), None),
+            ("unknown", 1_u64.into(), Some(Certainty::Unknown)),
+            ("not explained", 1_u64.into(), None),
         ];
         assert_eq!(rows, expected);
         assert_eq!(table.total, totals::view(&page).unwrap().beyond.unwrap());

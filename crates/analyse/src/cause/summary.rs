@@ -18,7 +18,7 @@ fn share(cause: &CauseTotal, explanation: &Explanation) -> String {
 pub fn clause(explanation: &Explanation, when: &str) -> Option<String> {
     let first = explanation.causes.first()?;
     let of_first = match first.certainty {
-        Certainty::Unknown => "not known".to_owned(),
+        Certainty::Unknown => "unknown".to_owned(),
         certainty => format!("{} ({})", words(first), certainty.word()),
     };
     let mut text =
@@ -26,7 +26,7 @@ pub fn clause(explanation: &Explanation, when: &str) -> Option<String> {
     if let Some(worst) = explanation.samples.first() {
         if (worst.class, &worst.name) != (first.class, &first.name) {
             let of_worst = match worst.certainty {
-                Certainty::Unknown => "not known".to_owned(),
+                Certainty::Unknown => "unknown".to_owned(),
                 certainty => format!("{} ({})", worst.class.with_name(&worst.name), certainty.word()),
             };
             text.push_str(&format!(", the worst of {}: {of_worst}", format::latency(worst.latency_ns)));
@@ -66,7 +66,7 @@ mod tests {
         };
         assert_eq!(
             clause(&explanation, "idle").unwrap(),
-            "idle, 5 of 6 of the worst wake-ups that were looked at: not known"
+            "idle, 5 of 6 of the worst wake-ups that were looked at: unknown"
         );
         explanation.causes.insert(0, cause(CauseClass::Thread, "hog (fifo 99)", Certainty::Shown, 1));
         assert!(clause(&explanation, "idle").unwrap().ends_with("thread: hog (fifo 99) (shown)"));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use record::{Activity, CauseTotal, Certainty, ExplainedSample, Explanation, Record, WakeupParts};
+use record::{Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Record, WakeupParts};
 use units::format::{self, latency};
 
 use super::result::{Table, latency_cell};
@@ -53,9 +53,13 @@ const NOT_EXPLAINED: &str =
 pub(crate) fn of_record(record: &Record, file: &Path) -> anyhow::Result<String> {
     let Some(explanation) = record.explanation() else { bail!(NOT_EXPLAINED) };
     let mut text = super::result::worst(record, usize::MAX).trim_start_matches('\n').to_owned();
+    text.push_str(&words(record, explanation));
     text.push_str(&causes(explanation, usize::MAX));
     text.push_str(&not_seen(explanation));
-    text.push_str(&other_timelines(record, explanation, Some(file)));
+    if has_timeline(record, explanation) {
+        let line = format!("'punctual explain {} --sample N' draws the timeline of one", file.display());
+        let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
+    }
     Ok(text)
 }
 
@@ -95,9 +99,30 @@ fn number_of(record: &Record, sample: &ExplainedSample) -> Option<usize> {
     record.worst.iter().position(is_it).map(|at| at + 1)
 }
 
+/// Whether a timeline of any of the worst samples can be drawn.
+fn has_timeline(record: &Record, explanation: &Explanation) -> bool {
+    record.worst.iter().any(|worst| explanation.sample_of(worst).is_some())
+}
+
+/// What the words mean that stand in the place of a cause among the worst samples; empty where each has its cause.
+fn words(record: &Record, explanation: &Explanation) -> String {
+    let found = |worst| explanation.sample_of(worst);
+    let mut words = Vec::new();
+    if record.worst.iter().any(|worst| found(worst).is_none()) {
+        words.push(
+            "not explained: nothing was recorded of it, since the recorder still held an earlier sample, or it was below the \
+             threshold when it came",
+        );
+    }
+    if record.worst.iter().filter_map(found).any(|sample| sample.class == CauseClass::Unknown) {
+        words.push("unknown: it was recorded, and what was recorded does not show the cause");
+    }
+    words.iter().map(|line| wrap::hanging(line, "  ", wrap::width())).collect()
+}
+
 /// How to see the timelines that are not printed.
 fn other_timelines(record: &Record, explanation: &Explanation, file: Option<&Path>) -> String {
-    if !record.worst.iter().any(|worst| explanation.sample_of(worst).is_some()) {
+    if !has_timeline(record, explanation) {
         return String::new();
     }
     let (kept, file) = match file {
@@ -129,7 +154,7 @@ fn causes(explanation: &Explanation, most: usize) -> String {
         let why = match (explanation.sources.is_empty(), explanation.outliers) {
             (true, _) => "nothing could be seen",
             (false, 0) => "no sample was above the threshold",
-            (false, _) => "none of them was recorded in time, so that their causes are not known",
+            (false, _) => "each of them came while the recorder still held an earlier one, so that none is explained",
         };
         text.push_str(&wrap::paragraph(why, "    ", wrap::width()));
         return text;
@@ -191,7 +216,7 @@ fn parts_table(parts: &WakeupParts) -> String {
     }
     let missing = match parts.not_seen {
         0 => String::new(),
-        not_seen => format!("; of {} more they were not recorded", format::count(not_seen)),
+        not_seen => format!("; the parts of {} more are missing", format::count(not_seen)),
     };
     let title = format!("each of {} wake-ups in its parts{missing}:", format::count(parts.seen));
     format!("\n{}{}", wrap::paragraph(&title, "  ", wrap::width()), table.render())
@@ -287,7 +312,7 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
 
 #[cfg(test)]
 mod tests {
-    use record::{CauseClass, Histogram, Owner};
+    use record::{Histogram, Owner};
 
     use super::*;
 

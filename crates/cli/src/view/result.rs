@@ -71,6 +71,7 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     }
     let head = wrap::paragraph(&head(record), "", wrap::width());
     let mut text = format!("{head}{}\n{}", load::description(record), table.render());
+    text.push_str(&missed(record));
     if record.series.iter().any(|series| series.corrected.is_some()) {
         let title = "with one sample for each swallowed schedule (corrected for coordinated omission):";
         let _ = write!(text, "\n{}", wrap::paragraph(title, "  ", wrap::width()));
@@ -94,6 +95,28 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     text.push_str(&load::turns(record));
     text.push_str(&conclusion(record, colour));
     text
+}
+
+/// Missed periods as a share of all from which on they are stated in words: the samples then speak for too few of them.
+const STATED_MISSED: f64 = 0.01;
+
+/// What it means that many periods were missed; empty where few were.
+fn missed(record: &Record) -> String {
+    let missed = units::total(record.series.iter().map(|series| series.counters.missed_periods));
+    let all = missed.saturating_add(units::total(record.series.iter().map(|series| series.counters.samples)));
+    let share = units::approx_f64(missed) / units::approx_f64(all.max(1));
+    if share < STATED_MISSED {
+        return String::new();
+    }
+    let line = format!(
+        "{:.0} % of the periods were missed ({} of {}): a thread that wakes later than its next schedule takes one sample and \
+         skips the schedules between. The samples above speak for the other {:.0} % alone.",
+        share * 100.0,
+        format::count(missed),
+        format::count(all),
+        100.0 - (share * 100.0).round()
+    );
+    format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
 }
 
 /// What one reading of each clock costs.
@@ -305,4 +328,26 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
         text.push_str(&plain.replacen(word, &paint(colour, sgr, word), 1));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Counters, Manifest, Measurement};
+
+    use super::*;
+
+    #[test]
+    fn a_large_share_of_missed_periods_is_stated_in_words() {
+        let said = |samples, missed_periods| {
+            let mut record = Record::empty(String::new(), Measurement::Wakeup, Manifest::default());
+            let counters = Counters { samples, missed_periods, ..Counters::default() };
+            record.series = vec![Series { counters, ..Series::default() }; 2];
+            missed(&record)
+        };
+        let many = said(63, 37);
+        assert!(many.contains("37 % of the periods were missed (74 of 200)"), "{many}");
+        assert!(many.replace("\n ", "").contains("other 63 % alone"), "{many}");
+        assert_eq!(said(1_000, 9), "", "below one of a hundred");
+        assert_eq!(said(0, 0), "");
+    }
 }

@@ -14,8 +14,8 @@ pub(crate) fn width() -> usize {
     columns_of(&std::io::stdout()).map_or(COLUMNS, |columns| columns.clamp(LEAST_COLUMNS, COLUMNS))
 }
 
-/// Columns that a row of a table may take on stdout: all that the terminal has. A pipe or a file has no edge, so that one
-/// row stays one line there.
+/// Columns that a row of a table may take on stdout: all that the terminal has, or that `COLUMNS` states. A
+/// pipe or a file has no edge of its own, so that one row stays one line there.
 pub(crate) fn row_width() -> usize {
     columns_of(&std::io::stdout()).map_or(usize::MAX, |columns| columns.max(LEAST_COLUMNS))
 }
@@ -25,10 +25,17 @@ pub(crate) fn row_width_of_stderr() -> usize {
     columns_of(&std::io::stderr()).map_or(usize::MAX, |columns| columns.max(LEAST_COLUMNS))
 }
 
-/// Columns of the terminal; `None` if it is none.
+/// Columns that a stream has: what `COLUMNS` says, as people set it for a pipe or against a terminal that is wrong about its
+/// width, else those of the terminal; `None` where neither is known.
 fn columns_of(stream: &(impl std::os::fd::AsFd + std::io::IsTerminal)) -> Option<usize> {
-    let size = stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
-    size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
+    let size = || stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
+    let setting = std::env::var("COLUMNS").ok();
+    set_columns(setting.as_deref()).or_else(|| size().map(|(terminal_size::Width(columns), _)| usize::from(columns)))
+}
+
+/// The number of columns that a setting states; `None` where it states none.
+fn set_columns(setting: Option<&str>) -> Option<usize> {
+    setting?.trim().parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Breaks at blanks; a longer word stays whole.
@@ -129,6 +136,14 @@ mod tests {
         let long = "memory may be swapped out, and comes back late";
         assert_eq!(entry("swap", 6, long, 46), "swap    memory may be swapped out, and comes\n        back late\n");
         assert_eq!(entry("swap", 6, long, 40), "swap\n    memory may be swapped out, and comes\n    back late\n");
+    }
+
+    #[test]
+    fn a_setting_of_the_columns_counts_where_it_is_a_number_above_zero() {
+        assert_eq!(set_columns(Some("40")), Some(40));
+        for none in [None, Some(""), Some("0"), Some("wide"), Some("-3")] {
+            assert_eq!(set_columns(none), None, "{none:?}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use record::Record;
 /// The program, about to be started.
 pub(crate) fn punctual(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.args(arguments).stdin(Stdio::null()).env("NO_COLOR", "1");
+    command.args(arguments).stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("COLUMNS");
     command
 }
 

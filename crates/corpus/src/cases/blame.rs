@@ -171,7 +171,7 @@ fn rivals() -> Vec<Case> {
                 judge(&assessment, Answer::DoesNotHold),
                 judge_not_advised(&assessment, "hog"),
                 judge_never(&assessment, "hog"),
-                judge_says(&assessment, "not known"),
+                judge_says(&assessment, "unknown"),
             ])
         }),
         Case::answerable("a rival was allowed on a CPU, and nothing was late", |random| {
@@ -262,7 +262,7 @@ fn host() -> Vec<Case> {
             all([
                 judge(&assessment, Answer::DoesNotHold),
                 judge_never(&assessment, "stress-ng-iomix"),
-                judge_says(&assessment, "not known"),
+                judge_says(&assessment, "unknown"),
             ])
         }),
         Case::answerable("the host stops one CPU, and a thread keeps interrupts off on the other", |random| {

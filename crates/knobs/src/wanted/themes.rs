@@ -66,7 +66,8 @@ impl Demand {
         };
         let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
         let why = "interrupts leave the isolated CPUs";
-        self.themed_all("irq.default-cpus", None, &rest.to_mask(), Group::Irqs, why, site);
+        let why_default = "interrupts that are set up later stay off the isolated CPUs";
+        self.themed_all("irq.default-cpus", None, &rest.to_mask(), Group::Irqs, why_default, site);
         let Some(knob) = catalogue::find("irq.cpus") else { return };
         for irq in &site.profile.irqs.lines {
             let Some(affinity) = &irq.affinity else { continue };

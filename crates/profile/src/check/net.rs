@@ -108,7 +108,7 @@ pub(super) static ENERGY_EFFICIENT: Rule = Rule {
     severities: &[Warning, Note],
     what: "Energy-Efficient Ethernet (IEEE 802.3az) lets both ends of a link sleep while nothing is sent. A warning \
            where both agreed, a note where it is only offered.",
-    why: "The first packet after a pause waits for the link to wake, 16.5 µs at 1 Gbit/s and 30 µs at 100 Mbit/s, \
+    why: "The first packet after a pause waits for the link to wake, 16.5 us at 1 Gbit/s and 30 us at 100 Mbit/s, \
           and PTP sees a path whose delay varies.",
     see: "`ethtool --show-eee NAME`.",
     change: "ethtool --set-eee NAME eee off, or switch it off at the switch's port.",

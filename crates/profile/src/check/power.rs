@@ -46,7 +46,7 @@ pub(super) static DEEP_IDLE: Rule = Rule {
             .collect();
         let worst_us = slow.iter().filter_map(|(_, state)| state.exit_latency_us).max()?;
         let cpus: CpuSet = slow.iter().map(|(cpu, _)| *cpu).collect();
-        let title = format!("{} may sleep so deeply that waking takes {worst_us} µs", cpus_label(&cpus));
+        let title = format!("{} may sleep so deeply that waking takes {worst_us} us", cpus_label(&cpus));
         let found = if power.dma_latency_us.is_some() { Found::warning(title) } else { Found::note(title) };
         let readings = slow
             .iter()
@@ -54,7 +54,7 @@ pub(super) static DEEP_IDLE: Rule = Rule {
                 let exit_us = state.exit_latency_us.unwrap_or_default();
                 (
                     format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{}", state.index),
-                    format!("{}, latency {exit_us} µs, not disabled", state.name),
+                    format!("{}, latency {exit_us} us, not disabled", state.name),
                 )
             })
             .collect();
@@ -62,7 +62,7 @@ pub(super) static DEEP_IDLE: Rule = Rule {
             paths::DMA_LATENCY,
             power
                 .dma_latency_us
-                .map_or_else(|| "not readable: a bound held there is unknown".to_owned(), |us| format!("{us} µs")),
+                .map_or_else(|| "not readable: a bound held there is unknown".to_owned(), |us| format!("{us} us")),
         );
         let first = slow.first().map_or(0, |(cpu, _)| *cpu);
         Some(
@@ -228,8 +228,8 @@ pub(super) static LATENCY_REQUEST: Rule = Rule {
     find: |profile| {
         let bound_us = profile.power.dma_latency_us.filter(|&us| us < NO_REQUEST_US)?;
         Some(
-            Found::note(format!("Some process holds the wake-up latency at {bound_us} µs"))
-                .read(paths::DMA_LATENCY, format!("{bound_us} µs")),
+            Found::note(format!("Some process holds the wake-up latency at {bound_us} us"))
+                .read(paths::DMA_LATENCY, format!("{bound_us} us")),
         )
     },
 };

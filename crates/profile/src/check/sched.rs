@@ -161,7 +161,7 @@ pub(super) static THROTTLING: Rule = Rule {
             (runtime, Some(true), Some(period))
                 if i64::try_from(period).is_ok_and(|period| runtime >= 0 && runtime < period) =>
             {
-                format!("Real-time tasks are stopped when they take more than {runtime} of {period} µs")
+                format!("Real-time tasks are stopped when they take more than {runtime} of {period} us")
             }
             _ => return None,
         };
@@ -236,10 +236,10 @@ pub(super) static CPU_QUOTA: Rule = Rule {
         let (quota_us, period_us) = (tightest.quota_us, tightest.period_us);
         let readings = quotas
             .iter()
-            .map(|quota| (quota.path.clone(), format!("{} of each {} µs", quota.quota_us, quota.period_us)))
+            .map(|quota| (quota.path.clone(), format!("{} of each {} us", quota.quota_us, quota.period_us)))
             .collect();
         Some(
-            Found::warning(format!("Ordinary tasks here are stopped after {quota_us} of each {period_us} µs"))
+            Found::warning(format!("Ordinary tasks here are stopped after {quota_us} of each {period_us} us"))
                 .read_many(readings),
         )
     },

@@ -12,7 +12,7 @@ fn deep_idle() {
     let id = "deep-idle-states";
     let deep = |p: &mut Profile| p.power.idle[1].states = vec![idle_state(3, "C6", 133, false)];
     let found = check(id, Warning, deep);
-    assert_eq!(found.title, "CPUs 2-3 may sleep so deeply that waking takes 133 µs");
+    assert_eq!(found.title, "CPUs 2-3 may sleep so deeply that waking takes 133 us");
     check(id, Warning, |p| isolate(p, ""));
     check(id, Note, |p| {
         deep(p);
@@ -92,7 +92,7 @@ fn frequencies_and_heat() {
 fn cpu_quota() {
     let quota = |path: &str, quota_us| CpuQuota { path: path.to_owned(), quota_us, period_us: 100_000 };
     let found = check("cpu-quota", Warning, |p| p.sched.cpu_quotas = vec![quota("/a", 150_000), quota("/a/b", 50_000)]);
-    assert_eq!(found.title, "Ordinary tasks here are stopped after 50000 of each 100000 µs");
+    assert_eq!(found.title, "Ordinary tasks here are stopped after 50000 of each 100000 us");
     assert_eq!(found.evidence.len(), 2);
     check_silent("cpu-quota", |p| p.sched.cpu_quotas.clear());
     // Four CPUs can use up 400 ms in a period, and no more.
