@@ -106,9 +106,12 @@ export function columnsOf(track: Track, [from, to]: [number, number], columns: n
   return found;
 }
 
+/** A bound is looked at anew every second or so; a shorter silence is none (s). */
+const SHORTEST_GAP = 3;
+
 /** Whether two columns lie so far apart that nothing is known of the time between them. */
 export function isGap(before: Column, after: Column, usual: number): boolean {
-  return after.first - before.last > 6 * usual;
+  return after.first - before.last > Math.max(SHORTEST_GAP, 6 * usual);
 }
 
 /** The usual time between two points (s). */
