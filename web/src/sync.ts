@@ -106,9 +106,12 @@ export function columnsOf(track: Track, [from, to]: [number, number], columns: n
   return found;
 }
 
+/** A bound is looked at anew every second or so; a shorter silence is none (s). */
+const SHORTEST_GAP = 3;
+
 /** Whether two columns lie so far apart that nothing is known of the time between them. */
 export function isGap(before: Column, after: Column, usual: number): boolean {
-  return after.first - before.last > 6 * usual;
+  return after.first - before.last > Math.max(SHORTEST_GAP, 6 * usual);
 }
 
 /** The usual time between two points (s). */
@@ -319,9 +322,9 @@ export function spreadWords({ spread }: SyncSourceView): string {
   return `median ${format.latency(spread.median_ns)}, lowest ${format.latency(spread.lowest_ns)}, highest ${format.latency(spread.highest_ns)}, standard deviation ${format.latency(spread.deviation_ns)}, of ${format.count(spread.count)} offsets`;
 }
 
-/** Whether what is known of a source breaks a limit for certain: some offsets are beyond it with their whole bound. */
-export function breaksLimit(track: Track, limit: number): boolean {
-  return Number.isFinite(limit) && track.at.some((_, i) => track.lower[i]! > limit || track.upper[i]! < -limit);
+/** Whether a source has part in a broken limit. The verdict decides, which knows the bound of each offset; a point can have several joined. */
+export function breaksLimit(run: RunView, track: Track, limit: number): boolean {
+  return run.state !== "invalid" && run.verdict?.state === "broken" && track.at.some((_, i) => track.high[i]! > limit || track.low[i]! < -limit);
 }
 
 /** A tile of the verdict. */

@@ -75,8 +75,8 @@ function clipped(ctx: CanvasRenderingContext2D, box: Box, draw: () => void): voi
   ctx.restore();
 }
 
-/** The sign of an invalid run over a plot: washed out, hatched, with the reason. */
-function drawInvalid(ctx: CanvasRenderingContext2D, theme: Theme, run: RunView, box: Box): void {
+/** The sign of an invalid run over a plot: washed out, hatched and named so; the first plot has the reason too. */
+function drawInvalid(ctx: CanvasRenderingContext2D, theme: Theme, run: RunView, box: Box, withReason = false): void {
   if (run.state !== "invalid") return;
   ctx.save();
   ctx.globalAlpha = 0.35;
@@ -84,10 +84,10 @@ function drawInvalid(ctx: CanvasRenderingContext2D, theme: Theme, run: RunView, 
   ctx.fillRect(box.left, box.top, box.width, box.height);
   ctx.restore();
   hatch(ctx, box, theme.faint, 1);
-  if (box.height > 120) drawNotice(ctx, ["Invalid: not a result.", invalidReason(run)], box, theme, 1);
+  if (withReason) drawNotice(ctx, ["Invalid: not a result.", invalidReason(run)], box, theme, 1);
   else {
-    ctx.textAlign = "center";
-    drawText(ctx, "Invalid: not a result.", box.left + box.width / 2, box.top + box.height / 2, theme.text, theme.background);
+    ctx.textAlign = "right";
+    drawText(ctx, "Invalid: not a result.", box.left + box.width - 6, box.top + 10, theme.text, theme.background);
   }
 }
 
@@ -237,7 +237,7 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   });
   if (Number.isFinite(shown.limit)) drawLimits(ctx, theme, box, shown, toY);
   drawEvents(ctx, theme, box, shown, toX);
-  drawInvalid(ctx, theme, shown.run, box);
+  drawInvalid(ctx, theme, shown.run, box, true);
   drawStates(ctx, theme, shown.stretches, box, shown.range);
   drawStateKey(ctx, theme, shown.stretches, { left: box.left, top: box.top + box.height + AXIS, width: box.width, height: KEY });
   if (shown.vertical.beyond.length > 0) {
@@ -290,7 +290,7 @@ function drawBound(ctx: CanvasRenderingContext2D, box: Box, { columns, track }: 
 
 /** One stroke from the lowest to the highest of each column; single ones are dots. */
 function drawExtremes(ctx: CanvasRenderingContext2D, box: Box, columns: Column[], toY: (ns: number) => number, colour: string): void {
-  const dot = columns.length < box.width / 6 ? 4 : columns.length < box.width / 2 ? 2.5 : 1.5;
+  const dot = columns.length < box.width / 6 ? 4 : columns.length < box.width / 2 ? 2.5 : 2;
   ctx.fillStyle = colour;
   for (const { x, low, high } of columns) {
     const [top, foot] = [toY(high), toY(low)];
@@ -301,13 +301,16 @@ function drawExtremes(ctx: CanvasRenderingContext2D, box: Box, columns: Column[]
 
 function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, { limit, broken, vertical: { range } }: OverTime, toY: (ns: number) => number): void {
   const colour = broken ? theme.broken : theme.text;
+  // Where both lie close together, one label names them.
+  const isClose = toY(-limit) - toY(limit) < 44;
   for (const at of [limit, -limit]) {
     if (at < range[0] || at > range[1]) continue;
     const y = Math.round(toY(at)) + 0.5;
     line(ctx, box.left, y, box.left + box.width, y, colour, 1.5);
+    if (isClose && at < 0) continue;
     ctx.textAlign = "left";
-    const text = `limit ${at < 0 ? "\u2212" : "+"}${tick(limit)}${broken ? ", broken" : ""}`;
-    drawText(ctx, text, box.left + 5, at > 0 ? y + 10 : y - 10, colour, theme.background);
+    const text = `limit ${isClose ? "\u00b1" : at < 0 ? "-" : "+"}${tick(limit)}${broken ? ", broken" : ""}`;
+    drawText(ctx, text, box.left + 5, at > 0 && !isClose ? y + 10 : y - 10, colour, theme.background);
   }
 }
 

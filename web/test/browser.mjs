@@ -197,6 +197,66 @@ describe("behaviour", () => {
     await plain.close();
   });
 
+  it("shows how far clocks are apart: bound, states, offsets, and what changed", { skip: !wants("sync") }, async () => {
+    const { page, wrong, close } = await open("sync");
+    assert.match(await page.textContent(".verdict .word"), /^Holds 400.us$/);
+    assert.match(await page.textContent(".verdict .sentence"), /^The hard bound of chronyd, -137 us to 144 us, stayed within \u00b1400 us/);
+    assert.equal(await page.locator("#latency, #time, #worst").count(), 0, "there is no wake-up to show");
+    assert.equal(await page.evaluate(() => document.querySelector("main > section:nth-of-type(2)").id), "clocks");
+    assert.match(await page.textContent(".about"), /limit400 us/);
+    const text = (await page.textContent("#clocks")).replace(/\s+/g, " ");
+    assert.match(text, /ptp4l eth0 domain 0 4\.2.*Clock phc:ptp0 against grand master 0cc47a.*within -12\.7 us to 87\.7 us.*trusts that no message was received before it was sent/);
+    assert.match(text, /its own estimate, which cannot see an asymmetric path/);
+    assert.match(text, /Beyond this view: limit, \u00b1400 us/);
+    const chart = page.locator("[data-figure='offsets-1'] canvas");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.65, box.y + 150);
+    await page.waitForFunction(() => /^At .*offset .*hard bound .*path delay .*; locked\.$/.test(document.querySelector("[data-figure='offsets-1'] .readout").textContent));
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.75, box.y + 150, { steps: 3 });
+    await page.mouse.up();
+    await url(page, /clocks=/);
+    await page.mouse.dblclick(box.x + box.width * 0.5, box.y + 150);
+    await page.waitForURL((address) => !/clocks=/.test(address.hash), { timeout: 3000 });
+    await page.locator("#clocks").focus();
+    await page.keyboard.press("b");
+    assert.equal(await page.getAttribute("[data-figure='offsets-1'] [data-key='b']", "aria-pressed"), "true");
+    await page.keyboard.press("f");
+    assert.equal(await page.getAttribute("[data-figure='offsets-1'] [data-key='b']", "aria-pressed"), "false");
+    for (const [figure, pattern] of [["offsets-1", /path delay/], ["offset-distribution-1", /offsets/], ["wedge-2", /path delay/], ["allan-2", /averaging time/]]) {
+      await page.click(`[data-figure='${figure}'] button:has-text('Table')`);
+      assert.match(await page.textContent(`[data-figure='${figure}'] table`), pattern, figure);
+    }
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='offsets-2']")]);
+    assert.ok(readFileSync(await download.path(), "utf8").trim().split("\n").length > 1000, "the CSV file has every point");
+    assert.match(await page.textContent("[data-events]"), /08:33:20.*chronyd.*leap second/);
+    assert.deepEqual(wrong, []);
+    await close();
+    const plain = await open("sync", { javaScriptEnabled: false });
+    assert.match((await plain.page.textContent("main")).replace(/\s+/g, " "), /Clocks.*ptp4l eth0 domain 0 ?phc:ptp0.*-12\.7 us ?87\.7 us.*leap second/);
+    await plain.close();
+  });
+
+  it("never lets clocks that were lost, or have no bound, look like a result", { skip: !wants("sync-lost") }, async () => {
+    const { page, wrong, close } = await open("sync-lost");
+    assert.match(await page.textContent(".verdict .word"), /Cannot be told/);
+    assert.match(await page.textContent(".fact.hatched"), /hard bound, ptp4l eth0 domain 0invalid/);
+    assert.match(await page.textContent("#clocks h3"), /invalid: not a result/);
+    const rows = page.locator("[data-events] > .scroll tbody tr");
+    assert.equal(await rows.count(), 12);
+    assert.equal(await page.locator("[data-events] tr:not(.invalid)").count(), 2, "the heads alone");
+    assert.match(await page.textContent("[data-events] summary"), /^8 more$/);
+    assert.match(await page.getAttribute("[data-figure='offsets'] .chart", "aria-label"), /locked from 0 ns, holdover from 3 min, lost from 3 min 40 s/);
+    assert.deepEqual(wrong, []);
+    await close();
+    const unbounded = await open("sync-unbounded");
+    assert.match(await unbounded.page.textContent(".verdict"), /Offsets without a hard bound.*as far as the services know/);
+    assert.match(await unbounded.page.textContent("#clocks"), /no hard bound: ptp4l passes no raw time stamps on/);
+    assert.match(await unbounded.page.textContent("#clocks"), /kernel.*no hard bound: the kernel passes on/);
+    await unbounded.close();
+  });
+
   it("tells which condition helps, in words", { skip: !wants("campaign") }, async () => {
     const { page, wrong, close } = await open("campaign");
     assert.match(await page.textContent(".verdict .word"), /^Something harms the body$/);

@@ -122,12 +122,14 @@ test("the wedge opens at the shortest delay, and joined points without a delay a
   assert.equal(wedgeOf([], 2), undefined);
 });
 
-test("a limit is broken by a whole bound, not by an offset alone", () => {
-  const inside = trackOf(source([[0, 90, 90, [-20, 200]]]));
-  assert.equal(breaksLimit(inside, 50), false);
-  assert.equal(breaksLimit(trackOf(source([[0, 90, 90, [60, 200]]])), 50), true);
-  assert.equal(breaksLimit(trackOf(source([[0, -90, -90, [-200, -60]]])), 50), true);
-  assert.equal(breaksLimit(inside, NaN), false);
+test("a limit is called broken where the verdict says so, and only at the source that broke it", () => {
+  const sync: SyncView = { max_drift_ppb: 1, sources: [], events: [], events_left_out: 0 };
+  const judged = (state: "broken" | "cannot-tell") => ({ ...run(sync), verdict: { state, reason: "" } });
+  const below = trackOf(source([[0, -90, -90, [-200, -60]]]));
+  assert.equal(breaksLimit(judged("broken"), below, 50), true);
+  assert.equal(breaksLimit(judged("broken"), trackOf(source([[0, 40, 40, [-20, 200]]])), 50), false);
+  assert.equal(breaksLimit(judged("cannot-tell"), below, 50), false, "its bound reaches back");
+  assert.equal(breaksLimit({ ...judged("broken"), state: "invalid" }, below, 50), false);
 });
 
 test("sources that are judged stand first, and nothing invalid is a number of the verdict", () => {

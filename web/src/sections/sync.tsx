@@ -108,7 +108,7 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
   const limit = source.judged ? num(run.deadline_ns) : Number.NaN;
   const stretches = useMemo(() => stretchesOf(source, end), [source, end]);
   const events = useMemo(() => run.sync!.events.filter((event) => event.source === source.name), [run, source]);
-  const broken = useMemo(() => run.state !== "invalid" && breaksLimit(track, limit), [run, track, limit]);
+  const broken = useMemo(() => breaksLimit(run, track, limit), [run, track, limit]);
   const shownAt = useCallback((width: number): OverTime => {
     const columns = columnsOf(track, range, Math.max(40, Math.round(timeBox(width, 200, true).width)));
     return { run, track, columns, stretches, events, range, vertical: offsetRange(columns, limit, reach), limit, broken, cursor };
