@@ -287,6 +287,7 @@ fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
             .collect(),
         load: LoadManifest { name: plan.load.to_owned(), cpus, ..LoadManifest::default() },
         dma_latency: record::DmaLatency::default(),
+        others_cpu_used: Some(0.02),
         instrument: record::Instrument {
             timer_resolution_ns: 1,
             clocksource: Some("tsc".to_owned()),
