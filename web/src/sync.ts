@@ -1,8 +1,8 @@
-// How far clocks are apart: tracks, ranges, distributions and words of the sources of time. Pure; sync_drawing.ts draws.
+// How far clocks are apart: tracks, ranges, distributions and words of the sources of time. Pure; sync_over_time.ts and sync_spread.ts draw.
 
 import { binWidth, niceAtLeast, num, regrid } from "./bins.ts";
 import * as format from "./format.ts";
-import type { HistogramView, RunView, SyncSourceView, SyncStateView, SyncView } from "./generated/view.d.ts";
+import type { HistogramView, RunView, SyncEventView, SyncSourceView, SyncStateView, SyncView } from "./generated/view.d.ts";
 import type { Cell } from "./model.ts";
 
 /** What was seen of a source over time, as numbers: seconds from the start of the run and nanoseconds; NaN where there is none. */
@@ -320,6 +320,13 @@ export function inOrder({ sources }: SyncView): SyncSourceView[] {
 export function spreadWords({ spread }: SyncSourceView): string {
   if (!spread) return "no offset was seen";
   return `median ${format.latency(spread.median_ns)}, lowest ${format.latency(spread.lowest_ns)}, highest ${format.latency(spread.highest_ns)}, standard deviation ${format.latency(spread.deviation_ns)}, of ${format.count(spread.count)} offsets`;
+}
+
+/** The events to list at once, in the order of time, and the others: where there are too many, changes of state give way to all others. */
+export function foldEvents(events: SyncEventView[], most: number): [SyncEventView[], SyncEventView[]] {
+  const isState = ({ what }: SyncEventView) => what === "state";
+  const kept = new Set([...events.filter((event) => !isState(event)), ...events.filter(isState)].slice(0, most));
+  return [events.filter((event) => kept.has(event)), events.filter((event) => !kept.has(event))];
 }
 
 /** Whether a source has part in a broken limit. The verdict decides, which knows the bound of each offset; a point can have several joined. */

@@ -246,7 +246,8 @@ describe("behaviour", () => {
     const rows = page.locator("[data-events] > .scroll tbody tr");
     assert.equal(await rows.count(), 12);
     assert.equal(await page.locator("[data-events] tr:not(.invalid)").count(), 2, "the heads alone");
-    assert.match(await page.textContent("[data-events] summary"), /^8 more$/);
+    assert.match(await page.textContent("[data-events] summary"), /^8 more changes of state$/);
+    assert.match(await rows.allTextContents().then((all) => all.join("")), /reference.*step/);
     assert.match(await page.getAttribute("[data-figure='offsets'] .chart", "aria-label"), /locked from 0 ns, holdover from 3 min, lost from 3 min 40 s/);
     assert.deepEqual(wrong, []);
     await close();

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { HistogramView, RunView, SyncSourceView, SyncView } from "../src/generated/view.d.ts";
 import { fromHash, INITIAL, toHash } from "../src/state.ts";
 import {
-  allanOf, breaksLimit, columnsOf, dotsOf, inOrder, isGap, offsetRange, pointAt, pointWords, ratio, signedColumns, spreadRange, stateAt, stretchesOf, syncFacts,
+  allanOf, breaksLimit, columnsOf, dotsOf, foldEvents, inOrder, isGap, offsetRange, pointAt, pointWords, ratio, signedColumns, spreadRange, stateAt, stretchesOf, syncFacts,
   trackOf, trackRows, usualSpacing, wedgeOf, type Column,
 } from "../src/sync.ts";
-import { tick } from "../src/sync_drawing.ts";
+import { tick } from "../src/sync_axes.ts";
 
 type Point = [at: number, low: number | null, high: number | null, bound: [number, number] | null, delay?: number];
 
@@ -113,6 +113,12 @@ test("a state holds until the next one, the last until the end", () => {
   assert.deepEqual(states.map(({ from, to, state }) => [from, to, state]), [[0, 2, "starting"], [2, 7, "locked"], [7, 10, "lost"]]);
   assert.equal(stateAt(states, 6.9), "locked");
   assert.deepEqual(stretchesOf(source([]), 10), []);
+});
+
+test("a step is listed however often the state changed before", () => {
+  const events = Array.from({ length: 21 }, (_, i) => ({ at: at(i), source: "a", what: i === 20 ? "step" : "state", detail: String(i) }));
+  const [shown, folded] = foldEvents(events, 12);
+  assert.deepEqual([shown.length, folded.length, shown.at(-1)!.what, shown[10]!.detail], [12, 9, "step", "10"]);
 });
 
 test("the wedge opens at the shortest delay, and joined points without a delay are no dots", () => {

@@ -8,13 +8,11 @@ import { num } from "../bins.ts";
 import * as format from "../format.ts";
 import type { RunView, SyncEventView, SyncSourceView } from "../generated/view.d.ts";
 import {
-  allanOf, breaksLimit, columnsOf, dotsOf, dotWords, inOrder, LEAST_ALLAN, lengthOf, MOST_ROWS, offsetRange, pointAt, pointWords, ratio, signedColumns,
+  allanOf, breaksLimit, columnsOf, dotsOf, dotWords, foldEvents, inOrder, LEAST_ALLAN, lengthOf, MOST_ROWS, offsetRange, pointAt, pointWords, ratio, signedColumns,
   signedRows, spreadRange, spreadWords, stateAt, stretchesOf, TRACK_HEAD, trackOf, trackRows, timeWords, type AllanDot, type Dot, type Reach, type Track,
 } from "../sync.ts";
-import {
-  allanAt, BAND_HEIGHT, DELAY_HEIGHT, delayRange, dotAt, drawAllan, drawBand, drawDelays, drawDistribution, drawOffsets, drawScatter, offsetsHeight,
-  plainBox, SCATTER_HEIGHT, scatterScale, timeBox, timeScale, type OverTime,
-} from "../sync_drawing.ts";
+import { BAND_HEIGHT, DELAY_HEIGHT, drawBand, drawDelays, drawOffsets, offsetsHeight, timeBox, timeScale, type OverTime } from "../sync_over_time.ts";
+import { allanAt, delayRange, dotAt, drawAllan, drawDistribution, drawScatter, plainBox, SCATTER_HEIGHT, scatterScale } from "../sync_spread.ts";
 import type { Theme } from "../theme.ts";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme) => void;
@@ -304,6 +302,7 @@ const SHOWN_EVENTS = 12;
 
 function Events({ run, events, leftOut, suffix }: { run: RunView; events: SyncEventView[]; leftOut: number; suffix: string }) {
   if (events.length === 0) return <p class="note" data-events>No change of state, reference or time was seen during the run.</p>;
+  const [shown, folded] = foldEvents(events, SHOWN_EVENTS);
   const head = ["time", "into the run", "source", "what", "detail"];
   const cells = ({ at, source, what, detail }: SyncEventView) => [format.wallTime(at.realtime_ns, run.time_zone, 0), format.span(at.offset_ns), source, what, detail];
   const table = (some: SyncEventView[]) => <Table head={head} rows={some.map(cells)} words={5} invalid={some.map(() => run.state === "invalid")} />;
@@ -311,8 +310,8 @@ function Events({ run, events, leftOut, suffix }: { run: RunView; events: SyncEv
     <div data-events={suffix}>
       <h3>What changed</h3>
       <p class="note">Times in {run.time_zone ?? "UTC"}, as they were noticed.</p>
-      {table(events.slice(0, SHOWN_EVENTS))}
-      {events.length > SHOWN_EVENTS && <details><summary>{format.count(events.length - SHOWN_EVENTS)} more</summary>{table(events.slice(SHOWN_EVENTS))}</details>}
+      {table(shown)}
+      {folded.length > 0 && <details><summary>{format.count(folded.length)} more{folded.every(({ what }) => what === "state") ? " changes of state" : ""}</summary>{table(folded)}</details>}
       {leftOut > 0 && <p class="note">{format.count(leftOut)} later ones were not kept.</p>}
     </div>
   );

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use record::{Record, SyncRun, SyncSource};
+use record::{Record, SyncChange, SyncEvent, SyncRun, SyncSource};
 use units::format;
 
 use super::escape;
@@ -77,6 +77,16 @@ fn about(page: &mut String, source: &SyncSource) {
     page.push_str("</p>\n");
 }
 
+/// The events to list, in the order of time: where there are too many, changes of state give way to all others.
+fn shown(events: &[SyncEvent]) -> Vec<&SyncEvent> {
+    let is_state = |event: &&(usize, &SyncEvent)| event.1.what == SyncChange::State;
+    let all: Vec<(usize, &SyncEvent)> = events.iter().enumerate().collect();
+    let others = all.iter().filter(|one| !is_state(one));
+    let mut kept: Vec<_> = others.chain(all.iter().filter(is_state)).take(SHOWN_EVENTS).collect();
+    kept.sort_by_key(|(number, _)| *number);
+    kept.into_iter().map(|(_, event)| *event).collect()
+}
+
 fn events(page: &mut String, run: &Record, sync: &SyncRun) {
     if sync.events.is_empty() {
         return;
@@ -86,7 +96,7 @@ fn events(page: &mut String, run: &Record, sync: &SyncRun) {
          <tbody>\n",
     );
     let started = run.manifest().started.monotonic;
-    for event in sync.events.iter().take(SHOWN_EVENTS) {
+    for event in shown(&sync.events) {
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -109,6 +119,16 @@ mod tests {
 
     use super::*;
     use crate::sample::offsets;
+
+    #[test]
+    fn a_step_is_listed_however_often_the_state_changed_before() {
+        let run = offsets(&[5], Some((-9, 9)), Validity::default());
+        let mut all = vec![run.sync().unwrap().events[0].clone(); 21];
+        all.iter_mut().for_each(|event| event.what = SyncChange::State);
+        all[20].what = SyncChange::Step;
+        let listed: Vec<_> = shown(&all).into_iter().map(|event| event.what).collect();
+        assert_eq!((listed.len(), listed[11], listed[10]), (12, SyncChange::Step, SyncChange::State));
+    }
 
     #[test]
     fn clocks_can_be_read_without_scripts() {
