@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:7d643ffd996379bccba17e5224c302d4b76830de9340d640a2b36908a8140cd4 */
+/*! punctual viewer, sources sha256:d812e2683254029eda2e8d0a7a4d79cb974817a7da543bf72deece62c1628b7e */
 /*
 preact
 

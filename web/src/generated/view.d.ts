@@ -1787,7 +1787,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -2257,7 +2257,8 @@ export interface WorstComparison {
  */
 export interface RateComparison {
   /**
-   * Of each of A's units the periods that were late by more than that or missed; of noise the gaps.
+   * Of each of A's units the periods that were late by more than that: wake-ups, and the schedules they skipped that were so late
+   * themselves; of noise the gaps.
    */
   a_beyond: number[];
   /**
@@ -2265,7 +2266,8 @@ export interface RateComparison {
    */
   a_exposure: number[];
   /**
-   * Of each of B's units the periods that were late by more than that or missed; of noise the gaps.
+   * Of each of B's units the periods that were late by more than that: wake-ups, and the schedules they skipped that were so late
+   * themselves; of noise the gaps.
    */
   b_beyond: number[];
   /**
@@ -2276,6 +2278,13 @@ export interface RateComparison {
    * The deadline (ns).
    */
   deadline_ns: number;
+  /**
+   * How many of all A's, and of all B's, periods beyond the deadline are schedules that a late wake-up skipped.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  missed_beyond?: [number, number];
   /**
    * How often chance alone ranks the rates as differently; absent where they cannot be compared.
    */
@@ -2584,7 +2593,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
