@@ -87,7 +87,7 @@ fn without_places(command: &[String]) -> Vec<&str> {
             let rest = word.strip_prefix(*place);
             rest.is_some_and(|rest| !place.starts_with("--") || rest.starts_with('='))
         };
-        if !PLACES.iter().any(|place| is_joined(&place)) {
+        if !PLACES.iter().any(is_joined) {
             words.push(word);
         }
         // What follows is another program's command line.
