@@ -475,8 +475,8 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
     }
 }
 
-/// How many runs of a group are degraded, and every distinct reason: first those of the run with the worst sample, then the
-/// ones that most runs have.
+/// How many runs of a group are degraded, and every distinct reason: first those of the run with the worst sample, the rarest
+/// of them first, then the ones that most runs have.
 fn degraded(letter: &str, group: &Group<'_>, summary: &GroupSummary) -> Option<String> {
     let is_degraded = |run: &&&Record| run.validity.state() == ValidityState::Degraded;
     let degraded: Vec<&Record> = group.runs.iter().filter(is_degraded).copied().collect();
@@ -493,15 +493,18 @@ fn degraded(letter: &str, group: &Group<'_>, summary: &GroupSummary) -> Option<S
             Some((is_of_worst, runs, of_worst.or(first)?))
         })
         .collect();
-    reasons.sort_by_key(|(is_of_worst, runs, _)| std::cmp::Reverse((*is_of_worst, *runs)));
-    let several = group.runs.len() > 1;
+    // What is rare among the other runs tells more of the worst sample than what all have.
+    let runs_apart = |runs: usize, is_of_worst: bool| if is_of_worst { runs } else { usize::MAX - runs };
+    reasons.sort_by_key(|(is_of_worst, runs, _)| (!is_of_worst, runs_apart(*runs, *is_of_worst)));
+    let all = group.runs.len();
     let words: Vec<String> = reasons
         .into_iter()
-        .map(|(is_of_worst, runs, text)| match (several, is_of_worst) {
-            (false, _) => text,
-            (true, true) if runs == 1 => format!("in the run with the worst sample: {text}"),
-            (true, true) => format!("in {runs}, in that with the worst sample: {text}"),
-            (true, false) => format!("in {runs}: {text}"),
+        .map(|(is_of_worst, runs, text)| match (runs, is_of_worst) {
+            _ if all == 1 => text,
+            _ if runs == all => format!("in all: {text}"),
+            (1, true) => format!("in the run with the worst sample: {text}"),
+            (_, true) => format!("in {runs}, one of them that with the worst sample: {text}"),
+            (_, false) => format!("in {runs}: {text}"),
         })
         .collect();
     let count = degraded.len();
