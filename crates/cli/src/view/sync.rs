@@ -5,7 +5,7 @@ use std::io;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::sync::LiveSync;
-use record::{HardBound, Record, SyncRun, SyncSource, SyncState};
+use record::{HardBound, Record, SyncChange, SyncRun, SyncSource, SyncState};
 use units::{Ns, format};
 
 use super::result::{Table, conclusion, wall_time};
@@ -149,13 +149,16 @@ fn events(record: &Record, run: &SyncRun) -> String {
     let zone = record.manifest().time_zone.as_deref();
     let mut text = String::from("\n");
     text.push_str(&wrap::paragraph("what changed:", "  ", width));
-    for event in run.events.iter().take(SHOWN_EVENTS) {
+    // A state that flaps does not hide a step.
+    let (states, others): (Vec<_>, Vec<_>) = run.events.iter().partition(|event| event.what == SyncChange::State);
+    let mut shown: Vec<_> = others.into_iter().chain(states).take(SHOWN_EVENTS).collect();
+    shown.sort_by_key(|event| event.at.monotonic.as_ns());
+    for event in &shown {
         let at = wall_time(event.at.realtime.as_ns(), zone);
         let line = format!("{at}  {}  {}: {}", event.place, event.what.word(), event.detail);
         text.push_str(&wrap::paragraph(&line, "    ", width));
     }
-    let shown = run.events.len().min(SHOWN_EVENTS);
-    let more = u64::try_from(run.events.len() - shown).unwrap_or(0) + run.events_left_out;
+    let more = u64::try_from(run.events.len() - shown.len()).unwrap_or(0) + run.events_left_out;
     if more > 0 {
         text.push_str(&wrap::paragraph(&format!("and {} more", format::count(more)), "    ", width));
     }

@@ -31,7 +31,9 @@ use super::live::LiveSource;
 use super::source::Source;
 
 /// Silence after which it has gone (ns).
-const GONE_NS: i64 = 2_000_000_000;
+const GONE_NS: i64 = 3_000_000_000;
+/// From one look to the next, if this program had no CPU for a while (ns).
+const STILL_NS: i64 = 1_000_000_000;
 /// Looks for one at which everything is asked, and not only the last offset.
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
@@ -428,7 +430,7 @@ impl Source for Ptp {
     fn look(&mut self, now: &Now) {
         let raw_ns = now.realtime.raw_ns;
         // Where this program did not run for a while, answers wait to be read: that is no silence.
-        if raw_ns - self.looked_ns > GONE_NS / 2 {
+        if raw_ns - self.looked_ns > STILL_NS {
             self.asked_ns = None;
         }
         self.looked_ns = raw_ns;
