@@ -248,7 +248,6 @@ fn push_row(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, 
 fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
     let cpus: CpuSet = (0..plan.cpus).collect();
     Manifest {
-        others_cpu_used: None,
         tool: ToolVersion { name: "punctual".to_owned(), version: "0.1.0".to_owned() },
         command: ["punctual", "assess", "--deadline", "100us"].map(str::to_owned).to_vec(),
         node: NodeIdentity {
