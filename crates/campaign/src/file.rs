@@ -512,7 +512,7 @@ mod tests {
         let request = "request = { kind = \"noise\" }\n";
         for (text, part) in [
             (level("") + "request = { kind = \"noise\", interval = \"1ms\" }", "unknown field `interval`"),
-            (level("") + "request = { kind = \"sync\" }", "unknown variant `sync`"),
+            (level("") + "request = { kind = \"pulse\" }", "unknown variant `pulse`"),
             (
                 level("asked = { request = { priority = 80, interval = \"1ms\" } }") + request,
                 "level b: unknown field `interval`",
