@@ -322,7 +322,7 @@ mod tests {
         let table = view(&page(None, runs), HeadlineState::NoDeadline).unwrap();
         assert_eq!((table.total, table.of.as_str()), (4_u64.into(), "wake-ups that were examined"));
         let rows: Vec<(&str, Exact)> = table.rows.iter().map(|row| (row.cause.as_str(), row.samples)).collect();
-        assert_eq!(rows, [("thread: hog", 3_u64.into()), ("not known", 1_u64.into())]);
+        assert_eq!(rows, [("thread: hog", 3_u64.into()), ("unknown", 1_u64.into())]);
         assert_eq!(
             table.notes,
             [
