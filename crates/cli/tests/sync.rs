@@ -213,6 +213,22 @@ fn the_bound_contains_the_truth_and_a_limit_is_held_against_the_bound() {
 }
 
 #[test]
+fn a_bound_that_came_late_holds_no_limit() {
+    let ptp4l = Ptp4l::start(0);
+    ptp4l.script.listens.store(true, Ordering::Relaxed);
+    let script = Arc::clone(&ptp4l.script);
+    let change = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(4_500));
+        script.listens.store(false, Ordering::Relaxed);
+    });
+    let done = ptp4l.follow(&["--time", "6s", "--limit", "500ms"]);
+    change.join().unwrap();
+    let verdict = record(&done).verdict.unwrap();
+    assert_eq!((code(&done), verdict.state), (3, VerdictState::CannotTell), "{}", verdict.reason);
+    assert!(verdict.reason.contains("too little was measured"), "{}", verdict.reason);
+}
+
+#[test]
 fn an_asymmetric_path_hides_from_the_offset_and_not_from_the_bound() {
     let ptp4l = Ptp4l::start(0);
     ptp4l.script.asymmetry_ns.store(3_000_000, Ordering::Relaxed);

@@ -179,7 +179,18 @@ impl Record {
                     asked_ns,
                 })
             }
-            Sampling::Repetitions | Sampling::Program | Sampling::Comparisons => None,
+            Sampling::Comparisons => {
+                let source = self.sync()?.sources.iter().find(|source| source.place == series.place)?;
+                let first = source.track.iter().find(|point| point.bound_ns.is_some()).filter(|_| series.judged)?;
+                let observed_ns = self.manifest().ended.monotonic.since(first.at.monotonic).0;
+                let (observed_ns, asked_ns) = (u64::try_from(observed_ns).unwrap_or(0), requested.duration_ns?);
+                is_below_half(observed_ns, asked_ns).then(|| Shortfall::Observed {
+                    place: series.place.to_string(),
+                    observed_ns,
+                    asked_ns,
+                })
+            }
+            Sampling::Repetitions | Sampling::Program => None,
         }
     }
 }
@@ -203,7 +214,8 @@ pub fn least_basis_markdown() -> String {
          - every requested CPU and every requested thread has samples;\n\
          - each thread took at least {} samples, or {NEARLY_ALL_PERCENT} % of the requested number if that is smaller; schedules that a late \
          wake-up skipped count here, since its latency covers them;\n\
-         - `noise`: the loop ran on each CPU for at least half of the requested time.\n\n\
+         - `noise`: the loop ran on each CPU for at least half of the requested time;\n\
+         - `sync`: each judged source had a bound from some moment on until the end, for at least half of the requested time.\n\n\
          A run without a stated duration or number of samples needs at least one sample of each thread.\n\
          A run that `--until-sure` ended has its own stopping rule: only the second point applies to it.\n\
          The duration is not checked for a program that `app` follows and that may end early.\n\n\

@@ -240,7 +240,7 @@ pub struct SyncEvent {
     pub at: Moment,
     /// The place of the source that it concerns.
     pub place: Place,
-    /// What happened.
+    /// The kind of change; the details are beside it.
     pub what: SyncChange,
     /// The details, in words.
     pub detail: String,

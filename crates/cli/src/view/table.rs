@@ -15,7 +15,7 @@ const GAP: &str = "  ";
 enum Column {
     /// Numbers, whose last digits stand below each other.
     Right,
-    /// Words.
+    /// Words, which begin below each other.
     Left,
     /// A picture of characters, which means nothing unless it stands at the same place in each row.
     Picture,

@@ -31,7 +31,7 @@ const TRUSTS: &str = "chronyd's server is right, and it and every server up to s
                       truthfully (remaining correction ± (root dispersion + root delay / 2), chronyc(1), tracking)";
 const NO_BOUND: &str = "chronyd is not synchronized, or serves this machine's own clock";
 
-/// Follows it.
+/// Follows one chronyd through a run.
 pub(crate) struct Chrony {
     address: SocketAddr,
     socket: Option<UdpSocket>,

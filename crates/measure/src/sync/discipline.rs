@@ -13,7 +13,7 @@ use super::source::Source;
 
 const NO_BOUND: &str = "the kernel passes on what a time service stated, and knows no offset of its own";
 
-/// Follows it.
+/// Follows the kernel's clock discipline through a run.
 pub(crate) struct KernelClock {
     follower: Follower,
     before: Option<Discipline>,

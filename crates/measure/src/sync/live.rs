@@ -8,7 +8,7 @@ use record::SyncState;
 pub struct LiveSource {
     /// The source: "ptp4l eth0", "chronyd".
     pub name: String,
-    /// Its state.
+    /// The state that was seen last; absent until it answered.
     pub state: Option<SyncState>,
     /// The last offset (ns).
     pub offset_ns: Option<i64>,
@@ -21,6 +21,6 @@ pub struct LiveSource {
 pub struct LiveSync {
     /// Time since the start (ns).
     pub elapsed_ns: u64,
-    /// Its sources.
+    /// The sources in the order in which they were found.
     pub sources: Vec<LiveSource>,
 }

@@ -54,7 +54,7 @@ pub enum SyncError {
     /// An address that is none.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// Waiting failed.
+    /// The kernel refused to wait for the sources' sockets.
     #[error("cannot wait for the sources: {0}")]
     Wait(std::io::Error),
 }

@@ -47,7 +47,7 @@ pub enum SourceChoice {
     Auto,
     /// ptp4l.
     Ptp,
-    /// chronyd.
+    /// chronyd, over its command protocol.
     Chrony,
     /// The kernel's clock discipline alone.
     Kernel,

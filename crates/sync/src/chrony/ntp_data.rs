@@ -11,11 +11,11 @@ pub(super) const NTP_DATA2_BYTES: usize = 144;
 /// The mode of a packet of NTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NtpMode {
-    /// Symmetric active.
+    /// Symmetric active: a peer that was configured (RFC 5905, figure 10).
     SymmetricActive,
-    /// Symmetric passive.
+    /// Symmetric passive: a peer that answered one that was configured.
     SymmetricPassive,
-    /// Server.
+    /// Server: it answered a client.
     Server,
     /// Another number; 0 where nothing was received.
     Other(u8),
@@ -24,9 +24,9 @@ pub enum NtpMode {
 /// Who took a timestamp of a packet on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimestampSource {
-    /// chronyd itself.
+    /// chronyd itself read the clock, after the packet had left or come in.
     Daemon,
-    /// The kernel.
+    /// The kernel stamped the packet on its way through the stack.
     Kernel,
     /// The network card.
     Hardware,

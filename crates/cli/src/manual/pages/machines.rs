@@ -2,7 +2,7 @@
 
 use super::{AS_COMMAND, Page, SIMPLE, USAGE};
 
-/// Their pages.
+/// Pages of the commands that read, set and make machines.
 pub(super) const PAGES: &[Page] = &[
     Page {
         command: "tune",

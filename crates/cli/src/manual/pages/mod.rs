@@ -8,7 +8,7 @@ mod results;
 /// An exit code and when a command ends with it.
 pub(crate) type ExitRow = (&'static str, &'static str);
 
-/// One command.
+/// The manual page of one command: exit codes, examples, where to read on.
 pub(crate) struct Page {
     /// The words of the command after `punctual`; empty for the program itself.
     pub(crate) command: &'static str,

@@ -20,7 +20,7 @@ const MEASURE_SEE: &[&str] = &[
     "docs/validity.md",
 ];
 
-/// Their pages.
+/// Pages of the commands that measure, and of those that take results.
 pub(super) const PAGES: &[Page] = &[
     Page {
         command: "",

@@ -43,6 +43,8 @@ const MAY_NOT: &str = "run as root, or have ptp4l's uds_file_mode (4.0 and later
 const MOST_AT_ONCE: usize = 256;
 /// More ports than a clock has; forged answers do not fill the memory.
 const MOST_PORTS: usize = 256;
+const ONE_WAY: &str = "no raw time stamps of both directions came; with the peer-to-peer delay mechanism ptp4l passes on those of \
+                       one direction alone";
 /// Asked at every look.
 const OFFSET: [ManagementId; 1] = [ManagementId::TimeStatus];
 /// Asked once a second.
@@ -110,7 +112,7 @@ impl Ptp {
     fn begin(found: Found, max_drift_ppb: u32, begun: (Moment, u64)) -> Self {
         let (events, no_events) = match found.events.as_deref().map(|path| (path, Receiver::start(Path::new(path)))) {
             None => (None, NO_EVENTS.to_owned()),
-            Some((_, Ok(receiver))) => (Some(receiver), "no exchange in both directions was seen".to_owned()),
+            Some((_, Ok(receiver))) => (Some(receiver), ONE_WAY.to_owned()),
             Some((path, Err(error))) => {
                 (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}"))
             }
@@ -335,6 +337,9 @@ impl Ptp {
         let concluded = self.stamps.conclude(now);
         let Some(follower) = self.follower.as_mut() else { return };
         let at = now.moment;
+        if concluded.is_blind {
+            follower.state(at, SyncState::Lost, "its hardware clock cannot be read any more");
+        }
         if let Some(step_ns) = concluded.step_ns {
             follower.step(at, step_ns);
         }

@@ -26,13 +26,15 @@ pub(super) struct Concluded {
     pub(super) bound: Option<OffsetBound>,
     /// By how much the clock was set since (ns).
     pub(super) step_ns: Option<i64>,
+    /// The clock of the stamps could be read before, and cannot any more: from then on nothing bounds its offset.
+    pub(super) is_blind: bool,
     /// Another port than before answers, in words.
     pub(super) other_parent: Option<String>,
     /// The correction of the clock's rate against the uncorrected one (parts per billion).
     pub(super) frequency_ppb: Option<f64>,
 }
 
-/// Follows them.
+/// Follows the stamps of one ptp4l through a run.
 pub(super) struct Stamps {
     max_drift_ppb: u32,
     bounds: OffsetBounds,
@@ -130,6 +132,7 @@ impl Stamps {
         let mut concluded = Concluded { other_parent: self.other_parent.take(), ..Concluded::default() };
         let Some(reading) = self.reading(now) else {
             self.waiting.clear();
+            concluded.is_blind = self.last.is_some();
             return concluded;
         };
         if self.last.is_some_and(|last| last.raw_ns >= reading.raw_ns) {

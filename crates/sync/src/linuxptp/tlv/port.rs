@@ -103,7 +103,7 @@ impl From<u8> for DelayMechanism {
 pub struct PortDataSet {
     /// The port.
     pub port_identity: PortIdentity,
-    /// Its state.
+    /// The state of the port's protocol engine.
     pub port_state: PortState,
     /// Least interval between Delay_Req messages (log2 s).
     pub log_min_delay_req_interval: i8,
@@ -210,7 +210,7 @@ impl From<u8> for Timestamping {
 pub struct PortProperties<'a> {
     /// The port.
     pub port_identity: PortIdentity,
-    /// Its state.
+    /// The state of the port's protocol engine.
     pub port_state: PortState,
     /// Who takes its time stamps.
     pub timestamping: Timestamping,
