@@ -7,7 +7,6 @@ mod chrony;
 mod clocks;
 mod discipline;
 mod hardware;
-mod judge;
 mod linuxptp;
 mod live;
 mod source;
@@ -150,7 +149,7 @@ pub fn measure(
     let offsets =
         units::total(record.series.iter().filter(|one| one.name == sync::follow::OFFSET).map(record::Series::taken));
     let elapsed = ended.monotonic.since(started.monotonic).0;
-    record.validity = judge::judge(&judge::Facts {
+    record.validity = ::sync::judge::judge(&::sync::judge::Facts {
         run: &run,
         started,
         offsets,
