@@ -148,8 +148,7 @@ pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
 /// # Errors
 /// If no format recognizes the text, or if it does not match its format. The error names the line or the field.
 pub fn import(bytes: &[u8], format: Option<&ImportFormat>, options: Options) -> Result<Imported, ForeignError> {
-    let format =
-        format.or_else(|| recognise(bytes)).ok_or_else(|| ForeignError::NotRecognised { known: names() })?;
+    let format = format.or_else(|| recognise(bytes)).ok_or_else(|| ForeignError::NotRecognised { known: names() })?;
     match format.reader {
         Reader::Text { read, .. } => {
             // Command lines and names in the text may have any encoding; the numbers are ASCII.

@@ -63,7 +63,9 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     let width = wrap::width();
     let Some(run) = record.sync() else { return conclusion(record, colour) };
     let elapsed = format::span(record.measured_ns());
-    let head = format!("offsets of this machine's clocks, for {elapsed}");
+    let is_imported = matches!(record.manifest().origin, record::Origin::Imported { .. });
+    let whose = if is_imported { "clocks" } else { "this machine's clocks" };
+    let head = format!("offsets of {whose}, for {elapsed}");
     let mut text = wrap::paragraph(&head, "", width);
     if !run.sources.is_empty() {
         text.push('\n');

@@ -55,7 +55,9 @@ impl StreamReader for Capture {
             let why = match damaged {
                 Some(damage) => damage.to_string(),
                 None if reader.left_over() > 0 => "the file was cut off".to_owned(),
-                None if all_notes.is_empty() => "it was captured with another filter, or on another interface".to_owned(),
+                None if all_notes.is_empty() => {
+                    "it was captured with another filter, or on another interface".to_owned()
+                }
                 None => all_notes,
             };
             let what = format!("{} frames, and no message of PTP or NTP with a time among them: {why}", count(frames));
@@ -73,12 +75,17 @@ impl StreamReader for Capture {
         let mut imported = Imported::from_clocks("a capture", clocks);
         captured.notes.into_iter().for_each(|note| imported.lacks(note));
         imported.lacks("which machine it was made on, beyond what its frames say of their direction");
-        imported.lacks("how the clock was corrected: between two exchanges a bound grows by what the kernel corrects at most");
+        imported.lacks(
+            "how the clock was corrected: between two exchanges a bound grows by what the kernel corrects at most",
+        );
         if let Some(damage) = damaged {
             imported.reason(ReasonCode::InterruptedEarly, damage.to_string());
         } else if reader.left_over() > 0 {
             let left = size(reader.left_over());
-            imported.reason(ReasonCode::InterruptedEarly, format!("the file was cut off: its last {left} are no whole record"));
+            imported.reason(
+                ReasonCode::InterruptedEarly,
+                format!("the file was cut off: its last {left} are no whole record"),
+            );
         }
         Ok(imported)
     }

@@ -158,7 +158,10 @@ impl StreamReader for ChronyLog {
 fn ns(seconds: f64) -> Option<i64> {
     let ns = seconds.abs() * 1e9;
     // Far more than any clock is off, and far below what 64 bits hold.
-    (ns < 4e18).then(|| i64::try_from(units::round_u64(ns)).ok()).flatten().map(|ns| if seconds < 0.0 { -ns } else { ns })
+    (ns < 4e18)
+        .then(|| i64::try_from(units::round_u64(ns)).ok())
+        .flatten()
+        .map(|ns| if seconds < 0.0 { -ns } else { ns })
 }
 
 impl State {
@@ -175,10 +178,7 @@ impl State {
             Kind::Statistics => Statistics::parse(text).map(|entry| {
                 entry.map(|entry| {
                     let at = self.moment(number, entry.time);
-                    let shown = ns(entry.estimated_offset_s).map(|offset_ns| Shown {
-                        offset_ns,
-                        ..Shown::default()
-                    });
+                    let shown = ns(entry.estimated_offset_s).map(|offset_ns| Shown { offset_ns, ..Shown::default() });
                     self.shown(at, entry.source, shown);
                 })
             }),
@@ -302,7 +302,8 @@ impl State {
             }
         }
         let rounded_s = (update.offset_s.abs() + update.remaining_correction_s.abs()) * ROUNDING;
-        let margin_s = (update.root_dispersion_s.abs() + update.root_delay_s.abs() / 2.0) * (1.0 + ROUNDING) + rounded_s;
+        let margin_s =
+            (update.root_dispersion_s.abs() + update.root_delay_s.abs() / 2.0) * (1.0 + ROUNDING) + rounded_s;
         let bound = ns(margin_s).map(|margin_ns| margin_ns.saturating_add(2)).map(|margin_ns| OffsetBound {
             lower_ns: offset_ns.saturating_sub(margin_ns),
             upper_ns: offset_ns.saturating_add(margin_ns),
@@ -334,7 +335,10 @@ impl State {
             );
         }
         if self.failed_tests > 0 {
-            lacks.push(format!("{} measurements that failed a test of chronyd, which does not use them", count(self.failed_tests)));
+            lacks.push(format!(
+                "{} measurements that failed a test of chronyd, which does not use them",
+                count(self.failed_tests)
+            ));
         }
         lacks.push("times finer than a second, and digits of the values after the fourth".to_owned());
         let followed = self.sources.into_iter().map(|source| source.follower.finish(ended)).collect();

@@ -9,7 +9,7 @@ use super::cyclictest_text;
 use super::source::Imported;
 use super::tally::Tally;
 use super::text::{head, lines};
-use super::{ImportFormat, Reader, Options};
+use super::{ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

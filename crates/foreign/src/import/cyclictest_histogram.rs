@@ -19,7 +19,7 @@ use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{lines, number, numbers};
-use super::{ImportFormat, Reader, Options};
+use super::{ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

@@ -7,7 +7,7 @@ use super::rt_tests::{self, Entries};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::head;
-use super::{ImportFormat, Reader, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

@@ -14,7 +14,7 @@ use units::format;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, lines, number, quoted};
-use super::{ImportFormat, Reader, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

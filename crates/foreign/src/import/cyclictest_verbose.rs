@@ -12,7 +12,7 @@ use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
 use super::tally::Tally;
 use super::text::{head, lines, number};
-use super::{ImportFormat, Reader, Options};
+use super::{ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

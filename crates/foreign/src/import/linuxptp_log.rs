@@ -16,7 +16,6 @@ use units::{ClockId, ClockName};
 use super::clocks::Clocks;
 use super::source::Imported;
 use super::stream::{Lines, StreamReader};
-use super::text::quoted;
 use super::timeline::{LogClock, Timeline};
 use super::{ImportFormat, Reader};
 use crate::error::ForeignError;
@@ -51,6 +50,26 @@ fn recognise(head: &[u8]) -> bool {
 /// Whether a line can hardly be anything else.
 fn is_telling(line: &[u8]) -> bool {
     parse(line).is_some_and(|line| !matches!(line.message, Message::Other | Message::Broken | Message::Fault(_)))
+}
+
+/// The longest piece of a message that is quoted (bytes); linuxptp writes no longer ones.
+const MOST_QUOTED: usize = 200;
+
+/// A piece of a message as it is shown: without control characters, and of bounded length.
+fn shown(bytes: &[u8]) -> String {
+    let piece = bytes.get(..MOST_QUOTED).unwrap_or(bytes);
+    let mut text: String =
+        String::from_utf8_lossy(piece).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+    if piece.len() < bytes.len() {
+        text.push('\u{2026}');
+    }
+    text
+}
+
+/// Whether two names are the same. Most are empty, and comparing no bytes at no address costs some processors as much as all the
+/// rest of a line: a masked load from an address that is none.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && (one.is_empty() || one == other)
 }
 
 /// What is known of one process and one of its clocks.
@@ -202,9 +221,17 @@ impl State {
             return;
         };
         self.summaries += u64::from(matches!(read.message, Message::Summary(_)));
-        if let Some(source) = self.sources.get_mut(place) {
-            source.take(at, &read.message);
+        if !clock.is_empty() || read.program == Program::Ptp4l {
+            if let Some(source) = self.sources.get_mut(place) {
+                source.take(at, &read.message);
+            }
+            return;
         }
+        // Which of its clocks the program means is not said: it can be each.
+        let wrote_it = |source: &&mut Source| {
+            source.program == read.program && source.process == read.process && source.tag == read.tag
+        };
+        self.sources.iter_mut().filter(wrote_it).for_each(|source| source.take(at, &read.message));
     }
 
     fn moment(&mut self, number: u64, read: &LogLine<'_>) -> record::Moment {
@@ -246,8 +273,8 @@ impl State {
         let fits = |source: &Source| {
             source.program == read.program
                 && source.process == read.process
-                && source.tag == read.tag
-                && (source.clock == clock || clock.is_empty() || source.clock.is_empty())
+                && is_same(&source.tag, read.tag)
+                && (clock.is_empty() || source.clock.is_empty() || source.clock == clock)
         };
         if self.sources.get(self.last).is_none_or(|source| !fits(source)) {
             // The newest first: what says no clock is of the one that was set up last.
@@ -295,8 +322,14 @@ impl State {
         if self.others > 0 {
             lacks.push(format!("{} lines of other programs: they were not read", count(self.others)));
         }
+        if self.timeline.has_coarse_dates() {
+            lacks.push("the wall clock to less than a second: times are counted from the first date on".to_owned());
+        }
         if self.untimed > 0 {
-            lacks.push(format!("the time of {} lines, which are taken to be of the time of the line before", count(self.untimed)));
+            lacks.push(format!(
+                "the time of {} lines, which are taken to be of the time of the line before",
+                count(self.untimed)
+            ));
         }
         let followed = self.sources.into_iter().zip(names).map(|(source, name)| {
             let mut followed: Followed = source.follower.finish(ended);
@@ -342,7 +375,7 @@ impl State {
 fn names(sources: &[Source]) -> Vec<String> {
     let mut names: Vec<String> = sources.iter().map(Source::short_name).collect();
     let more: [&dyn Fn(&Source, usize) -> Option<String>; 3] = [
-        &|source, _| (!source.tag.is_empty()).then(|| quoted(&String::from_utf8_lossy(&source.tag))),
+        &|source, _| (!source.tag.is_empty()).then(|| shown(&source.tag)),
         &|source, _| source.process.map(|process| format!("process {process}")),
         &|_, place| Some(format!("number {}", place + 1)),
     ];
@@ -416,14 +449,14 @@ impl Source {
         } else {
             self.program.name().as_bytes().to_owned()
         };
-        quoted(&String::from_utf8_lossy(&bytes))
+        shown(&bytes)
     }
 
     fn take(&mut self, at: record::Moment, message: &Message<'_>) {
         // Lines of one source can be a little out of order; its time does not go back.
         let at = if at.monotonic.as_ns() < self.latest.monotonic.as_ns() { self.latest } else { at };
         self.latest = at;
-        let text = |bytes: &[u8]| quoted(&String::from_utf8_lossy(bytes));
+        let text = shown;
         match *message {
             Message::Offset(offset) => self.offset(at, &offset),
             Message::Summary(summary) => {
@@ -537,7 +570,6 @@ impl Source {
         } else {
             SyncState::Starting
         };
-        let text = |bytes: &[u8]| quoted(&String::from_utf8_lossy(bytes));
-        self.follower.state(at, now, &format!("port {number} {} ({})", text(state), text(event)));
+        self.follower.state(at, now, &format!("port {number} {} ({})", shown(state), shown(event)));
     }
 }

@@ -10,7 +10,7 @@ use roxmltree::{Document, Node};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, quoted};
-use super::{ImportFormat, Reader, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

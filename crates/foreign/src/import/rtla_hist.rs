@@ -21,7 +21,7 @@ use super::rtla;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{fraction, head, lines, number, quoted};
-use super::{ImportFormat, Reader, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

@@ -71,6 +71,12 @@ impl Timeline {
         self.clock == LogClock::Wall
     }
 
+    /// Whether the wall clock comes from a date in whole seconds beside an uptime.
+    pub(super) fn has_coarse_dates(&self) -> bool {
+        self.clock == LogClock::Uptime
+            && self.first.and_then(|(_, wall_ns)| wall_ns).is_some_and(|wall_ns| wall_ns % 1_000_000_000 == 0)
+    }
+
     /// A moment has the elapsed time by the log, and the wall clock if the log has it; 0 stands for an unknown one.
     fn moment(&self, shifted_ns: i64) -> Moment {
         let Some((first_ns, wall_ns)) = self.first else {

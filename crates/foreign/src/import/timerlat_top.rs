@@ -14,7 +14,7 @@ use super::rtla;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, lines, number};
-use super::{ImportFormat, Reader, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {

@@ -53,7 +53,12 @@ impl CaptureBounds {
 
     /// Takes an exchange at `at_ns`: the offset was at most `upper_ns` at `upper_at_ns`, and at least `lower_ns` at `lower_at_ns`,
     /// all of the capture's clock.
-    pub fn take(&mut self, at_ns: i64, (upper_ns, upper_at_ns): (i64, i64), (lower_ns, lower_at_ns): (i64, i64)) -> Taken {
+    pub fn take(
+        &mut self,
+        at_ns: i64,
+        (upper_ns, upper_at_ns): (i64, i64),
+        (lower_ns, lower_at_ns): (i64, i64),
+    ) -> Taken {
         let own = (Side { value_ns: upper_ns, at_ns: upper_at_ns }, Side { value_ns: lower_ns, at_ns: lower_at_ns });
         let own_now = OffsetBound { lower_ns: self.aged(own.1, at_ns, -1), upper_ns: self.aged(own.0, at_ns, 1) };
         if own_now.is_contradiction() {

@@ -36,8 +36,15 @@ const UNCONFIRMED: &str = "no exchange was followed by another one that agrees w
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     /// `requester` only where the capture does not say which requests this machine sent.
-    Ptp { network: Network, master: PortIdentity, requester: Option<PortIdentity> },
-    Ntp { server: IpAddr, client: IpAddr },
+    Ptp {
+        network: Network,
+        master: PortIdentity,
+        requester: Option<PortIdentity>,
+    },
+    Ntp {
+        server: IpAddr,
+        client: IpAddr,
+    },
 }
 
 /// PTP messages that belong together.
@@ -257,13 +264,17 @@ impl Exchanges {
             PtpBody::DelayReq => match is_outgoing {
                 // Another machine's: this one received it, at a time that says nothing of when it was sent.
                 Some(false) => self.counts.from_others += 1,
-                _ => push(&mut self.requests, MOST_WAITING, Waiting {
-                    key: (network, message.source, message.sequence),
-                    at_ns,
-                    stamp_ns: at_ns,
-                    correction: message.correction,
-                    is_directed: is_outgoing == Some(true),
-                }),
+                _ => push(
+                    &mut self.requests,
+                    MOST_WAITING,
+                    Waiting {
+                        key: (network, message.source, message.sequence),
+                        at_ns,
+                        stamp_ns: at_ns,
+                        correction: message.correction,
+                        is_directed: is_outgoing == Some(true),
+                    },
+                ),
             },
             _ if is_outgoing == Some(true) => self.counts.sent_as_master += 1,
             PtpBody::DelayResp { received, requester } => {
@@ -353,7 +364,8 @@ impl Exchanges {
                 source.flush(false);
                 source.bounds.forget();
                 source.follower.interrupt();
-                let detail = format!("the master's time was {before_s} s ahead of UTC by its Announce, and is {now_s} s");
+                let detail =
+                    format!("the master's time was {before_s} s ahead of UTC by its Announce, and is {now_s} s");
                 source.follower.event(at, SyncChange::TaiOffset, detail);
             }
         }
@@ -438,7 +450,8 @@ impl Exchanges {
     }
 
     fn source(&mut self, key: Key, is_directed: bool, at: Moment) -> Option<&mut Source> {
-        let place = match self.sources.iter().position(|source| source.key == key && source.is_directed == is_directed) {
+        let place = match self.sources.iter().position(|source| source.key == key && source.is_directed == is_directed)
+        {
             Some(place) => place,
             None if self.sources.len() == MOST_SOURCES => {
                 self.counts.too_many += 1;
@@ -484,13 +497,17 @@ impl Exchanges {
         match (message.side, is_outgoing) {
             (NtpSide::Client, Some(false)) => self.counts.from_others += 1,
             (NtpSide::Server, Some(true)) => self.counts.sent_as_master += 1,
-            (NtpSide::Client, _) => push(&mut self.questions, MOST_WAITING, Waiting {
-                key: (from, to, message.transmit),
-                at_ns,
-                stamp_ns: at_ns,
-                correction: TimeInterval::default(),
-                is_directed: is_outgoing == Some(true),
-            }),
+            (NtpSide::Client, _) => push(
+                &mut self.questions,
+                MOST_WAITING,
+                Waiting {
+                    key: (from, to, message.transmit),
+                    at_ns,
+                    stamp_ns: at_ns,
+                    correction: TimeInterval::default(),
+                    is_directed: is_outgoing == Some(true),
+                },
+            ),
             (NtpSide::Server, _) => {
                 let key = (to, from, message.origin);
                 let Some(place) = self.questions.iter().position(|waiting| waiting.key == key) else {
@@ -515,18 +532,10 @@ impl Exchanges {
                 source.leap(at, Some(message.leap), "its server");
                 let wrong_ns = message.precision_ns();
                 // The server's stamps are rounded down, and the capture's too.
-                let upper_ns =
-                    at_ns.saturating_add(resolution_ns).saturating_sub(t3_ns).saturating_add(wrong_ns);
+                let upper_ns = at_ns.saturating_add(resolution_ns).saturating_sub(t3_ns).saturating_add(wrong_ns);
                 let lower_ns = question.stamp_ns.saturating_sub(t2_ns).saturating_sub(wrong_ns + 1);
-                let (forward_ns, backward_ns) =
-                    (at_ns.saturating_sub(t3_ns), t2_ns.saturating_sub(question.stamp_ns));
-                source.exchanged(
-                    at,
-                    at_ns,
-                    (forward_ns, backward_ns),
-                    (upper_ns, at_ns),
-                    (lower_ns, question.at_ns),
-                );
+                let (forward_ns, backward_ns) = (at_ns.saturating_sub(t3_ns), t2_ns.saturating_sub(question.stamp_ns));
+                source.exchanged(at, at_ns, (forward_ns, backward_ns), (upper_ns, at_ns), (lower_ns, question.at_ns));
             }
         }
     }
@@ -535,9 +544,9 @@ impl Exchanges {
     #[must_use]
     pub fn finish(mut self) -> Captured {
         let end = self.moment(self.last_ns);
-        let span = self.started.map(|started| {
-            (Moment { monotonic: Timestamp::from_ns(0), realtime: Timestamp::from_ns(started) }, end)
-        });
+        let span = self
+            .started
+            .map(|started| (Moment { monotonic: Timestamp::from_ns(0), realtime: Timestamp::from_ns(started) }, end));
         let mut captured =
             Captured { span, followed: Vec::new(), contradictions: Vec::new(), offsets: 0, notes: self.counts.notes() };
         for mut source in std::mem::take(&mut self.sources) {
@@ -555,9 +564,9 @@ impl Exchanges {
                 }
             }
             captured.offsets += source.exchanges;
-            let excluded = source.first_excluded.filter(|_| {
-                source.excluded > PLAIN_STEPS && source.excluded * EXCHANGES_PER_STEP > source.exchanges
-            });
+            let excluded = source
+                .first_excluded
+                .filter(|_| source.excluded > PLAIN_STEPS && source.excluded * EXCHANGES_PER_STEP > source.exchanges);
             let followed = source.follower.finish(end);
             if let Some(at) = source.impossible.or(excluded) {
                 captured.contradictions.push((followed.source.place.to_string(), at));
@@ -588,8 +597,14 @@ fn about(key: Key, is_directed: bool, max_drift_ppb: u32) -> About {
     let ppm = |ppb: u32| units::approx_f64(ppb.into()) / 1_000.0;
     let (port, domain, other, stamps) = match key {
         Key::Ptp { network, master, requester } => {
-            let port = requester.map_or_else(|| master.to_string(), |requester| format!("{master} asked by {requester}"));
-            (port, Some(network.domain), "master", "no message was received before it was sent, by the master's stamps and the capture's")
+            let port =
+                requester.map_or_else(|| master.to_string(), |requester| format!("{master} asked by {requester}"));
+            (
+                port,
+                Some(network.domain),
+                "master",
+                "no message was received before it was sent, by the master's stamps and the capture's",
+            )
         }
         Key::Ntp { server, client } => (
             format!("{server} asked by {client}"),
@@ -685,7 +700,10 @@ impl Counts {
     fn notes(&self) -> Vec<String> {
         let rows = [
             (self.cut, "frames were cut by the capture (its snap length) before the message ended"),
-            (self.unknown_link, "frames are of a link type that is not read (read are Ethernet, Linux cooked captures and raw IP)"),
+            (
+                self.unknown_link,
+                "frames are of a link type that is not read (read are Ethernet, Linux cooked captures and raw IP)",
+            ),
             (self.untimed, "messages have no time stamp in the file"),
             (self.unreadable, "messages on the ports of PTP or NTP are damaged, or of another kind or version"),
             (self.unmatched, "messages have no other half in the capture"),
@@ -705,7 +723,10 @@ impl Counts {
             (self.unsynchronized, "answers are of a server that says that it is not synchronized, or refuses"),
             (self.too_many, "messages are of masters or servers beyond the first 64"),
         ];
-        rows.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", format::count(*count))).collect()
+        rows.iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", format::count(*count)))
+            .collect()
     }
 
     /// Messages of PTP and NTP that were in it.

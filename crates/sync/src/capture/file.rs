@@ -69,8 +69,14 @@ struct Interface {
 enum Format {
     /// Not known yet.
     Unknown,
-    Pcap { is_big: bool, is_nano: bool, link_type: u16 },
-    Pcapng { is_big: bool },
+    Pcap {
+        is_big: bool,
+        is_nano: bool,
+        link_type: u16,
+    },
+    Pcapng {
+        is_big: bool,
+    },
 }
 
 /// Reads a capture as its bytes come in.
@@ -295,7 +301,8 @@ impl CaptureReader {
             self.format = Format::Pcapng { is_big: fields.is_big };
             self.interfaces.clear();
         } else if kind == INTERFACE {
-            let interface = described(body).ok_or(damaged("an interface is described by too few or impossible values"))?;
+            let interface =
+                described(body).ok_or(damaged("an interface is described by too few or impossible values"))?;
             if self.interfaces.len() == MOST_INTERFACES {
                 return Err(damaged("it has more interfaces than any machine"));
             }
@@ -369,7 +376,8 @@ impl Interface {
         let per_second = u128::from(self.per_second);
         let ns = u128::from(stamp) * 1_000_000_000 / per_second;
         let exact = 1_000_000_000 % per_second == 0 && per_second == 1_000_000_000;
-        let resolution_ns = if exact { 0 } else { i64::try_from(1_000_000_000 / per_second).unwrap_or(i64::MAX).max(1) };
+        let resolution_ns =
+            if exact { 0 } else { i64::try_from(1_000_000_000 / per_second).unwrap_or(i64::MAX).max(1) };
         let offset_ns = i128::from(self.offset_s) * 1_000_000_000;
         let at_ns = i128::try_from(ns).ok().and_then(|ns| i64::try_from(ns + offset_ns).ok());
         (at_ns, resolution_ns)

@@ -165,7 +165,8 @@ mod tests {
 
     fn udp_of(source: u16, destination: u16, message: &[u8]) -> Vec<u8> {
         let length = u16::try_from(message.len() + 8).unwrap();
-        let mut bytes: Vec<u8> = [source, destination, length, 0].iter().flat_map(|value| value.to_be_bytes()).collect();
+        let mut bytes: Vec<u8> =
+            [source, destination, length, 0].iter().flat_map(|value| value.to_be_bytes()).collect();
         bytes.extend(message);
         bytes
     }
@@ -205,7 +206,10 @@ mod tests {
         assert_eq!(carried(&frame(276, &second)), (Carried::Ptp(b"sync"), Some(false)));
         let ntp = ipv4_of(&udp_of(40_000, 123, b"ntp"));
         let Carried::Ntp { from, to, message } = carried(&frame(101, &ntp)).0 else { panic!("no NTP") };
-        assert_eq!((from.to_string(), to.to_string(), message), ("10.0.0.1:40000".into(), "10.0.0.2:123".into(), &b"ntp"[..]));
+        assert_eq!(
+            (from.to_string(), to.to_string(), message),
+            ("10.0.0.1:40000".into(), "10.0.0.2:123".into(), &b"ntp"[..])
+        );
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub fn stamp_ns(stamp: u64, near_ns: i64) -> Option<i64> {
         return None;
     }
     let ns = |seconds: i128| seconds * 1_000_000_000;
-    let fraction_ns = i128::from(stamp & 0xffff_ffff) * 1_000_000_000 >> 32;
+    let fraction_ns = (i128::from(stamp & 0xffff_ffff) * 1_000_000_000) >> 32;
     let within_era = ns(i128::from(stamp >> 32) - TO_1970_S) + fraction_ns;
     let eras = (i128::from(near_ns) - within_era + ns(ERA_S) / 2).div_euclid(ns(ERA_S));
     i64::try_from(within_era + ns(ERA_S) * eras).ok()

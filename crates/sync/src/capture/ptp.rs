@@ -72,12 +72,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<PtpMessage>, DecodeError> {
     let kind = reader.u8("message type")?;
     let version = reader.u8("PTP version")?;
     if version & 0xf != 2 {
-        return Err(DecodeError::Value {
-            what: "PTP version",
-            at: 1,
-            found: u64::from(version & 0xf),
-            expected: "2",
-        });
+        return Err(DecodeError::Value { what: "PTP version", at: 1, found: u64::from(version & 0xf), expected: "2" });
     }
     let declared = usize::from(reader.u16("message length")?);
     if declared > bytes.len() {
@@ -92,9 +87,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<PtpMessage>, DecodeError> {
     let sequence = reader.u16("sequence id")?;
     reader.u16("control and interval")?;
     let body = match kind & 0xf {
-        0x0 => {
-            PtpBody::Sync { origin: Timestamp::read(&mut reader, "origin")?, is_two_step: flags & TWO_STEP != 0 }
-        }
+        0x0 => PtpBody::Sync { origin: Timestamp::read(&mut reader, "origin")?, is_two_step: flags & TWO_STEP != 0 },
         0x1 => PtpBody::DelayReq,
         0x2 | 0x3 | 0xa => PtpBody::PeerDelay,
         0x8 => PtpBody::FollowUp(Timestamp::read(&mut reader, "precise origin")?),
@@ -127,7 +120,8 @@ mod tests {
     use super::*;
 
     /// The Follow_Up of an exchange between two ptp4l of 3.1.1, with the filling of its Ethernet frame.
-    const FOLLOW_UP: &str = "0802002c000000000000000000000000000000000200 5efffe0000010001 0007 02ff 000065000000 3b9ac9ff 0000";
+    const FOLLOW_UP: &str =
+        "0802002c000000000000000000000000000000000200 5efffe0000010001 0007 02ff 000065000000 3b9ac9ff 0000";
 
     fn bytes(hex: &str) -> Vec<u8> {
         let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
@@ -137,7 +131,10 @@ mod tests {
     #[test]
     fn fields_are_where_the_standard_has_them() {
         let message = decode(&bytes(FOLLOW_UP)).unwrap().unwrap();
-        assert_eq!((message.domain, message.sequence, message.source.to_string()), (0, 7, "02005e.fffe.000001-1".into()));
+        assert_eq!(
+            (message.domain, message.sequence, message.source.to_string()),
+            (0, 7, "02005e.fffe.000001-1".into())
+        );
         let PtpBody::FollowUp(at) = message.body else { panic!("{message:?}") };
         assert_eq!((at.seconds, at.nanoseconds), (0x6500_0000, 999_999_999));
     }

@@ -171,6 +171,9 @@ fn without_name(line: &[u8]) -> Option<LogLine<'_>> {
 
 /// Where a program's name stands as the writer of the line: before a bracket or a colon, and not within another word.
 fn find_program(line: &[u8]) -> Option<(Program, usize)> {
+    if line.starts_with(b"ptp4l[") {
+        return Some((Program::Ptp4l, 0));
+    }
     let mut from = 0;
     loop {
         let at = from + line.get(from..)?.iter().position(|byte| matches!(byte, b'[' | b':'))?;
@@ -272,6 +275,11 @@ const SOURCES: [&[u8]; 5] = [b"master", b"source", b"phc", b"sys", b"pps"];
 
 /// Who wrote a message, its tag, and what it says.
 fn message(text: &[u8], program: Option<Program>) -> (Program, (&[u8], Message<'_>)) {
+    // What most lines of most logs are.
+    if let (Some(_), Some(Program::Ptp4l)) = (text.strip_prefix(b"master offset "), program) {
+        let read = values(Words { text, at: 14 }, Program::Ptp4l).map(|values| Offset { source: b"master", ..values });
+        return (Program::Ptp4l, (&[], read.map_or(Message::Broken, Message::Offset)));
+    }
     let mut words = Words { text, at: 0 };
     // The two words before the current one, where they begin.
     let mut before: [Option<(usize, &[u8])>; 2] = [None; 2];
@@ -282,7 +290,8 @@ fn message(text: &[u8], program: Option<Program>) -> (Program, (&[u8], Message<'
         let said = match word {
             b"offset" => {
                 let mut after = Words { text, at: words.at };
-                let is_number = after.word().and_then(<[u8]>::first).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'));
+                let is_number =
+                    after.word().and_then(<[u8]>::first).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'));
                 let names_source = before[1].is_some_and(|(_, word)| SOURCES.contains(&word));
                 if is_number || names_source {
                     let (program, tag_end, message) = offset(text, words.at, before, program);
@@ -340,7 +349,8 @@ fn offset<'a>(
     };
     let tag_end = clock.or(source).map(|(start, _)| start);
     let name = |word: Option<(usize, &'a [u8])>| word.map_or(&b""[..], |(_, word)| word);
-    let read = values(Words { text, at }, program).map(|values| Offset { clock: name(clock), source: name(source), ..values });
+    let read =
+        values(Words { text, at }, program).map(|values| Offset { clock: name(clock), source: name(source), ..values });
     (program, tag_end, read.map_or(Message::Broken, Message::Offset))
 }
 
@@ -550,7 +560,10 @@ mod tests {
             said("ptp4l[1.000]: selected best master clock 02005e.fffe.000001"),
             Message::BestMaster(b"02005e.fffe.000001")
         );
-        assert_eq!(said("ptp4l[1.000]: selected local clock 02005e.fffe.000001 as best master"), Message::OwnClockIsBest);
+        assert_eq!(
+            said("ptp4l[1.000]: selected local clock 02005e.fffe.000001 as best master"),
+            Message::OwnClockIsBest
+        );
         assert_eq!(said("phc2sys[1.000]: selecting eth0 as the master clock"), Message::SelectedSource(b"eth0"));
         assert_eq!(said("ptp4l[1.000]: updating UTC offset to 37"), Message::UtcOffset(37));
         for fault in [
