@@ -374,20 +374,21 @@ impl State {
 /// A name for each source that no other source of its program has.
 fn names(sources: &[Source]) -> Vec<String> {
     let mut names: Vec<String> = sources.iter().map(Source::short_name).collect();
-    let more: [&dyn Fn(&Source, usize) -> Option<String>; 3] = [
-        &|source, _| (!source.tag.is_empty()).then(|| shown(&source.tag)),
-        &|source, _| source.process.map(|process| format!("process {process}")),
-        &|_, place| Some(format!("number {}", place + 1)),
-    ];
-    for addition in more {
+    for round in 0..3 {
         let is_double = |place: usize| {
             let same = |other: usize| sources[other].program == sources[place].program && names[other] == names[place];
             (0..sources.len()).any(|other| other != place && same(other))
         };
         let doubles: Vec<usize> = (0..sources.len()).filter(|place| is_double(*place)).collect();
         for place in doubles {
-            if let Some(words) = addition(&sources[place], place) {
-                names[place] = format!("{} {words}", names[place]);
+            let source = &sources[place];
+            let more = match round {
+                0 => Some(shown(&source.tag)).filter(|tag| !tag.is_empty()),
+                1 => source.process.map(|process| format!("process {process}")),
+                _ => Some(format!("number {}", place + 1)),
+            };
+            if let Some(more) = more {
+                names[place] = format!("{} {more}", names[place]);
             }
         }
     }
