@@ -75,7 +75,7 @@ fn seconds(ns: i64) -> f64 {
 
 #[test]
 fn single_offsets_of_ptp4l_4_2_keep_their_signs_and_their_uptimes() {
-    let text = fixture("ptp4l-offsets.txt");
+    let text = fixture("linuxptp-offsets.txt");
     assert_eq!(format_of(&text), "linuxptp-log");
     let record = import(&text);
     // What `grep "master offset"` and a sum of the column give.
@@ -119,7 +119,7 @@ fn single_offsets_of_ptp4l_4_2_keep_their_signs_and_their_uptimes() {
 
 #[test]
 fn summaries_are_an_estimate_and_never_offsets() {
-    let text = fixture("ptp4l-summaries.txt");
+    let text = fixture("linuxptp-summaries.txt");
     let record = import(&text);
     let ptp = source(&record, "ptp4l");
     let own = ptp.own_estimate.unwrap();
@@ -176,6 +176,7 @@ fn what_is_wrong_with_a_log_is_said_and_nothing_is_lost_silently() {
     };
     let (count, record) = offsets(good);
     assert_eq!((count, record.validity.reasons().len()), (2, 2), "{:?}", record.validity);
+    assert_eq!(run(&record).sources[0].reference, "a master that the log does not name");
     // Torn in its last line.
     let (count, record) = offsets(&format!("{good}ptp4l[12.000]: master offset -2"));
     assert!(count == 2 && lacks(&record).contains("the last line (3)"), "{}", lacks(&record));
@@ -313,7 +314,7 @@ fn a_capture_at_the_slave_bounds_the_clock_that_stamped_it() {
     let ptp = run(&record).sources.iter().find(|source| source.name().contains("domain 0")).unwrap();
     assert_eq!(ptp.name(), "capture 02005e.fffe.000001-1 domain 0");
     assert_eq!(ptp.reference, "grand master 02005e.fffe.000001");
-    assert_eq!(ptp.clock_words(), "the one that stamped the capture");
+    assert_eq!(ptp.clock_words(), "that stamped the capture");
     let shown: Vec<i64> = ptp.track.iter().filter_map(|point| point.lowest_ns).collect();
     let by_hand: Vec<i64> = PTP_BY_HAND.iter().map(|(upper, lower)| (upper + lower).div_euclid(2)).collect();
     assert!(shown.len() >= 4, "{shown:?}");

@@ -79,13 +79,13 @@ impl SyncSource {
         }
     }
 
-    /// The clock that is compared, or in words that the source does not name it.
+    /// The clock that is compared, or words that stand for a clock without a name: "that the source does not name".
     #[must_use]
     pub fn clock_words(&self) -> String {
         match (&self.clock, self.service) {
             (Some(clock), _) => clock.to_string(),
-            (None, SyncService::Capture) => "the one that stamped the capture".to_owned(),
-            (None, _) => "not named".to_owned(),
+            (None, SyncService::Capture) => "that stamped the capture".to_owned(),
+            (None, _) => "that the source does not name".to_owned(),
         }
     }
 }

@@ -331,7 +331,10 @@ impl State {
                 count(self.untimed)
             ));
         }
-        let followed = self.sources.into_iter().zip(names).map(|(source, name)| {
+        let followed = self.sources.into_iter().zip(names).map(|(mut source, name)| {
+            if source.offsets > 0 && source.follower.current_reference().is_none() {
+                source.follower.reference(ended, "a master that the log does not name");
+            }
             let mut followed: Followed = source.follower.finish(ended);
             followed.rename(&Place::Port { port: name, domain: None });
             followed

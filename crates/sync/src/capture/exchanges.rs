@@ -1,18 +1,18 @@
 //! Puts captured messages together to exchanges, and follows each pair of clocks.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use record::{Moment, Place, SyncChange, SyncService};
+use record::{Moment, SyncChange};
 use units::{Timestamp, format};
 
-use super::bounds::{CaptureBounds, MOST_SLEW_PPB, Taken};
+use super::counts::Counts;
 use super::file::Frame;
 use super::frame::{Carried, carried};
 use super::ntp::{self, NtpSide};
+use super::pair::{Key, Network, Source};
 use super::ptp::{self, PtpBody, PtpMessage};
-use crate::bound::OffsetBound;
-use crate::follow::{About, Followed, Follower, Shown};
+use crate::follow::Followed;
 use crate::linuxptp::{ClockIdentity, PortIdentity, TimeInterval};
 
 /// More masters, or pairs of clocks, are not followed: they are counted.
@@ -23,36 +23,6 @@ const MOST_WAITING: usize = 256;
 const MOST_SYNC_AGE_NS: i64 = 10_000_000_000;
 /// A capture whose stamps go back by more was made by a clock that was set; less is the disorder of several queues (ns).
 const MOST_DISORDER_NS: i64 = 100_000_000;
-/// Bounds that exclude each other more often than in one of so many exchanges are no steps of a clock.
-const EXCHANGES_PER_STEP: u64 = 100;
-/// So many are always taken for steps.
-const PLAIN_STEPS: u64 = 3;
-
-const NO_DIRECTION: &str = "the capture does not say which way each message went, so it is not known whether it was made on the \
-                            machine whose clock asks; a Linux cooked capture says it (tcpdump -i any)";
-const UNCONFIRMED: &str = "no exchange was followed by another one that agrees with it";
-
-/// Which clocks exchange messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    /// `requester` only where the capture does not say which requests this machine sent.
-    Ptp {
-        network: Network,
-        master: PortIdentity,
-        requester: Option<PortIdentity>,
-    },
-    Ntp {
-        server: IpAddr,
-        client: IpAddr,
-    },
-}
-
-/// PTP messages that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network {
-    transport_specific: u8,
-    domain: u8,
-}
 
 /// A message whose other half has not come.
 #[derive(Clone, Copy, Debug)]
@@ -90,43 +60,6 @@ struct Master {
     two_step: VecDeque<Waiting<u16>>,
     last: Option<Synced>,
     syncs: u64,
-}
-
-/// A pair of clocks.
-#[derive(Debug)]
-struct Source {
-    key: Key,
-    follower: Follower,
-    bounds: CaptureBounds,
-    /// The last exchange: its bound is stated once the next one does not exclude it.
-    last: Option<(Moment, Shown, Option<OffsetBound>)>,
-    is_directed: bool,
-    last_sync: u64,
-    exchanges: u64,
-    /// Exchanges whose round trip was not above 0.
-    backward: u64,
-    excluded: u64,
-    first_excluded: Option<Moment>,
-    impossible: Option<Moment>,
-    leap: Option<(bool, bool)>,
-}
-
-/// Messages that gave nothing, by their reason.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    frames: u64,
-    messages: u64,
-    cut: u64,
-    unknown_link: u64,
-    untimed: u64,
-    unreadable: u64,
-    unmatched: u64,
-    before_announce: u64,
-    sent_as_master: u64,
-    from_others: u64,
-    peer_delay: u64,
-    unsynchronized: u64,
-    too_many: u64,
 }
 
 /// Follows the exchanges of a capture.
@@ -462,20 +395,7 @@ impl Exchanges {
                     monotonic: Timestamp::from_ns(0),
                     realtime: Timestamp::from_ns(started),
                 });
-                self.sources.push(Source {
-                    key,
-                    follower: Follower::with_growing_intervals(about(key, is_directed, self.max_drift_ppb), started),
-                    bounds: CaptureBounds::new(self.max_drift_ppb),
-                    last: None,
-                    is_directed,
-                    last_sync: 0,
-                    exchanges: 0,
-                    backward: 0,
-                    excluded: 0,
-                    first_excluded: None,
-                    impossible: None,
-                    leap: None,
-                });
+                self.sources.push(Source::begin(key, is_directed, self.max_drift_ppb, started));
                 self.sources.len() - 1
             }
         };
@@ -553,7 +473,7 @@ impl Exchanges {
             source.flush(false);
             if let (false, Key::Ptp { master, requester, .. }) = (source.is_directed, source.key) {
                 // Wherever else it is captured, a Sync comes later than it was sent, or a request earlier than it arrived.
-                if source.backward * 2 > source.exchanges {
+                if source.is_at_master() {
                     captured.notes.push(format!(
                         "{} exchanges of master {master} with {}: their round trips are not above 0, as in a capture that was made at \
                          the master itself; they show nothing of another clock",
@@ -564,11 +484,9 @@ impl Exchanges {
                 }
             }
             captured.offsets += source.exchanges;
-            let excluded = source
-                .first_excluded
-                .filter(|_| source.excluded > PLAIN_STEPS && source.excluded * EXCHANGES_PER_STEP > source.exchanges);
+            let contradiction = source.contradiction();
             let followed = source.follower.finish(end);
-            if let Some(at) = source.impossible.or(excluded) {
+            if let Some(at) = contradiction {
                 captured.contradictions.push((followed.source.place.to_string(), at));
             }
             captured.followed.push(followed);
@@ -590,148 +508,6 @@ impl Master {
             held_ns: held.floor_ns(),
             is_directed: sync.is_directed,
         });
-    }
-}
-
-fn about(key: Key, is_directed: bool, max_drift_ppb: u32) -> About {
-    let ppm = |ppb: u32| units::approx_f64(ppb.into()) / 1_000.0;
-    let (port, domain, other, stamps) = match key {
-        Key::Ptp { network, master, requester } => {
-            let port =
-                requester.map_or_else(|| master.to_string(), |requester| format!("{master} asked by {requester}"));
-            (
-                port,
-                Some(network.domain),
-                "master",
-                "no message was received before it was sent, by the master's stamps and the capture's",
-            )
-        }
-        Key::Ntp { server, client } => (
-            format!("{server} asked by {client}"),
-            None,
-            "server",
-            "no message was received before it was sent, by the server's stamps and the capture's",
-        ),
-    };
-    About {
-        service: SyncService::Capture,
-        place: Place::Port { port, domain },
-        clock: None,
-        trusts: format!(
-            "{stamps}; that one clock, on UTC, stamped the whole capture on the machine that asks; that this clock, uncorrected, drifts \
-             from its {other} by at most {} ppm and is corrected by at most {} ppm; and that it was not set by less than the bound is wide",
-            ppm(max_drift_ppb),
-            ppm(MOST_SLEW_PPB)
-        ),
-        is_judged: true,
-        without_bound: if is_directed { UNCONFIRMED } else { NO_DIRECTION }.to_owned(),
-    }
-}
-
-impl Source {
-    /// An exchange that ended at a moment: its two ways as they were measured, and what each of them says of the offset.
-    fn exchanged(
-        &mut self,
-        at: Moment,
-        at_ns: i64,
-        (forward_ns, backward_ns): (i64, i64),
-        upper: (i64, i64),
-        lower: (i64, i64),
-    ) {
-        let (forward, backward) = (i128::from(forward_ns), i128::from(backward_ns));
-        let half = |ns: i128| i64::try_from(ns.div_euclid(2)).unwrap_or(i64::MAX);
-        let shown = Shown {
-            offset_ns: half(forward - backward),
-            delay_ns: Some(half(forward + backward)),
-            frequency_ppb: None,
-        };
-        self.exchanges += 1;
-        self.backward += u64::from(forward + backward <= 0);
-        if !self.is_directed {
-            self.follower.offset(at, shown, None);
-            return;
-        }
-        match self.bounds.take(at_ns, upper, lower) {
-            Taken::Narrowed { before, with } => {
-                self.flush(true);
-                if let Some(before) = before {
-                    self.follower.bound(at, before);
-                }
-                self.last = Some((at, shown, Some(with)));
-            }
-            Taken::Excluded(own) => {
-                let before_ns = self.last.map_or(0, |(_, shown, _)| shown.offset_ns);
-                self.flush(false);
-                self.follower.step(at, shown.offset_ns.saturating_sub(before_ns));
-                self.excluded += 1;
-                self.first_excluded.get_or_insert(at);
-                self.last = Some((at, shown, Some(own)));
-            }
-            Taken::Impossible => {
-                self.flush(false);
-                self.impossible.get_or_insert(at);
-                self.last = Some((at, shown, None));
-            }
-        }
-    }
-
-    /// Hands the last exchange over, with its bound if that was confirmed.
-    fn flush(&mut self, is_confirmed: bool) {
-        if let Some((at, shown, bound)) = self.last.take() {
-            self.follower.offset(at, shown, bound.filter(|_| is_confirmed));
-        }
-    }
-
-    fn leap(&mut self, at: Moment, leap: Option<(bool, bool)>, who: &str) {
-        let Some(now) = leap else { return };
-        let before = self.leap.replace(now).unwrap_or((false, false));
-        if before != now {
-            let what = match now {
-                (true, _) => "an inserted second",
-                (_, true) => "a second that is left out",
-                _ => "no leap second",
-            };
-            self.follower.event(at, SyncChange::Leap, format!("{who} announces {what}"));
-        }
-    }
-}
-
-impl Counts {
-    fn notes(&self) -> Vec<String> {
-        let rows = [
-            (self.cut, "frames were cut by the capture (its snap length) before the message ended"),
-            (
-                self.unknown_link,
-                "frames are of a link type that is not read (read are Ethernet, Linux cooked captures and raw IP)",
-            ),
-            (self.untimed, "messages have no time stamp in the file"),
-            (self.unreadable, "messages on the ports of PTP or NTP are damaged, or of another kind or version"),
-            (self.unmatched, "messages have no other half in the capture"),
-            (
-                self.before_announce,
-                "answers came before the first Announce of their master: whether its time is TAI or UTC is not known",
-            ),
-            (
-                self.sent_as_master,
-                "messages were sent by this machine as master or server: they show nothing of the clocks that follow it",
-            ),
-            (self.from_others, "requests are of other machines: when they were sent is not in this capture"),
-            (
-                self.peer_delay,
-                "messages are of the peer-to-peer delay mechanism, which bounds no offset, and from which none is computed",
-            ),
-            (self.unsynchronized, "answers are of a server that says that it is not synchronized, or refuses"),
-            (self.too_many, "messages are of masters or servers beyond the first 64"),
-        ];
-        rows.iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", format::count(*count)))
-            .collect()
-    }
-
-    /// Messages of PTP and NTP that were in it.
-    const fn messages(&self) -> u64 {
-        self.messages
     }
 }
 

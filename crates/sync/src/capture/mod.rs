@@ -17,8 +17,10 @@
 //! Delay_Req after it has arrived, and a master's own capture stamps a Sync before `t1`: neither gives a bound.
 
 pub mod bounds;
+mod counts;
 pub mod exchanges;
 pub mod file;
 pub mod frame;
 pub mod ntp;
+mod pair;
 pub mod ptp;
