@@ -19,6 +19,8 @@ pub(super) fn configuration(intent: &TimeIntent, in_hardware: bool) -> String {
     set("domainNumber", &intent.domain.to_string());
     set("time_stamping", if in_hardware { "hardware" } else { "software" });
     match intent.role {
+        // 802.1AS has no slaves: an instance that may not become grand master says so by gmCapable, and ptp4l refuses both.
+        TimeRole::Follow if intent.profile == TimeProfile::Gptp => {}
         TimeRole::Follow => set("slaveOnly", "1"),
         TimeRole::Give => set("masterOnly", "1"),
         TimeRole::BestMaster => {}

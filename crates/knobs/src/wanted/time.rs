@@ -339,10 +339,10 @@ mod tests {
         assert_eq!(order, expected);
         assert!(hardware.wanted.iter().all(|one| one.place.is_known() && !one.place.outlives_boot()));
         let text = content(&hardware, "ptp4l", "time.configuration");
-        for line in ["time_stamping hardware", "slaveOnly 1", "neighborPropDelayThresh 800", "step_threshold 0.0"] {
+        for line in ["time_stamping hardware", "gmCapable 0", "neighborPropDelayThresh 800", "step_threshold 0.0"] {
             assert!(text.contains(&format!("\n{line}\n")), "{line}: {text}");
         }
-        assert!(text.ends_with("\n[eth0]\n"), "{text}");
+        assert!(text.ends_with("\n[eth0]\n") && !text.contains("slaveOnly"), "ptp4l refuses both: {text}");
         let unit = content(&hardware, "phc2sys", "time.unit");
         assert!(unit.contains("ExecStart=/usr/sbin/phc2sys -a -r -f /run/punctual/time/ptp4l.conf\n"), "{unit}");
         assert!(unit.contains("BindsTo=punctual-ptp4l.service\n"));
