@@ -327,7 +327,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 15] = [
+const BUILT_IN: [&str; 16] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::ClockName;
+use units::{ClockName, format};
 
 use crate::{Moment, Place};
 
@@ -46,6 +46,9 @@ pub struct SyncSource {
     /// Allan deviation of the offsets by averaging time, shortest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allan: Vec<AllanPoint>,
+    /// By how much the offset would have grown without corrections, after each of a few times, shortest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growth: Vec<GrowthPoint>,
     /// State of the source over time: each entry holds from its moment until the next one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<StateChange>,
@@ -65,6 +68,22 @@ impl SyncRun {
 impl SyncSource {
     /// The largest number of points in a track: neighbouring ones are joined until no more are left.
     pub const MOST_POINTS: usize = 4_096;
+
+    /// By how much the offset would have grown without corrections; `None` if that is not known.
+    #[must_use]
+    pub fn growth_in_words(&self) -> Option<String> {
+        let words = |point: &GrowthPoint| {
+            let (largest, after) = (format::latency(point.largest_ns), format::span(point.after_ns));
+            format!("{largest} within {after}")
+        };
+        let points: Vec<String> = self.growth.iter().map(words).collect();
+        (!points.is_empty()).then(|| {
+            format!(
+                "had its corrections ended during the run, the offset would have changed by at most {}",
+                points.join(", ")
+            )
+        })
+    }
 
     /// Service and place as one name: "ptp4l eth0 domain 0", "chronyd".
     #[must_use]
@@ -166,6 +185,18 @@ pub struct AllanPoint {
     /// The deviation: a ratio of frequencies, without unit.
     pub deviation: f64,
     /// Number of second differences that it was computed from.
+    pub count: u64,
+}
+
+/// By how much an offset would have grown at most within a time, had the corrections of the clock ended at a moment of the run
+/// and the rate stayed as it was then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthPoint {
+    /// The time (ns).
+    pub after_ns: u64,
+    /// The largest change of the offset, to either side (ns). It contains the jitter of the offsets.
+    pub largest_ns: u64,
+    /// Number of moments from which it was followed; those of a long time overlap.
     pub count: u64,
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
         }),
         own_estimate: None,
         allan: Vec::new(),
+        growth: Vec::new(),
         states: Vec::new(),
         track: (0..).zip(offsets_ns).map(point).collect(),
         could_be_missed: Vec::new(),

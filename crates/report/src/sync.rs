@@ -129,6 +129,7 @@ fn source(source: &SyncSource, record: &Record) -> SyncSourceView {
         bound_sentence: bound_sentence(source),
         spread,
         own_estimate_sentence: own_estimate_sentence(source),
+        growth_sentence: source.growth_in_words(),
         from_zero: series.map(|series| some(&series.histogram)),
         below_zero: series.and_then(|series| series.below_zero.as_ref()).map(some),
         allan: SyncAllanView {

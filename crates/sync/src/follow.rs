@@ -8,6 +8,7 @@ use units::ClockName;
 
 use crate::allan::Allan;
 use crate::bound::OffsetBound;
+use crate::growth::{Growth, Steering};
 use crate::track::Track;
 
 /// The latency that a limit applies to.
@@ -105,6 +106,8 @@ pub struct Follower {
     sums: (f64, f64),
     own: (u64, f64, u64),
     allan: Allan,
+    growth: Growth,
+    steering: Option<Steering>,
     track: Track,
     state: Option<SyncState>,
     states: Vec<StateChange>,
@@ -162,6 +165,8 @@ impl Follower {
             sums: (0.0, 0.0),
             own: (0, 0.0, 0),
             allan: Allan::default(),
+            growth: Growth::default(),
+            steering: None,
             track: Track::default(),
             state: None,
             states: Vec::new(),
@@ -217,6 +222,7 @@ impl Follower {
             return false;
         }
         self.allan.interrupt();
+        self.growth.interrupt();
         self.event(at, SyncChange::Reference, format!("{before} to {reference}"));
         true
     }
@@ -224,6 +230,7 @@ impl Follower {
     /// The clock was set by `step_ns`.
     pub fn step(&mut self, at: Moment, step_ns: i64) {
         self.allan.interrupt();
+        self.growth.interrupt();
         self.event(at, SyncChange::Step, format!("the clock was set by {}", units::format::latency(step_ns)));
     }
 
@@ -243,6 +250,11 @@ impl Follower {
         self.own = (count + 1, squares + value * value, largest.max(offset_ns.unsigned_abs()));
     }
 
+    /// How the clock is steered at the moment of the next offset.
+    pub const fn steered(&mut self, steering: Steering) {
+        self.steering = Some(steering);
+    }
+
     /// An offset, with the bound at that moment.
     pub fn offset(&mut self, at: Moment, shown: Shown, bound: Option<OffsetBound>) {
         self.pass(at);
@@ -253,6 +265,9 @@ impl Follower {
         let value = units::approx_f64_i64(shown.offset_ns);
         self.open.sums = (self.open.sums.0 + value, self.open.sums.1 + value * value);
         self.allan.take(at.monotonic.as_ns(), shown.offset_ns);
+        if let Some(steering) = self.steering.take() {
+            self.growth.take(at.monotonic.as_ns(), shown.offset_ns, steering);
+        }
         self.last = Some(shown.offset_ns);
         self.track.take(TrackPoint {
             at,
@@ -355,11 +370,22 @@ impl Follower {
     pub fn so_far(&self, part: Part) -> Followed {
         let mut followed = self.clone();
         if let Part::Until(at) = part {
-            followed.pass(at);
-            let elapsed_ns = u64::try_from(at.monotonic.since(followed.started.monotonic).0).unwrap_or(0);
-            followed.close((elapsed_ns - (followed.number * followed.interval_ns).min(elapsed_ns)).max(1));
+            followed.close_until(at);
         }
         followed.conclude()
+    }
+
+    /// Ends at a moment.
+    #[must_use]
+    pub fn finish(mut self, at: Moment) -> Followed {
+        self.close_until(at);
+        self.conclude()
+    }
+
+    fn close_until(&mut self, at: Moment) {
+        self.pass(at);
+        let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
+        self.close((elapsed_ns - (self.number * self.interval_ns).min(elapsed_ns)).max(1));
     }
 
     fn conclude(self) -> Followed {
@@ -414,6 +440,7 @@ impl Follower {
             spread,
             own_estimate,
             allan: self.allan.points(),
+            growth: self.growth.points(),
             states: self.states,
             track: self.track.points().to_vec(),
             could_be_missed: self.could_be_missed,

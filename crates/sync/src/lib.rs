@@ -6,5 +6,6 @@ pub mod bound;
 pub mod chrony;
 pub mod exchange;
 pub mod follow;
+pub mod growth;
 pub mod linuxptp;
 pub mod track;

@@ -138,6 +138,9 @@ fn about(source: &SyncSource, width: usize) -> String {
         );
         text.push_str(&wrap::paragraph(&line, "    ", width));
     }
+    if let Some(line) = source.growth_in_words() {
+        text.push_str(&wrap::paragraph(&line, "    ", width));
+    }
     for missed in &source.could_be_missed {
         text.push_str(&wrap::paragraph(&format!("could be missed: {missed}"), "    ", width));
     }

@@ -138,6 +138,7 @@ mod tests {
             spread: Some(spread),
             own_estimate: None,
             allan: Vec::new(),
+            growth: Vec::new(),
             states: states.iter().map(|&(s, state)| StateChange { at: at_s(s), state }).collect(),
             track: Vec::new(),
             could_be_missed: Vec::new(),
