@@ -1,14 +1,15 @@
 //! Follows one source of time through a run: what it says goes in, series, events and summary come out.
 
 use record::{
-    Counters, HardBound, Histogram, Interval, Moment, OwnEstimate, Place, Series, Spread, StateChange, SyncChange,
-    SyncEvent, SyncService, SyncSource, SyncState, TrackPoint, Uncertainty,
+    Counters, HardBound, Interval, Moment, OwnEstimate, Place, Series, StateChange, SyncChange, SyncEvent, SyncService,
+    SyncSource, SyncState, TrackPoint, Uncertainty,
 };
 use units::ClockName;
 
 use crate::allan::Allan;
 use crate::bound::OffsetBound;
 use crate::growth::{Growth, Steering};
+use crate::signed::Signed;
 use crate::track::Track;
 
 /// The latency that a limit applies to.
@@ -44,40 +45,12 @@ pub struct Shown {
     pub frequency_ppb: Option<f64>,
 }
 
-/// Values of both signs: a series is two histograms.
-#[derive(Clone, Debug, Default)]
-struct Signed {
-    above: Histogram,
-    below: Histogram,
-}
-
-impl Signed {
-    fn record(&mut self, ns: i64) {
-        if ns < 0 { &mut self.below } else { &mut self.above }.record_n(ns.unsigned_abs(), 1);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.above.merge(&other.above);
-        self.below.merge(&other.below);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.above.is_empty() && self.below.is_empty()
-    }
-
-    fn below_zero(&self) -> Option<Histogram> {
-        (!self.below.is_empty()).then(|| self.below.clone())
-    }
-}
-
 /// An interval that has not ended.
 #[derive(Clone, Debug, Default)]
 struct Open {
     offsets: Signed,
     delays: Signed,
     uncertainty: Option<Uncertainty>,
-    /// Sum of the offsets and of their squares.
-    sums: (f64, f64),
 }
 
 /// Follows one source.
@@ -102,8 +75,6 @@ pub struct Follower {
     hull: Option<OffsetBound>,
     narrowest: Option<OffsetBound>,
     widest_ns: u64,
-    /// Sum of the offsets and of their squares, in the intervals that ended.
-    sums: (f64, f64),
     own: (u64, f64, u64),
     allan: Allan,
     growth: Growth,
@@ -162,7 +133,6 @@ impl Follower {
             hull: None,
             narrowest: None,
             widest_ns: 0,
-            sums: (0.0, 0.0),
             own: (0, 0.0, 0),
             allan: Allan::default(),
             growth: Growth::default(),
@@ -262,8 +232,6 @@ impl Follower {
         if let Some(delay_ns) = shown.delay_ns {
             self.open.delays.record(delay_ns);
         }
-        let value = units::approx_f64_i64(shown.offset_ns);
-        self.open.sums = (self.open.sums.0 + value, self.open.sums.1 + value * value);
         self.allan.take(at.monotonic.as_ns(), shown.offset_ns);
         if let Some(steering) = self.steering.take() {
             self.growth.take(at.monotonic.as_ns(), shown.offset_ns, steering);
@@ -333,10 +301,9 @@ impl Follower {
     }
 
     fn close(&mut self, length_ns: u64) {
-        let Open { offsets, delays, uncertainty, sums } = std::mem::take(&mut self.open);
+        let Open { offsets, delays, uncertainty } = std::mem::take(&mut self.open);
         self.offsets.merge(&offsets);
         self.delays.merge(&delays);
-        self.sums = (self.sums.0 + sums.0, self.sums.1 + sums.1);
         let start_offset_ns = self.number * self.interval_ns;
         for (of, signed, uncertainty) in [(0, offsets, uncertainty), (1, delays, None)] {
             if signed.is_empty() {
@@ -389,7 +356,7 @@ impl Follower {
     }
 
     fn conclude(self) -> Followed {
-        let spread = self.spread();
+        let spread = self.offsets.spread();
         let bound = self.hull.map_or_else(
             || HardBound::Missing { reason: self.about.without_bound.clone() },
             |hull| HardBound::Stated {
@@ -452,31 +419,6 @@ impl Follower {
             events_left_out: self.events_left_out,
             contradiction: self.contradiction,
         }
-    }
-
-    fn spread(&self) -> Option<Spread> {
-        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-        let (above, below) = (&self.offsets.above, &self.offsets.below);
-        let count = above.count() + below.count();
-        if count == 0 {
-            return None;
-        }
-        let lowest_ns = below.max_ns().map(|ns| -signed(ns)).or_else(|| above.min_ns().map(signed))?;
-        let highest_ns = above.max_ns().map(signed).or_else(|| below.min_ns().map(|ns| -signed(ns)))?;
-        // The one in the middle, counted from the lowest; below zero that is from the largest magnitude.
-        let middle = count.div_ceil(2);
-        let ranked = |histogram: &Histogram, rank: u64| {
-            histogram.quantile_ns((units::approx_f64(rank) - 0.5) / units::approx_f64(histogram.count()))
-        };
-        let median_ns = if middle <= below.count() {
-            ranked(below, below.count() - middle + 1).map(|ns| -signed(ns))
-        } else {
-            ranked(above, middle - below.count()).map(signed)
-        };
-        let total = units::approx_f64(count);
-        let mean_ns = self.sums.0 / total;
-        let deviation_ns = (self.sums.1 / total - mean_ns * mean_ns).max(0.0).sqrt();
-        Some(Spread { count, median_ns: median_ns.unwrap_or(lowest_ns), lowest_ns, highest_ns, mean_ns, deviation_ns })
     }
 }
 

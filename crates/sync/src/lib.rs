@@ -8,4 +8,5 @@ pub mod exchange;
 pub mod follow;
 pub mod growth;
 pub mod linuxptp;
+mod signed;
 pub mod track;

@@ -121,7 +121,7 @@ fn about(source: &SyncSource, width: usize) -> String {
     }
     let line = match &source.bound {
         HardBound::Stated { narrowest_ns: (lower_ns, upper_ns), widest_ns, trusts, .. } => format!(
-            "hard bound, at one moment at most {} wide, at best {} to {}: it trusts that {trusts}",
+            "hard bound: widest {} at one moment, narrowest {} to {}; it trusts that {trusts}",
             format::latency(*widest_ns),
             format::latency(*lower_ns),
             format::latency(*upper_ns)
