@@ -142,7 +142,9 @@ fn a_journal_of_several_programs_is_taken_apart() {
     // -8 and 12 ns, each read within about half a microsecond.
     let system = source(&record, "phc2sys CLOCK_REALTIME");
     assert_eq!(system.clock_words(), "realtime");
-    let HardBound::Stated { lowest_ns, highest_ns, widest_ns, trusts } = &system.bound else { panic!("{system:?}") };
+    let HardBound::Stated { lowest_ns, highest_ns, widest_ns, trusts, .. } = &system.bound else {
+        panic!("{system:?}")
+    };
     assert_eq!((*lowest_ns, *highest_ns, *widest_ns), (-8 - 252, 12 + 250, 504));
     assert!(trusts.contains("delay that it prints"), "{trusts}");
     assert_eq!(system.track[0].frequency_ppb, Some(6_990.0), "the correction is the negative of what is printed");

@@ -327,13 +327,14 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 15] = [
+const BUILT_IN: [&str; 16] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
     include_str!("../scenarios/two-nodes.toml"),
     include_str!("../scenarios/three-nodes.toml"),
     include_str!("../scenarios/grub-boot.toml"),
+    include_str!("../scenarios/sync-apply.toml"),
     include_str!("../scenarios/tune.toml"),
     include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/rhythm.toml"),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::ClockName;
+use units::{ClockName, format};
 
 use crate::{Moment, Place};
 
@@ -47,6 +47,9 @@ pub struct SyncSource {
     /// Allan deviation of the offsets by averaging time, shortest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allan: Vec<AllanPoint>,
+    /// By how much the offset would have grown without corrections, after each of a few times, shortest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growth: Vec<GrowthPoint>,
     /// State of the source over time: each entry holds from its moment until the next one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<StateChange>,
@@ -66,6 +69,22 @@ impl SyncRun {
 impl SyncSource {
     /// The largest number of points in a track: neighbouring ones are joined until no more are left.
     pub const MOST_POINTS: usize = 4_096;
+
+    /// By how much the offset would have grown without corrections; `None` if that is not known.
+    #[must_use]
+    pub fn growth_in_words(&self) -> Option<String> {
+        let words = |point: &GrowthPoint| {
+            let (largest, after) = (format::latency(point.largest_ns), format::span(point.after_ns));
+            format!("{largest} within {after}")
+        };
+        let points: Vec<String> = self.growth.iter().map(words).collect();
+        (!points.is_empty()).then(|| {
+            format!(
+                "had its corrections ended during the run, the offset would have changed by at most {}",
+                points.join(", ")
+            )
+        })
+    }
 
     /// Service and place as one name: "ptp4l eth0 domain 0", "chronyd".
     #[must_use]
@@ -136,6 +155,8 @@ pub enum HardBound {
         lowest_ns: i64,
         /// The highest upper bound of the run (ns).
         highest_ns: i64,
+        /// The narrowest pair of bounds at one moment (ns): the least that could be said of the offset then.
+        narrowest_ns: (i64, i64),
         /// The widest pair of bounds at one moment (ns).
         widest_ns: u64,
         /// What has to be true for the bounds to hold, as a sentence.
@@ -184,6 +205,18 @@ pub struct AllanPoint {
     /// The deviation: a ratio of frequencies, without unit.
     pub deviation: f64,
     /// Number of second differences that it was computed from.
+    pub count: u64,
+}
+
+/// By how much an offset would have grown at most within a time, had the corrections of the clock ended at a moment of the run
+/// and the rate stayed as it was then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthPoint {
+    /// The time (ns).
+    pub after_ns: u64,
+    /// The largest change of the offset, to either side (ns). It contains the jitter of the offsets.
+    pub largest_ns: u64,
+    /// Number of moments from which it was followed; those of a long time overlap.
     pub count: u64,
 }
 
@@ -245,12 +278,23 @@ pub struct TrackPoint {
     /// The lowest lower bound and the highest upper bound (ns); absent if there was no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_ns: Option<(i64, i64)>,
+    /// The narrowest of the pairs of bounds that are joined in this point (ns); absent if it is `bound_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrowest_ns: Option<(i64, i64)>,
     /// The longest path delay: half of a round trip (ns); absent if none was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ns: Option<i64>,
     /// The frequency correction of the clock in force (parts per billion); absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_ppb: Option<f64>,
+}
+
+impl TrackPoint {
+    /// The narrowest pair of bounds at one moment (ns); `None` if there was no bound.
+    #[must_use]
+    pub fn narrowest_bound_ns(&self) -> Option<(i64, i64)> {
+        self.narrowest_ns.or(self.bound_ns)
+    }
 }
 
 /// Something that changed at one moment.

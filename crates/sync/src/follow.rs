@@ -1,13 +1,15 @@
 //! Follows one source of time through a run: what it says goes in, series, events and summary come out.
 
 use record::{
-    Counters, HardBound, Histogram, Interval, Moment, OwnEstimate, Place, Series, Spread, StateChange, SyncChange,
-    SyncEvent, SyncService, SyncSource, SyncState, TrackPoint, Uncertainty,
+    Counters, HardBound, Interval, Moment, OwnEstimate, Place, Series, StateChange, SyncChange, SyncEvent, SyncService,
+    SyncSource, SyncState, TrackPoint, Uncertainty,
 };
 use units::ClockName;
 
 use crate::allan::Allan;
 use crate::bound::OffsetBound;
+use crate::growth::{Growth, Steering};
+use crate::signed::Signed;
 use crate::track::Track;
 
 /// The latency that a limit applies to.
@@ -53,28 +55,6 @@ pub struct Shown {
     pub frequency_ppb: Option<f64>,
 }
 
-/// Values of both signs: a series is two histograms.
-#[derive(Clone, Debug, Default)]
-struct Signed {
-    above: Histogram,
-    below: Histogram,
-}
-
-impl Signed {
-    fn record(&mut self, ns: i64) {
-        if ns < 0 { &mut self.below } else { &mut self.above }.record_n(ns.unsigned_abs(), 1);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.above.merge(&other.above);
-        self.below.merge(&other.below);
-    }
-
-    fn below_zero(&self) -> Option<Histogram> {
-        (!self.below.is_empty()).then(|| self.below.clone())
-    }
-}
-
 /// An interval that has not ended.
 #[derive(Clone, Debug, Default)]
 struct Open {
@@ -93,20 +73,24 @@ pub struct Follower {
     intervals_grow: bool,
     version: Option<String>,
     reference: String,
+    /// Those of the intervals that ended.
     offsets: Signed,
     delays: Signed,
     open: Open,
     /// Number of the open interval.
     number: u64,
     intervals: [Vec<Interval>; 2],
+    /// How many of them were handed on.
+    handed_on: [usize; 2],
     last: Option<i64>,
     uncertainty: Option<Uncertainty>,
     hull: Option<OffsetBound>,
+    narrowest: Option<OffsetBound>,
     widest_ns: u64,
-    /// Sum of the offsets and of their squares.
-    sums: (f64, f64),
     own: (u64, f64, u64),
     allan: Allan,
+    growth: Growth,
+    steering: Option<Steering>,
     track: Track,
     state: Option<SyncState>,
     states: Vec<StateChange>,
@@ -116,7 +100,16 @@ pub struct Follower {
     contradiction: Option<Moment>,
 }
 
-/// What became of a source at the end of a run.
+/// The part of a run that a summary is of.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// The intervals that ended.
+    Finished,
+    /// Everything until a moment.
+    Until(Moment),
+}
+
+/// What became of a source in a part of a run.
 #[derive(Clone, Debug)]
 pub struct Followed {
     /// The summary.
@@ -178,13 +171,16 @@ impl Follower {
             open: Open::default(),
             number: 0,
             intervals: [Vec::new(), Vec::new()],
+            handed_on: [0; 2],
             last: None,
             uncertainty: None,
             hull: None,
+            narrowest: None,
             widest_ns: 0,
-            sums: (0.0, 0.0),
             own: (0, 0.0, 0),
             allan: Allan::default(),
+            growth: Growth::default(),
+            steering: None,
             track: Track::default(),
             state: None,
             states: Vec::new(),
@@ -247,6 +243,7 @@ impl Follower {
             return false;
         }
         self.allan.interrupt();
+        self.growth.interrupt();
         self.event(at, SyncChange::Reference, format!("{before} to {reference}"));
         true
     }
@@ -254,6 +251,7 @@ impl Follower {
     /// The clock was set by `step_ns`.
     pub fn step(&mut self, at: Moment, step_ns: i64) {
         self.allan.interrupt();
+        self.growth.interrupt();
         self.event(at, SyncChange::Step, format!("the clock was set by {}", units::format::latency(step_ns)));
     }
 
@@ -282,6 +280,7 @@ impl Follower {
     /// What follows is no continuation: the Allan deviation takes no difference across this moment.
     pub fn interrupt(&mut self) {
         self.allan.interrupt();
+        self.growth.interrupt();
     }
 
     /// What the clock is compared with, if that was seen already.
@@ -295,6 +294,11 @@ impl Follower {
         self.about.clock = Some(clock);
     }
 
+    /// How the clock is steered at the moment of the next offset.
+    pub const fn steered(&mut self, steering: Steering) {
+        self.steering = Some(steering);
+    }
+
     /// An offset, with the bound at that moment.
     pub fn offset(&mut self, at: Moment, shown: Shown, bound: Option<OffsetBound>) {
         self.pass(at);
@@ -302,9 +306,10 @@ impl Follower {
         if let Some(delay_ns) = shown.delay_ns {
             self.open.delays.record(delay_ns);
         }
-        let value = units::approx_f64_i64(shown.offset_ns);
-        self.sums = (self.sums.0 + value, self.sums.1 + value * value);
         self.allan.take(at.monotonic.as_ns(), shown.offset_ns);
+        if let Some(steering) = self.steering.take() {
+            self.growth.take(at.monotonic.as_ns(), shown.offset_ns, steering);
+        }
         self.last = Some(shown.offset_ns);
         self.track.take(TrackPoint {
             at,
@@ -312,6 +317,7 @@ impl Follower {
             lowest_ns: Some(shown.offset_ns),
             highest_ns: Some(shown.offset_ns),
             bound_ns: bound.map(Into::into),
+            narrowest_ns: None,
             delay_ns: shown.delay_ns,
             frequency_ppb: shown.frequency_ppb,
         });
@@ -330,6 +336,7 @@ impl Follower {
             lowest_ns: None,
             highest_ns: None,
             bound_ns: Some(bound.into()),
+            narrowest_ns: None,
             delay_ns: None,
             frequency_ppb: None,
         });
@@ -352,6 +359,7 @@ impl Follower {
         self.open.uncertainty = widest(self.open.uncertainty);
         self.uncertainty = widest(self.uncertainty);
         self.hull = Some(self.hull.map_or(bound, |hull| hull.hull(bound)));
+        self.narrowest = Some(self.narrowest.map_or(bound, |narrowest| narrowest.narrower(bound)));
         self.widest_ns = self.widest_ns.max(bound.width_ns());
     }
 
@@ -373,6 +381,8 @@ impl Follower {
         };
         while self.intervals.iter().any(|intervals| is_many(intervals, self.interval_ns)) {
             let Some(interval_ns) = self.interval_ns.checked_mul(2) else { return };
+            // What was handed on has other intervals from now on; nobody takes those of a run of unknown length one by one.
+            self.handed_on = [0; 2];
             self.interval_ns = interval_ns;
             for intervals in &mut self.intervals {
                 for interval in std::mem::take(intervals) {
@@ -389,7 +399,7 @@ impl Follower {
         self.offsets.merge(&offsets);
         self.delays.merge(&delays);
         for (of, signed, uncertainty) in [(0, offsets, uncertainty), (1, delays, None)] {
-            if signed.above.is_empty() && signed.below.is_empty() {
+            if signed.is_empty() {
                 continue;
             }
             let below_zero = signed.below_zero();
@@ -408,9 +418,35 @@ impl Follower {
         }
     }
 
+    /// The intervals that ended before a moment and were not handed on yet, each with the name of its series.
+    pub fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        self.pass(at);
+        let mut fresh = Vec::new();
+        for (of, name) in [OFFSET, DELAY].into_iter().enumerate() {
+            let from = std::mem::replace(&mut self.handed_on[of], self.intervals[of].len());
+            fresh.extend(self.intervals[of][from..].iter().map(|interval| (name, interval.clone())));
+        }
+        fresh
+    }
+
+    /// What became of it until now; it goes on.
+    #[must_use]
+    pub fn so_far(&self, part: Part) -> Followed {
+        let mut followed = self.clone();
+        if let Part::Until(at) = part {
+            followed.close_until(at);
+        }
+        followed.conclude()
+    }
+
     /// Ends at a moment.
     #[must_use]
     pub fn finish(mut self, at: Moment) -> Followed {
+        self.close_until(at);
+        self.conclude()
+    }
+
+    fn close_until(&mut self, at: Moment) {
         self.pass(at);
         let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
         let open_since_ns = self.number.saturating_mul(self.interval_ns);
@@ -418,12 +454,16 @@ impl Follower {
         for last in self.intervals.iter_mut().filter_map(|intervals| intervals.last_mut()) {
             last.length_ns = last.length_ns.min(elapsed_ns.saturating_sub(last.start_offset_ns)).max(1);
         }
-        let spread = self.spread();
+    }
+
+    fn conclude(self) -> Followed {
+        let spread = self.offsets.spread();
         let bound = self.hull.map_or_else(
             || HardBound::Missing { reason: self.about.without_bound.clone() },
             |hull| HardBound::Stated {
                 lowest_ns: hull.lower_ns,
                 highest_ns: hull.upper_ns,
+                narrowest_ns: self.narrowest.unwrap_or(hull).into(),
                 widest_ns: self.widest_ns,
                 trusts: self.about.trusts.clone(),
             },
@@ -451,11 +491,11 @@ impl Follower {
             }
         };
         let mut all = Vec::new();
-        if self.last.is_some() {
+        if !self.offsets.is_empty() {
             // Without a bound an offset is what a servo believes: nothing that a limit can be held against.
             all.push(series(OFFSET, self.offsets, is_judged, of_offsets, self.uncertainty));
         }
-        if !self.delays.above.is_empty() || !self.delays.below.is_empty() {
+        if !self.delays.is_empty() {
             all.push(series(DELAY, self.delays, false, of_delays, None));
         }
         let source = SyncSource {
@@ -468,6 +508,7 @@ impl Follower {
             spread,
             own_estimate,
             allan: self.allan.points(),
+            growth: self.growth.points(),
             states: self.states,
             track: self.track.points().to_vec(),
             could_be_missed: self.could_be_missed,
@@ -479,31 +520,6 @@ impl Follower {
             events_left_out: self.events_left_out,
             contradiction: self.contradiction,
         }
-    }
-
-    fn spread(&self) -> Option<Spread> {
-        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-        let (above, below) = (&self.offsets.above, &self.offsets.below);
-        let count = above.count() + below.count();
-        if count == 0 {
-            return None;
-        }
-        let lowest_ns = below.max_ns().map(|ns| -signed(ns)).or_else(|| above.min_ns().map(signed))?;
-        let highest_ns = above.max_ns().map(signed).or_else(|| below.min_ns().map(|ns| -signed(ns)))?;
-        // The one in the middle, counted from the lowest; below zero that is from the largest magnitude.
-        let middle = count.div_ceil(2);
-        let ranked = |histogram: &Histogram, rank: u64| {
-            histogram.quantile_ns((units::approx_f64(rank) - 0.5) / units::approx_f64(histogram.count()))
-        };
-        let median_ns = if middle <= below.count() {
-            ranked(below, below.count() - middle + 1).map(|ns| -signed(ns))
-        } else {
-            ranked(above, middle - below.count()).map(signed)
-        };
-        let total = units::approx_f64(count);
-        let mean_ns = self.sums.0 / total;
-        let deviation_ns = (self.sums.1 / total - mean_ns * mean_ns).max(0.0).sqrt();
-        Some(Spread { count, median_ns: median_ns.unwrap_or(lowest_ns), lowest_ns, highest_ns, mean_ns, deviation_ns })
     }
 }
 
@@ -541,7 +557,7 @@ mod tests {
         // It ages until the next exchange.
         follower.bound(at_ms(900), bound(-9_000, 9_500));
         follower.offset(at_ms(1_100), shown(-70), Some(bound(-1_100, 1_900)));
-        let followed = follower.finish(at_ms(1_500));
+        let followed = follower.so_far(Part::Until(at_ms(1_500)));
         let offsets = &followed.series[0];
         assert!(offsets.judged);
         assert_eq!((offsets.taken(), offsets.intervals.len()), (2, 2));
@@ -550,11 +566,33 @@ mod tests {
         let second = offsets.intervals[1].uncertainty.unwrap();
         assert_eq!((second.below_ns, second.above_ns), (1_030, 1_970));
         assert_eq!(offsets.intervals[1].length_ns, 500_000_000);
-        let HardBound::Stated { lowest_ns, highest_ns, widest_ns, .. } = followed.source.bound else {
+        let HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, .. } = followed.source.bound else {
             panic!("no bound")
         };
         assert_eq!((lowest_ns, highest_ns, widest_ns), (-9_000, 9_500, 18_500));
+        assert_eq!(narrowest_ns, (-1_000, 2_000), "the first of two that are equally wide");
         assert_eq!(followed.source.track.len(), 3);
+    }
+
+    #[test]
+    fn what_is_handed_on_is_what_the_summary_until_then_counts() {
+        let mut follower = follower();
+        follower.offset(at_ms(100), shown(50), None);
+        follower.offset(at_ms(900), shown(-50), None);
+        assert!(follower.hand_on(at_ms(999)).is_empty(), "nothing has ended");
+        follower.offset(at_ms(1_010), shown(9_000), None);
+        let first = follower.hand_on(at_ms(1_100));
+        assert_eq!(first.iter().map(|(name, _)| *name).collect::<Vec<_>>(), [OFFSET, DELAY]);
+        assert!(follower.hand_on(at_ms(1_200)).is_empty(), "each interval is handed on once");
+        let finished = follower.so_far(Part::Finished);
+        assert_eq!(finished.series[0].taken(), 2, "the open interval is not in it");
+        let spread = finished.source.spread.unwrap();
+        assert_eq!((spread.count, spread.highest_ns), (2, 50));
+        assert!(spread.mean_ns.abs() < 1e-9, "{spread:?}");
+        // Nothing shown for two seconds is no interval, and the last one ends with the run.
+        assert_eq!(follower.hand_on(at_ms(3_500)).len(), 2);
+        let all = follower.so_far(Part::Until(at_ms(3_600)));
+        assert_eq!((all.series[0].taken(), all.series[0].intervals.len()), (3, 2));
     }
 
     #[test]
@@ -563,7 +601,7 @@ mod tests {
         follower.offset(at_ms(1), shown(5), None);
         follower.own_estimate(5);
         follower.own_estimate(-12);
-        let followed = follower.finish(at_ms(10));
+        let followed = follower.so_far(Part::Until(at_ms(10)));
         assert!(!followed.series[0].judged);
         assert_eq!(followed.source.bound, HardBound::Missing { reason: "no raw stamps".to_owned() });
         let own = followed.source.own_estimate.unwrap();
@@ -583,7 +621,7 @@ mod tests {
             for (ms, &offset_ns) in (0..).zip(&offsets) {
                 follower.offset(at_ms(ms), shown(offset_ns), None);
             }
-            let spread = follower.finish(at_ms(100)).source.spread.unwrap();
+            let spread = follower.so_far(Part::Until(at_ms(100))).source.spread.unwrap();
             assert_eq!(
                 (spread.median_ns, spread.lowest_ns, spread.highest_ns),
                 (median, lowest, highest),
@@ -602,7 +640,7 @@ mod tests {
         assert!(!follower.reference(at_ms(3), "grand master a"));
         assert!(follower.reference(at_ms(4), "grand master b"));
         follower.step(at_ms(5), -300_000);
-        let followed = follower.finish(at_ms(9));
+        let followed = follower.so_far(Part::Until(at_ms(9)));
         let words: Vec<_> = followed.events.iter().map(|event| (event.what.word(), event.detail.as_str())).collect();
         assert_eq!(
             words,

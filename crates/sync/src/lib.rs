@@ -7,6 +7,8 @@ pub mod capture;
 pub mod chrony;
 pub mod exchange;
 pub mod follow;
+pub mod growth;
 pub mod judge;
 pub mod linuxptp;
+mod signed;
 pub mod track;

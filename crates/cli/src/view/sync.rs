@@ -122,9 +122,12 @@ fn about(source: &SyncSource, width: usize) -> String {
         return text;
     }
     let line = match &source.bound {
-        HardBound::Stated { widest_ns, trusts, .. } => {
-            format!("hard bound, at most {} wide: it trusts that {trusts}", format::latency(*widest_ns))
-        }
+        HardBound::Stated { narrowest_ns: (lower_ns, upper_ns), widest_ns, trusts, .. } => format!(
+            "hard bound: widest {} at one moment, narrowest {} to {}; it trusts that {trusts}",
+            format::latency(*widest_ns),
+            format::latency(*lower_ns),
+            format::latency(*upper_ns)
+        ),
         HardBound::Missing { reason } => format!("no hard bound: {reason}"),
     };
     text.push_str(&wrap::paragraph(&line, "    ", width));
@@ -135,6 +138,9 @@ fn about(source: &SyncSource, width: usize) -> String {
             format::latency(own.largest_ns),
             format::count(own.count)
         );
+        text.push_str(&wrap::paragraph(&line, "    ", width));
+    }
+    if let Some(line) = source.growth_in_words() {
         text.push_str(&wrap::paragraph(&line, "    ", width));
     }
     for missed in &source.could_be_missed {

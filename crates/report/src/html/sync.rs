@@ -68,6 +68,9 @@ fn table(page: &mut String, run: &Record, sync: &SyncRun) {
 
 fn about(page: &mut String, source: &SyncSource) {
     let _ = write!(page, "<p><b>{}</b>: {}.", escape(&source.name()), escape(&bound_sentence(source)));
+    if let Some(growth) = source.growth_in_words() {
+        let _ = write!(page, " Without corrections: {}.", escape(&growth));
+    }
     if let Some(own) = own_estimate_sentence(source) {
         let _ = write!(page, " The service itself says: {}.", escape(&own));
     }

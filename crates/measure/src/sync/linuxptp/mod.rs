@@ -13,12 +13,12 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
-use ::sync::follow::{About, Followed, Follower, Shown};
+use ::sync::follow::{About, Followed, Follower, Part, Shown};
 use ::sync::linuxptp::{
     ClockIdentity, ManagementId, ManagementTlv, Message, PortIdentity, PortState, Request, Requester, SignalingTlv,
     Timestamping, decode,
 };
-use record::{Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
@@ -34,7 +34,7 @@ use super::source::Source;
 const GONE_NS: i64 = 3_000_000_000;
 /// From one look to the next, if this program had no CPU for a while (ns).
 const STILL_NS: i64 = 1_000_000_000;
-/// Looks for one at which everything is asked, and not only the last offset.
+/// Looks for one at which everything is asked, and not only what can change at any moment.
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
                          the section [global] of its configuration, and start it again";
@@ -45,16 +45,11 @@ const MOST_AT_ONCE: usize = 256;
 const MOST_PORTS: usize = 256;
 const ONE_WAY: &str = "no raw time stamps of both directions came; with the peer-to-peer delay mechanism ptp4l passes on those of \
                        one direction alone";
-/// Asked at every look.
-const OFFSET: [ManagementId; 1] = [ManagementId::TimeStatus];
+/// Asked at every look: what can change at any moment.
+const CHANGING: [ManagementId; 3] = [ManagementId::TimeStatus, ManagementId::PortDataSet, ManagementId::ParentDataSet];
 /// Asked once a second.
-const ALL: [ManagementId; 5] = [
-    ManagementId::TimePropertiesDataSet,
-    ManagementId::CurrentDataSet,
-    ManagementId::ParentDataSet,
-    ManagementId::PortDataSet,
-    ManagementId::PortProperties,
-];
+const SLOW: [ManagementId; 3] =
+    [ManagementId::TimePropertiesDataSet, ManagementId::CurrentDataSet, ManagementId::PortProperties];
 
 /// Follows one ptp4l.
 pub(crate) struct Ptp {
@@ -200,7 +195,7 @@ impl Ptp {
                 without_bound: self.no_events.clone(),
             };
             let mut follower = Follower::new(about, self.begun.0, self.begun.1);
-            follower.could_miss("changes of state between two questions, 1 s apart".to_owned());
+            follower.could_miss("changes of state between two questions, 250 ms apart".to_owned());
             if self.events.is_none() {
                 follower.could_miss("offsets between two questions, 250 ms apart".to_owned());
             }
@@ -353,6 +348,9 @@ impl Ptp {
                 delay_ns: Some(exchange.delay_ns),
                 frequency_ppb: concluded.frequency_ppb,
             };
+            if let Some(steering) = concluded.steering {
+                follower.steered(steering);
+            }
             follower.offset(at, shown, concluded.bound);
             self.last = Some((exchange.offset_ns, concluded.bound));
         }
@@ -446,9 +444,9 @@ impl Source for Ptp {
             }
         }
         if self.looks % ALL_EVERY == 0 {
-            self.ask(&ALL);
+            self.ask(&SLOW);
         }
-        self.ask(&OFFSET);
+        self.ask(&CHANGING);
         self.looks = self.looks.wrapping_add(1);
         self.asked_ns.get_or_insert(raw_ns);
         self.conclude_stamps(now);
@@ -463,14 +461,18 @@ impl Source for Ptp {
         }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
-        match self.follower {
-            Some(follower) => Ok(follower.finish(at)),
+    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        self.follower.as_mut().map_or_else(Vec::new, |follower| follower.hand_on(at))
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, String> {
+        match &self.follower {
+            Some(follower) => Ok(follower.so_far(part)),
             None if self.answered_ns != 0 => {
                 Err(format!("ptp4l answers, but not which clock its interface '{}' has", self.seen.interface))
             }
             None => {
-                let why = self.refusal.map_or_else(String::new, |why| format!(" ({why})"));
+                let why = self.refusal.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
                 let pid = self.found.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
                 Err(format!("ptp4l{pid} does not answer in domain {}{why}", self.found.domain_number))
             }
