@@ -4,7 +4,10 @@
 pub mod allan;
 pub mod bound;
 pub mod chrony;
+pub mod clockbound;
 pub mod exchange;
+pub mod fbclock;
 pub mod follow;
 pub mod linuxptp;
 pub mod track;
+pub mod vmclock;
