@@ -31,6 +31,7 @@ pub mod sched;
 pub mod services;
 pub mod text;
 pub mod time;
+pub mod time_program;
 pub mod virt;
 
 use schemars::JsonSchema;

@@ -9,6 +9,7 @@ mod places;
 mod power;
 mod settings;
 mod tasks;
+mod timekeeping;
 
 use profile::{ProbeIssue, Profile};
 
