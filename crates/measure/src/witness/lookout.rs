@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::RecvError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,7 @@ use super::read_back::{Grant, ReadBack};
 use super::rivals::{Live, Rank, RivalWatch};
 use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
+use crate::disruption::{self, DisruptionWatch};
 use crate::task_stat::read_short;
 
 /// Stack of a thread that looks or waits: it prints nothing and parses little.
@@ -215,6 +217,7 @@ struct Looks {
     sentinel: Option<Sentinel>,
     rivals: RivalWatch<Live>,
     suspend: SuspendWatch,
+    disruptions: DisruptionWatch,
     /// Moments at which this process is known to have run (ns), the last few.
     ran_ns: Vec<i64>,
     whole_look_ns: i64,
@@ -244,6 +247,7 @@ impl Looks {
         let mut looks = Self {
             rivals: RivalWatch::new(Live, orders.ranked.clone()),
             suspend: SuspendWatch::new(),
+            disruptions: DisruptionWatch::begin(Path::new(disruption::DEVICE)),
             ran_ns: Vec::new(),
             whole_look_ns: i64::MIN,
             longest_gap_ns: 0,
@@ -258,6 +262,9 @@ impl Looks {
         match sentinel {
             Ok(sentinel) => looks.sentinel = Some(sentinel),
             Err(error) => looks.lacks(&format!("stops of this process (no thread to be had: {error})")),
+        }
+        if let Some(why) = looks.disruptions.refusal().map(str::to_owned) {
+            looks.lacks(&format!("moves of this virtual machine to another host ({why})"));
         }
         looks.look(true);
         looks
@@ -360,6 +367,9 @@ impl Looks {
     fn look_at_machine(&mut self, now_ns: i64) {
         let start_ns = Arc::clone(&self.start_ns);
         let when = || time_in_run(&start_ns, now_ns);
+        if let Some(disrupted) = self.disruptions.look() {
+            self.seen.add_once(ReasonCode::VmDisrupted, format!("{}, seen {}", disrupted.words(), when()));
+        }
         let limit_us = crate::dma_latency::effective_us();
         if limit_us != self.seen.idle_limit_us {
             let (before, now) = (limit_text(self.seen.idle_limit_us), limit_text(limit_us));
@@ -570,5 +580,35 @@ mod tests {
             seen.add_once(ReasonCode::IdleLimit, format!("it changed, seen {when}"));
         }
         assert_eq!(seen.reasons.len(), 1);
+    }
+
+    #[test]
+    fn a_move_of_the_machine_makes_the_run_invalid_with_the_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("vmclock0");
+        fs::write(&device, disruption::page(2, 7)).unwrap();
+        let orders = Orders {
+            housekeeping: kernel::sched::affinity_of(0).unwrap(),
+            controller: None,
+            measured: CpuSet::new(),
+            grants: Vec::new(),
+            ranked: Vec::new(),
+            memory: MemoryLock::take(false),
+            held_idle_limit_us: None,
+            has_times: true,
+            is_published: false,
+        };
+        let mut looks = Looks::new(orders, Arc::new(AtomicI64::new(monotonic_ns())));
+        looks.disruptions = DisruptionWatch::begin(&device);
+        looks.look(true);
+        fs::write(&device, disruption::page(4, 8)).unwrap();
+        looks.look(true);
+        looks.look(true);
+        let mut validity = Validity::default();
+        looks.conclude().judge(&mut validity, &[]);
+        let moved: Vec<_> = validity.reasons().iter().filter(|one| one.code == ReasonCode::VmDisrupted).collect();
+        assert_eq!(moved.len(), 1, "{moved:?}");
+        assert!(moved[0].detail.contains("from 7 to 8, seen") && moved[0].detail.contains("into the run"), "{moved:?}");
+        assert!(validity.is_invalid());
     }
 }
