@@ -33,6 +33,7 @@ const VOLATILE: &[&[&str]] = &[
     // What a reader without rights does not see.
     &["services", "time_programs", "*", "may_set_system_clock"],
     &["services", "time_programs", "*", "shares_network"],
+    &["services", "time_programs", "*", "ptp"],
     &["virt", "steal_ms"],
     // Sources name the evidence, which depends on the reader's rights.
     &["virt", "guest_source"],

@@ -27,6 +27,7 @@ pub mod net;
 pub mod paths;
 pub mod power;
 pub mod process;
+pub mod ptp_state;
 pub mod sched;
 pub mod services;
 pub mod text;

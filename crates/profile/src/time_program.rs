@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use sync::chrony::config::{Arguments, Configuration, MakeStep};
 use sync::linuxptp::{Program, Settings};
 
+use crate::ptp_state::PtpState;
+
 /// Names of such programs, cut to the 15 characters that the kernel keeps (TASK_COMM_LEN).
 pub const WATCHED: [&str; 15] = [
     "VBoxService",
@@ -41,6 +43,8 @@ pub struct TimeProgram {
     pub configuration: Option<String>,
     /// What it was started with; absent where that is not known.
     pub settings: Option<TimeSettings>,
+    /// What a ptp4l says of itself; absent where it was not asked, or did not answer.
+    pub ptp: Option<PtpState>,
 }
 
 /// What a program was started with, as far as it decides which clock it corrects and how.

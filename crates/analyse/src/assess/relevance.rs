@@ -118,6 +118,7 @@ fn subject(finding: &str) -> Subject {
         | "hardware-timestamps-asked-and-missing"
         | "software-timestamps-beside-hardware"
         | "neighbor-delay-threshold"
+        | "port-not-as-capable"
         | "no-hardware-timestamps"
         | "boot-list-unreadable"
         | "autogroup" => return Subject::NoWakeUp,

@@ -7,11 +7,14 @@ use std::collections::BTreeSet;
 use kernel::discipline::LeapState;
 use kernel::phc::HardwareClock;
 use profile::process::Task;
+use profile::ptp_state::PtpState;
 use profile::time::{Discipline, Leap, parse_discipline};
 use profile::time_program::{self, Chronyd, Ntpd, SYSTEM_CLOCK, TimeProgram, TimeSettings, WATCHED};
 use profile::{IssueReason, text};
 use sync::chrony::config::{Arguments, Configuration, Include};
+use sync::linuxptp::Config;
 
+use super::ptp4l::{self, NoAnswer};
 use crate::source::Source;
 
 /// Where a capture keeps the programs.
@@ -127,12 +130,17 @@ fn of_processes(source: &Source<'_>, processes: &[(u32, &str)]) -> Vec<TimeProgr
             shares_network,
             configuration: None,
             settings: None,
+            ptp: None,
         };
         if let Some(arguments) = arguments(source, pid) {
             if is_kept_from_the_clock(source, name, &arguments) {
                 continue;
             }
-            settings(source, &Files { source, pid }, &mut program, &arguments);
+            let files = Files { source, pid };
+            settings(source, &files, &mut program, &arguments);
+            if source.is_live() && name == "ptp4l" && program.settings.is_some() && files.shares_mounts() {
+                program.ptp = state(source, &files, &arguments);
+            }
         }
         programs.push(program);
     }
@@ -143,6 +151,21 @@ fn of_processes(source: &Source<'_>, processes: &[(u32, &str)]) -> Vec<TimeProgr
     }
     programs.sort_by(|a, b| a.name.cmp(&b.name));
     programs
+}
+
+/// What a ptp4l says of itself.
+fn state(source: &Source<'_>, files: &Files<'_, '_>, arguments: &[String]) -> Option<PtpState> {
+    let (config, file) = Config::from_arguments(arguments);
+    let config = config.or_from_file(&file.and_then(|file| files.text(&file)).unwrap_or_default());
+    match ptp4l::ask(&config) {
+        Ok(state) => Some(state),
+        Err(NoAnswer::Denied) => {
+            let effect = "the state of its ports and its UTC offset stay unknown; root may ask";
+            source.issue("the management socket of ptp4l", IssueReason::Denied, effect);
+            None
+        }
+        Err(NoAnswer::Silent) => None,
+    }
 }
 
 fn read(source: &Source<'_>, path: &str) -> Option<String> {
@@ -242,6 +265,23 @@ struct Files<'s, 'r> {
 }
 
 impl Files<'_, '_> {
+    /// Whether the process sees the same files as this program, under the same paths.
+    fn shares_mounts(&self) -> bool {
+        let of = |pid: &str| self.source.link(&format!("/proc/{pid}/ns/mnt"));
+        let root = self.source.link(&format!("/proc/{}/root", self.pid));
+        of("self").is_some() && of("self") == of(&self.pid.to_string()) && root == Some("/".into())
+    }
+
+    /// Whether a path leads over a link to another root than the process's: links with an absolute target are followed from the
+    /// reader's own root.
+    fn leads_astray(&self, root: &str, path: &str) -> bool {
+        let mut at = root.to_owned();
+        path.split('/').filter(|step| !step.is_empty()).any(|step| {
+            at = format!("{at}/{step}");
+            self.source.link(&at).is_some_and(|target| target.is_absolute())
+        })
+    }
+
     /// The folder in front of a path: the process's own root. Another user may not look through it; then the path is used as it
     /// is where systemd started the process as a service, and not in a container.
     fn prefix(&self) -> Option<String> {
@@ -260,7 +300,13 @@ impl Files<'_, '_> {
 
     fn text(&self, path: &str) -> Option<String> {
         let seen = match path.strip_prefix('/') {
-            Some(_) => format!("{}{path}", self.prefix()?),
+            Some(_) => {
+                let root = self.prefix()?;
+                if !root.is_empty() && !self.shares_mounts() && self.leads_astray(&root, path) {
+                    return None;
+                }
+                format!("{root}{path}")
+            }
             // Relative to where it was started.
             None => format!("/proc/{}/cwd/{path}", self.pid),
         };
@@ -485,6 +531,13 @@ mod tests {
         assert_eq!(machine.read(&[(7, "ptp4l")]).0[0].shares_network, Some(false));
         // Its root may not be looked through: the path as it stands is right for a service of systemd alone.
         machine.process(9, 1, "ptp4l -f /etc/ptp4l.conf");
+        machine.write("etc/ptp4l.conf", "[eth0]\n");
+        // A link of another root's, which would lead to this one.
+        fs::remove_file(machine.0.path().join("etc/ptp4l.conf")).unwrap();
+        machine.write("other.conf", "[eth0]\n");
+        machine.link("etc/ptp4l.conf", machine.0.path().join("other.conf").to_str().unwrap());
+        assert_eq!(machine.read(&[(9, "ptp4l")]).0[0].settings, None);
+        fs::remove_file(machine.0.path().join("etc/ptp4l.conf")).unwrap();
         machine.write("etc/ptp4l.conf", "[eth0]\n");
         fs::remove_file(machine.0.path().join("proc/9/root")).unwrap();
         machine.write("proc/9/cgroup", "0::/system.slice/docker-8f.scope\n");

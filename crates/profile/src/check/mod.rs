@@ -109,6 +109,7 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &ptp::TWO_DISCIPLINE,
         &ptp::UNDISCIPLINED,
         &ptp::NEIGHBOR_DELAY,
+        &ptp::NOT_CAPABLE,
         &ptp::SOFTWARE_STAMPS,
         &services::TUNED_PROFILE,
         &virt::STEAL,

@@ -6,6 +6,7 @@ use super::rule::Found;
 use crate::Profile;
 use crate::catalogue::Checked;
 use crate::net::{Nic, Timestamping};
+use crate::ptp_state::PtpPortState;
 use crate::time_program::{Ptp4l, PtpPort, PtpStamps, SYSTEM_CLOCK, Steering, TimeProgram, TimeSettings};
 
 /// The interface that a program means, where that is known: names are those of its own network namespace.
@@ -35,11 +36,13 @@ fn own_clock(port: &&PtpPort) -> bool {
     !port.has_other_clock
 }
 
-/// The hardware clocks of every ptp4l that is not only watching, and whether it steers them.
+/// The hardware clocks on TAI of every ptp4l that is not only watching, and whether it steers them.
 pub(super) fn clocks_of_ptp4l(profile: &Profile) -> Vec<(u32, Steering)> {
     let is_used = |ptp4l: &Ptp4l| ptp4l.stamps == PtpStamps::Hardware && !ptp4l.free_running;
+    // One whose grandmaster distributes a time scale of its own, which may be UTC, says so.
+    let is_tai = |program: &TimeProgram| program.ptp.as_ref().and_then(|ptp| ptp.is_ptp_timescale) != Some(false);
     ptp4ls(profile)
-        .filter(|(_, ptp4l)| is_used(ptp4l))
+        .filter(|(program, ptp4l)| is_used(ptp4l) && is_tai(program))
         .flat_map(|(program, ptp4l)| {
             ptp4l
                 .ports
@@ -292,6 +295,66 @@ pub(super) static SOFTWARE_STAMPS: Rule = Rule {
                 .read(program.place(), format!("software time stamps on {name}"))
                 .read(format!("ethtool -T {name}"), stamps_words(stamps))
         }))
+    },
+};
+
+/// A port of a ptp4l that is up, with the settings of IEEE 802.1AS, and not asCapable.
+fn refused_ports<'a>(program: &'a TimeProgram, ptp4l: &Ptp4l) -> Vec<&'a PtpPortState> {
+    let can_be = ptp4l.is_802_1as && ptp4l.ports.iter().any(|port| port.is_peer_to_peer && !port.skips_checks);
+    let ports = program.ptp.iter().flat_map(|ptp| &ptp.ports).filter(|_| can_be);
+    ports.filter(|port| port.as_capable == Some(false) && port.is_up()).collect()
+}
+
+/// Why a port is not asCapable, as far as its counters and its delay show it.
+fn refusal(port: &PtpPortState) -> &'static str {
+    let counts = port.delay_requests_sent.zip(port.delay_answers_received);
+    let delay = port.link_delay_ns.zip(port.delay_threshold_ns);
+    match (counts, delay) {
+        // Of a pair some are always under way; half as many again are of another neighbour.
+        (Some((sent, received)), _) if sent >= 4 && received > sent + sent / 2 => "several neighbours answer",
+        (Some((sent, 0)), _) if sent >= 4 => "no neighbour answers",
+        (_, Some((delay_ns, threshold_ns))) if u64::try_from(delay_ns).is_ok_and(|ns| ns > threshold_ns) => {
+            "the delay of the link is above the threshold"
+        }
+        _ => "the reason is in its log",
+    }
+}
+
+pub(super) static NOT_CAPABLE: Rule = Rule {
+    id: "port-not-as-capable",
+    title: "A port of ptp4l is not asCapable, and takes no part in 802.1AS",
+    severities: &[Warning],
+    what: "A port with the settings of IEEE 802.1AS is up and said, when it was asked, that it is not asCapable: its \
+           neighbour does not answer, several do, or the delay of the link is above neighborPropDelayThresh. A ptp4l that \
+           was started seconds ago is not asCapable yet.",
+    why: "Such a port neither sends nor takes Sync: the clock runs free, and what follows it drifts.",
+    see: "`pmc -u -b 0 'GET PORT_DATA_SET_NP' 'GET PORT_STATS_NP'`: rx_Pdelay_Resp above tx_Pdelay_Req means several \
+          neighbours; `journalctl -u 'ptp4l*' | grep -e asCapable -e 'peer responses'`.",
+    change: "Several neighbours: a switch or a hub that does not speak 802.1AS stands between; the delay of a link takes \
+             two ends, so put one that does there, or use the end-to-end mechanism of IEEE 1588. None: speak 802.1AS at \
+             the other end. Too long a delay: see neighbor-delay-threshold. asCapable true leaves the checks out.",
+    price: "Without the checks time also comes over paths whose delay varies.",
+    checked: Checked::Independent("IEEE 802.1AS and the behavior of linuxptp 3.1 to 4.4"),
+    sources: &["IEEE 802.1AS-2020 clause 11.2.2", "linuxptp port.c, port_capable()", "ptp4l(8), asCapable"],
+    find: |profile| {
+        let mut readings = Vec::new();
+        let mut words = "";
+        for (program, ptp4l) in ptp4ls(profile) {
+            for port in refused_ports(program, ptp4l) {
+                words = refusal(port);
+                let mut value =
+                    format!("port {} {}: not asCapable, {words}", port.number, port.state.as_deref().unwrap_or(""));
+                if let Some((sent, received)) = port.delay_requests_sent.zip(port.delay_answers_received) {
+                    value = format!("{value}; {sent} questions for the delay sent, {received} answers received");
+                }
+                if let Some((delay_ns, threshold_ns)) = port.link_delay_ns.zip(port.delay_threshold_ns) {
+                    value = format!("{value}; delay of the link {delay_ns} ns, threshold {threshold_ns} ns");
+                }
+                readings.push((program.place(), value));
+            }
+        }
+        (!readings.is_empty())
+            .then(|| Found::warning(format!("A port of ptp4l is not asCapable: {words}")).read_many(readings))
     },
 };
 

@@ -190,6 +190,7 @@ pub(crate) fn time_program(name: &str, settings: TimeSettings) -> TimeProgram {
         shares_network: Some(true),
         configuration: Some("command line".to_owned()),
         settings: Some(settings),
+        ptp: None,
     }
 }
 

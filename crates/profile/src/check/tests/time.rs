@@ -3,6 +3,7 @@
 use super::base::{chronyd, ptp4l, time_program};
 use super::{Severity::*, check, check_silent};
 use crate::Profile;
+use crate::ptp_state::{PtpPortState, PtpState};
 use crate::time::Leap;
 use crate::time_program::{self, Chronyd, FollowedPhc, Ntpd, Ptp4l, PtpStamps, TimeProgram, TimeSettings, Ts2phc};
 
@@ -177,6 +178,11 @@ fn tai_as_utc() {
     check_silent(id, |p| *programs(p) = vec![zero(), linuxptp("ptp4l -S -i eth0")]);
     check_silent(id, |p| *programs(p) = vec![zero(), linuxptp("ptp4l -i eth0 --free_running 1")]);
     check_silent(id, |p| *programs(p) = vec![zero()]);
+    // The grandmaster says that its time scale is not TAI.
+    let arbitrary = PtpState { is_ptp_timescale: Some(false), ..PtpState::default() };
+    check_silent(id, |p| {
+        *programs(p) = vec![zero(), TimeProgram { ptp: Some(arbitrary), ..linuxptp("ptp4l -i eth0") }]
+    });
     // A server whose clock chronyd reads: what it serves is for whoever sets it to know.
     check_silent(id, |p| *programs(p) = vec![follows("/dev/ptp0", true), linuxptp("ptp4l -i eth0 --serverOnly 1")]);
 }
@@ -361,6 +367,48 @@ fn neighbor_delay_threshold() {
         ("ptp4l -S -i eth1 --neighborPropDelayThresh=50000 -f x", GPTP.to_owned()),
     ] {
         check_silent(id, only(configured(line, &file)));
+    }
+}
+
+#[test]
+fn port_not_as_capable() {
+    let id = "port-not-as-capable";
+    const GPTP: &str = "[global]\nfollow_up_info 1\ndelay_mechanism P2P\n";
+    let says = |port: PtpPortState, file: &str| {
+        let ptp = Some(PtpState { ports: vec![port], ..PtpState::default() });
+        TimeProgram { ptp, ..configured("ptp4l -i eth0 -f x", file) }
+    };
+    let port = |sent, received, delay_ns| PtpPortState {
+        number: 1,
+        state: Some("LISTENING".to_owned()),
+        as_capable: Some(false),
+        link_delay_ns: Some(delay_ns),
+        delay_threshold_ns: Some(800),
+        delay_requests_sent: Some(sent),
+        delay_answers_received: Some(received),
+    };
+    let only = |program: TimeProgram| move |p: &mut Profile| *programs(p) = vec![program];
+    for (port, words) in [
+        (port(100, 199, 300), "several neighbours answer"),
+        (port(100, 0, 0), "no neighbour answers"),
+        (port(100, 99, 4_000), "above the threshold"),
+        (port(2, 2, 300), "in its log"),
+        (PtpPortState { delay_requests_sent: None, link_delay_ns: None, ..port(1, 1, 0) }, "in its log"),
+    ] {
+        let found = check(id, Warning, only(says(port, GPTP)));
+        assert!(found.title.ends_with(words), "{found:?}");
+    }
+    for quiet in [
+        says(PtpPortState { as_capable: Some(true), ..port(9, 9, 1) }, GPTP),
+        says(PtpPortState { as_capable: None, ..port(9, 9, 1) }, GPTP),
+        // A link that is down.
+        says(PtpPortState { state: Some("FAULTY".to_owned()), ..port(9, 0, 0) }, GPTP),
+        says(PtpPortState { state: None, ..port(9, 0, 0) }, GPTP),
+        says(port(9, 0, 0), "[global]\nasCapable true\nfollow_up_info 1\ndelay_mechanism P2P\n"),
+        says(port(9, 0, 0), "[global]\ndelay_mechanism P2P\n"),
+        configured("ptp4l -i eth0 -f x", GPTP),
+    ] {
+        check_silent(id, only(quiet));
     }
 }
 
