@@ -26,8 +26,8 @@ pub(super) enum NoAnswer {
     Silent,
 }
 
-/// Asks a ptp4l with this configuration, whose files are this program's.
-pub(super) fn ask(config: &Config) -> Result<PtpState, NoAnswer> {
+/// Asks a ptp4l with this configuration; `located` is where a path of its is found from here.
+pub(super) fn ask(config: &Config, located: &dyn Fn(&str) -> Option<String>) -> Result<PtpState, NoAnswer> {
     let known = |own: &Option<String>, known: [&str; 2]| match own {
         Some(own) => vec![own.clone()],
         None => known.map(str::to_owned).to_vec(),
@@ -36,6 +36,7 @@ pub(super) fn ask(config: &Config) -> Result<PtpState, NoAnswer> {
     sockets.extend(known(&config.management, KNOWN));
     let mut last = NoAnswer::Silent;
     for socket in sockets {
+        let Some(socket) = located(&socket) else { continue };
         match ask_at(Path::new(&socket), config) {
             Ok(state) => return Ok(state),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => last = NoAnswer::Denied,
@@ -97,10 +98,10 @@ mod tests {
             read_only: Some(folder.path().join("ro").to_str().unwrap().to_owned()),
             ..Config::default()
         };
-        assert_eq!(ask(&config), Err(NoAnswer::Silent));
+        assert_eq!(ask(&config, &|path| Some(path.to_owned())), Err(NoAnswer::Silent));
         let stopped = UnixDatagram::bind(&path).unwrap();
         let began = Instant::now();
-        assert_eq!(ask(&config), Err(NoAnswer::Silent));
+        assert_eq!(ask(&config, &|path| Some(path.to_owned())), Err(NoAnswer::Silent));
         assert!(began.elapsed() < Duration::from_secs(5));
         // All questions were asked, and none of them sets anything.
         stopped.set_nonblocking(true).unwrap();

@@ -25,6 +25,8 @@ const DISCIPLINE: &str = "/punctual/time/discipline.json";
 const MAX_BYTES: u64 = 256 * 1024;
 /// More files than a chronyd includes, and more directives that name some.
 const MOST_FILES: usize = 200;
+/// As many as the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
+const MOST_LINKS: u32 = 40;
 /// Where chronyd finds its configuration unless its command line names one: Debian's place, then that of others.
 const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 /// The same of the programs that are called ntpd.
@@ -138,7 +140,7 @@ fn of_processes(source: &Source<'_>, processes: &[(u32, &str)]) -> Vec<TimeProgr
             }
             let files = Files { source, pid };
             settings(source, &files, &mut program, &arguments);
-            if source.is_live() && name == "ptp4l" && program.settings.is_some() && files.shares_mounts() {
+            if source.is_live() && name == "ptp4l" && program.settings.is_some() {
                 program.ptp = state(source, &files, &arguments);
             }
         }
@@ -157,7 +159,7 @@ fn of_processes(source: &Source<'_>, processes: &[(u32, &str)]) -> Vec<TimeProgr
 fn state(source: &Source<'_>, files: &Files<'_, '_>, arguments: &[String]) -> Option<PtpState> {
     let (config, file) = Config::from_arguments(arguments);
     let config = config.or_from_file(&file.and_then(|file| files.text(&file)).unwrap_or_default());
-    match ptp4l::ask(&config) {
+    match ptp4l::ask(&config, &|path| files.located(path)) {
         Ok(state) => Some(state),
         Err(NoAnswer::Denied) => {
             let effect = "the state of its ports and its UTC offset stay unknown; root may ask";
@@ -265,23 +267,6 @@ struct Files<'s, 'r> {
 }
 
 impl Files<'_, '_> {
-    /// Whether the process sees the same files as this program, under the same paths.
-    fn shares_mounts(&self) -> bool {
-        let of = |pid: &str| self.source.link(&format!("/proc/{pid}/ns/mnt"));
-        let root = self.source.link(&format!("/proc/{}/root", self.pid));
-        of("self").is_some() && of("self") == of(&self.pid.to_string()) && root == Some("/".into())
-    }
-
-    /// Whether a path leads over a link to another root than the process's: links with an absolute target are followed from the
-    /// reader's own root.
-    fn leads_astray(&self, root: &str, path: &str) -> bool {
-        let mut at = root.to_owned();
-        path.split('/').filter(|step| !step.is_empty()).any(|step| {
-            at = format!("{at}/{step}");
-            self.source.link(&at).is_some_and(|target| target.is_absolute())
-        })
-    }
-
     /// The folder in front of a path: the process's own root. Another user may not look through it; then the path is used as it
     /// is where systemd started the process as a service, and not in a container.
     fn prefix(&self) -> Option<String> {
@@ -298,18 +283,43 @@ impl Files<'_, '_> {
         groups.lines().any(is_service).then(String::new)
     }
 
-    fn text(&self, path: &str) -> Option<String> {
-        let seen = match path.strip_prefix('/') {
-            Some(_) => {
-                let root = self.prefix()?;
-                if !root.is_empty() && !self.shares_mounts() && self.leads_astray(&root, path) {
-                    return None;
+    /// Where a path of the process is found from here. Links are followed step by step within its root: the kernel would follow one
+    /// with an absolute target from the reader's.
+    fn located(&self, path: &str) -> Option<String> {
+        let root = self.prefix()?;
+        // The steps that are left, the next one last.
+        let steps = |path: &str| path.split('/').rev().map(str::to_owned).collect::<Vec<_>>();
+        let (mut left, mut at, mut links) = (steps(path), Vec::<String>::new(), 0);
+        if !path.starts_with('/') {
+            // Relative to where it was started; only the kernel knows what that is.
+            return Some(format!("/proc/{}/cwd/{path}", self.pid));
+        }
+        while let Some(step) = left.pop() {
+            match step.as_str() {
+                "" | "." => continue,
+                ".." => {
+                    at.pop();
+                    continue;
                 }
-                format!("{root}{path}")
+                _ => at.push(step),
             }
-            // Relative to where it was started.
-            None => format!("/proc/{}/cwd/{path}", self.pid),
-        };
+            let Some(target) = self.source.link(&format!("{root}/{}", at.join("/"))) else { continue };
+            links += 1;
+            if links > MOST_LINKS {
+                return None;
+            }
+            if target.is_absolute() {
+                at.clear();
+            } else {
+                at.pop();
+            }
+            left.extend(steps(target.to_str()?));
+        }
+        Some(format!("{root}/{}", at.join("/")))
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let seen = self.located(path)?;
         if self.source.is_file(&seen) { read(self.source, &seen) } else { None }
     }
 
@@ -321,7 +331,6 @@ impl Files<'_, '_> {
 
     /// Takes a text and all that it includes, in order; whether all of it could be read.
     fn take_chrony(&self, configuration: &mut Configuration, text: &str) -> bool {
-        let Some(prefix) = self.prefix() else { return false };
         let mut is_complete = true;
         let mut waiting = vec![text.to_owned()];
         let mut taken = 0;
@@ -335,7 +344,7 @@ impl Files<'_, '_> {
             while let Some(line) = lines.next() {
                 configuration.take(line);
                 let Some(include) = configuration.includes.pop() else { continue };
-                let (files, is_known) = self.included(&prefix, &include);
+                let (files, is_known) = self.included(&include);
                 is_complete &= is_known;
                 let rest: String = lines.by_ref().flat_map(|line| [line, "\n"]).collect();
                 waiting.push(rest);
@@ -351,18 +360,26 @@ impl Files<'_, '_> {
         is_complete
     }
 
+    /// The files of a folder that a pattern with `*` names, in the order of their names.
+    fn matching(&self, folder: &str, name: &str) -> Vec<String> {
+        let folder = self.located(folder).unwrap_or_default();
+        // Without a folder there would be the reader's own root.
+        if folder.is_empty() { Vec::new() } else { self.source.matching(&format!("{folder}/{name}")) }
+    }
+
     /// The files of an include in their order, and whether all are known.
-    fn included(&self, prefix: &str, include: &Include) -> (Vec<String>, bool) {
+    fn included(&self, include: &Include) -> (Vec<String>, bool) {
         match include {
             Include::Files(pattern) => {
-                let found = self.source.matching(&format!("{prefix}{pattern}"));
+                let (folder, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+                let found = self.matching(folder, name);
                 let is_known = !found.is_empty() && !pattern.contains(['?', '[']);
                 (found, is_known)
             }
             Include::Folders(folders) => {
                 let mut files: Vec<(String, String)> = Vec::new();
                 for folder in folders {
-                    for path in self.source.matching(&format!("{prefix}{folder}/*.conf")) {
+                    for path in self.matching(folder, "*.conf") {
                         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
                         if !files.iter().any(|(known, _)| *known == name) {
                             files.push((name, path));
@@ -475,8 +492,9 @@ mod tests {
             "etc/chrony/chrony.conf",
             "makestep 1 -1\nconfdir /etc/chrony/conf.d /usr/lib/chrony\nhwtimestamp *\n",
         );
-        machine.write("etc/chrony/conf.d/b.conf", "makestep 1 3\nrefclock PHC /dev/ptp0 tai\n");
-        machine.write("etc/chrony/conf.d/README", "makestep 9 9\n");
+        machine.link("etc/chrony/conf.d", "/var/lib/chrony.d");
+        machine.write("var/lib/chrony.d/b.conf", "makestep 1 3\nrefclock PHC /dev/ptp0 tai\n");
+        machine.write("var/lib/chrony.d/README", "makestep 9 9\n");
         machine.write("usr/lib/chrony/a.conf", "makestep 5 5\ninclude /etc/chrony/extra*.txt\n");
         machine.write("usr/lib/chrony/b.conf", "makestep 7 7\n");
         machine.write("etc/chrony/extra1.txt", "hwtimestamp eth0\n");
@@ -532,10 +550,13 @@ mod tests {
         // Its root may not be looked through: the path as it stands is right for a service of systemd alone.
         machine.process(9, 1, "ptp4l -f /etc/ptp4l.conf");
         machine.write("etc/ptp4l.conf", "[eth0]\n");
-        // A link of another root's, which would lead to this one.
+        // A link is followed within the root of the process.
         fs::remove_file(machine.0.path().join("etc/ptp4l.conf")).unwrap();
-        machine.write("other.conf", "[eth0]\n");
-        machine.link("etc/ptp4l.conf", machine.0.path().join("other.conf").to_str().unwrap());
+        machine.link("etc/ptp4l.conf", "/etc/linuxptp/../linuxptp/./real.conf");
+        machine.write("etc/linuxptp/real.conf", "[eth0]\n");
+        assert!(machine.read(&[(9, "ptp4l")]).0[0].settings.is_some());
+        fs::remove_file(machine.0.path().join("etc/ptp4l.conf")).unwrap();
+        machine.link("etc/ptp4l.conf", "ptp4l.conf");
         assert_eq!(machine.read(&[(9, "ptp4l")]).0[0].settings, None);
         fs::remove_file(machine.0.path().join("etc/ptp4l.conf")).unwrap();
         machine.write("etc/ptp4l.conf", "[eth0]\n");

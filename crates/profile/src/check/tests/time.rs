@@ -352,19 +352,28 @@ fn neighbor_delay_threshold() {
     /// What of linuxptp's example for IEEE 802.1AS matters here.
     const GPTP: &str = "[global]\nneighborPropDelayThresh\t800\nfollow_up_info\t\t1\ndelay_mechanism\t\tP2P\n";
     let only = |program: TimeProgram| move |p: &mut Profile| *programs(p) = vec![program];
-    check(id, Warning, only(configured("ptp4l -S -i eth1 -f x", GPTP)));
-    check(id, Warning, only(configured("ptp4l -S -P -i eth1 -f x", &GPTP.replace("P2P", "E2E"))));
-    // Another network namespace changes nothing: what refuses is the threshold.
-    check(id, Warning, only(TimeProgram { shares_network: Some(false), ..configured("ptp4l -S -i eth1 -f x", GPTP) }));
+    let refused = || configured("ptp4l -S -i eth0 -f x", GPTP);
+    check(id, Warning, only(refused()));
+    check(id, Warning, only(configured("ptp4l -S -P -i eth0 -f x", &GPTP.replace("P2P", "E2E"))));
+    let says = |as_capable| {
+        let port = PtpPortState { number: 1, as_capable, ..PtpPortState::default() };
+        TimeProgram { ptp: Some(PtpState { ports: vec![port], ..PtpState::default() }), ..refused() }
+    };
+    check(id, Warning, only(says(Some(false))));
+    check_silent(id, only(says(Some(true))));
+    // Between virtual interfaces the delay is below the threshold, and those of another namespace may be such.
+    check_silent(id, only(configured("ptp4l -S -i veth0 -f x", GPTP)));
+    check_silent(id, only(TimeProgram { shares_network: Some(false), ..refused() }));
+    check_silent(id, only(TimeProgram { shares_network: None, ..refused() }));
     for (line, file) in [
-        ("ptp4l -i eth1 -f x", GPTP.to_owned()),
-        ("ptp4l -S -i eth1 -f x", GPTP.replace("800", "20000000")),
-        ("ptp4l -S -i eth1 -f x", format!("{GPTP}asCapable true\n")),
-        ("ptp4l -S -i eth1 -f x", GPTP.replace("follow_up_info\t\t1", "")),
-        ("ptp4l -S -i eth1 -f x", GPTP.replace("P2P", "E2E")),
-        ("ptp4l -S -E -i eth1 -f x", GPTP.to_owned()),
-        ("ptp4l -S -f x", format!("{GPTP}[eth1]\nneighborPropDelayThresh 100000\n")),
-        ("ptp4l -S -i eth1 --neighborPropDelayThresh=50000 -f x", GPTP.to_owned()),
+        ("ptp4l -i eth0 -f x", GPTP.to_owned()),
+        ("ptp4l -S -i eth0 -f x", GPTP.replace("800", "20000000")),
+        ("ptp4l -S -i eth0 -f x", format!("{GPTP}asCapable true\n")),
+        ("ptp4l -S -i eth0 -f x", GPTP.replace("follow_up_info\t\t1", "")),
+        ("ptp4l -S -i eth0 -f x", GPTP.replace("P2P", "E2E")),
+        ("ptp4l -S -E -i eth0 -f x", GPTP.to_owned()),
+        ("ptp4l -S -f x", format!("{GPTP}[eth0]\nneighborPropDelayThresh 100000\n")),
+        ("ptp4l -S -i eth0 --neighborPropDelayThresh=50000 -f x", GPTP.to_owned()),
     ] {
         check_silent(id, only(configured(line, &file)));
     }
@@ -392,8 +401,8 @@ fn port_not_as_capable() {
         (port(100, 199, 300), "several neighbours answer"),
         (port(100, 0, 0), "no neighbour answers"),
         (port(100, 99, 4_000), "above the threshold"),
-        (port(2, 2, 300), "in its log"),
-        (PtpPortState { delay_requests_sent: None, link_delay_ns: None, ..port(1, 1, 0) }, "in its log"),
+        (port(2, 2, 300), "not known"),
+        (PtpPortState { delay_requests_sent: None, link_delay_ns: None, ..port(1, 1, 0) }, "not known"),
     ] {
         let found = check(id, Warning, only(says(port, GPTP)));
         assert!(found.title.ends_with(words), "{found:?}");
@@ -419,7 +428,7 @@ fn defaults_of_what_is_not_stated() {
     let TimeSettings::Phc2sys(read) = linuxptp("phc2sys -s eth0 -w").settings.unwrap() else { panic!("no phc2sys") };
     assert_eq!((read.sinks.as_slice(), read.servo.as_str()), (["CLOCK_REALTIME".to_owned()].as_slice(), "pi"));
     assert_eq!((read.step_threshold_ns, read.stated_offset_s), (0, None));
-    let TimeSettings::Ts2phc(read) = linuxptp("ts2phc -a -c eth1").settings.unwrap() else { panic!("no ts2phc") };
-    assert_eq!(read, Ts2phc { sinks: vec!["eth1".to_owned()], automatic: true });
+    let TimeSettings::Ts2phc(read) = linuxptp("ts2phc -a -c eth0").settings.unwrap() else { panic!("no ts2phc") };
+    assert_eq!(read, Ts2phc { sinks: vec!["eth0".to_owned()], automatic: true });
     assert_eq!(Ptp4l::default().stamps, PtpStamps::Hardware);
 }
