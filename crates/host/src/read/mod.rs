@@ -7,6 +7,7 @@ mod kernel;
 mod net;
 mod places;
 mod power;
+mod process_files;
 mod ptp4l;
 mod settings;
 mod tasks;

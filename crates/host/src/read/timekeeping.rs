@@ -11,9 +11,10 @@ use profile::ptp_state::PtpState;
 use profile::time::{Discipline, Leap, parse_discipline};
 use profile::time_program::{self, Chronyd, Ntpd, SYSTEM_CLOCK, TimeProgram, TimeSettings, WATCHED};
 use profile::{IssueReason, text};
-use sync::chrony::config::{Arguments, Configuration, Include};
+use sync::chrony::config::{Arguments, Configuration};
 use sync::linuxptp::Config;
 
+use super::process_files::{Files, read_text};
 use super::ptp4l::{self, NoAnswer};
 use crate::source::Source;
 
@@ -21,12 +22,6 @@ use crate::source::Source;
 const PROGRAMS: &str = "/punctual/time/programs.json";
 /// Where a capture keeps the state of the system clock.
 const DISCIPLINE: &str = "/punctual/time/discipline.json";
-/// Longer than the arguments and the configuration of any of these programs.
-const MAX_BYTES: u64 = 256 * 1024;
-/// More files than a chronyd includes, and more directives that name some.
-const MOST_FILES: usize = 200;
-/// As many as the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
-const MOST_LINKS: u32 = 40;
 /// Where chronyd finds its configuration unless its command line names one: Debian's place, then that of others.
 const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 /// The same of the programs that are called ntpd.
@@ -116,13 +111,13 @@ fn of_processes(source: &Source<'_>, processes: &[(u32, &str)]) -> Vec<TimeProgr
     let mut programs = Vec::new();
     let mut is_network_unknown = false;
     for &(pid, name) in processes {
-        let status = read(source, &format!("/proc/{pid}/status")).unwrap_or_default();
+        let status = read_text(source, &format!("/proc/{pid}/status")).unwrap_or_default();
         let parent = text::keyed(&status, ':', "PPid").and_then(|parent| parent.parse::<u32>().ok());
         // chronyd has a helper, openntpd two.
         if parent.is_some_and(|parent| processes.contains(&(parent, name))) {
             continue;
         }
-        let uid_map = read(source, &format!("/proc/{pid}/uid_map"));
+        let uid_map = read_text(source, &format!("/proc/{pid}/uid_map"));
         let network = source.link(&format!("/proc/{pid}/ns/net"));
         let shares_network = source.link("/proc/self/ns/net").zip(network).map(|(own, other)| own == other);
         is_network_unknown |= shares_network.is_none();
@@ -170,13 +165,9 @@ fn state(source: &Source<'_>, files: &Files<'_, '_>, arguments: &[String]) -> Op
     }
 }
 
-fn read(source: &Source<'_>, path: &str) -> Option<String> {
-    String::from_utf8(source.bytes(path, MAX_BYTES)?).ok()
-}
-
 /// The arguments of a process without its name; `None` where they cannot be read, or a program replaced them by a title.
 fn arguments(source: &Source<'_>, pid: u32) -> Option<Vec<String>> {
-    let line = read(source, &format!("/proc/{pid}/cmdline"))?;
+    let line = read_text(source, &format!("/proc/{pid}/cmdline"))?;
     let mut words = line.strip_suffix('\0')?.split('\0').map(str::to_owned);
     words.next()?;
     Some(words.collect())
@@ -189,7 +180,7 @@ fn is_kept_from_the_clock(source: &Source<'_>, name: &str, arguments: &[String])
         "qemu-ga" => {
             const COMMAND: &str = "guest-set-time";
             let file = "/etc/qemu/qemu-ga.conf";
-            let is_in_file = source.is_file(file) && read(source, file).is_some_and(|text| text.contains(COMMAND));
+            let is_in_file = source.is_file(file) && read_text(source, file).is_some_and(|text| text.contains(COMMAND));
             names(COMMAND) || is_in_file
         }
         "VBoxService" => names("--disable-timesync"),
@@ -258,139 +249,6 @@ fn settings(source: &Source<'_>, files: &Files<'_, '_>, program: &mut TimeProgra
 fn unread(source: &Source<'_>, name: &str, path: Option<&str>) {
     let place = path.map_or_else(|| format!("the configuration of {name}"), str::to_owned);
     source.missing(&place, &format!("what {name} steers, and how, stays unknown; root may read it"));
-}
-
-/// Configuration files as a process sees them.
-struct Files<'s, 'r> {
-    source: &'s Source<'r>,
-    pid: u32,
-}
-
-impl Files<'_, '_> {
-    /// The folder in front of a path: the process's own root. Another user may not look through it; then the path is used as it
-    /// is where systemd started the process as a service, and not in a container.
-    fn prefix(&self) -> Option<String> {
-        let own = format!("/proc/{}/root", self.pid);
-        if self.source.link(&own).is_some() {
-            return Some(own);
-        }
-        let groups = read(self.source, &format!("/proc/{}/cgroup", self.pid))?;
-        let is_service = |line: &str| {
-            line.rsplit(':')
-                .next()
-                .is_some_and(|group| group.starts_with("/system.slice/") && group.ends_with(".service"))
-        };
-        groups.lines().any(is_service).then(String::new)
-    }
-
-    /// Where a path of the process is found from here. Links are followed step by step within its root: the kernel would follow one
-    /// with an absolute target from the reader's.
-    fn located(&self, path: &str) -> Option<String> {
-        let root = self.prefix()?;
-        // The steps that are left, the next one last.
-        let steps = |path: &str| path.split('/').rev().map(str::to_owned).collect::<Vec<_>>();
-        let (mut left, mut at, mut links) = (steps(path), Vec::<String>::new(), 0);
-        if !path.starts_with('/') {
-            // Relative to where it was started; only the kernel knows what that is.
-            return Some(format!("/proc/{}/cwd/{path}", self.pid));
-        }
-        while let Some(step) = left.pop() {
-            match step.as_str() {
-                "" | "." => continue,
-                ".." => {
-                    at.pop();
-                    continue;
-                }
-                _ => at.push(step),
-            }
-            let Some(target) = self.source.link(&format!("{root}/{}", at.join("/"))) else { continue };
-            links += 1;
-            if links > MOST_LINKS {
-                return None;
-            }
-            if target.is_absolute() {
-                at.clear();
-            } else {
-                at.pop();
-            }
-            left.extend(steps(target.to_str()?));
-        }
-        Some(format!("{root}/{}", at.join("/")))
-    }
-
-    fn text(&self, path: &str) -> Option<String> {
-        let seen = self.located(path)?;
-        if self.source.is_file(&seen) { read(self.source, &seen) } else { None }
-    }
-
-    /// The file that is named; where none is, the first of the known ones that is there.
-    fn first(&self, named: Option<&str>, known: &[&str]) -> Option<(String, String)> {
-        let candidates = named.map_or_else(|| known.to_vec(), |named| vec![named]);
-        candidates.into_iter().find_map(|path| Some((path.to_owned(), self.text(path)?)))
-    }
-
-    /// Takes a text and all that it includes, in order; whether all of it could be read.
-    fn take_chrony(&self, configuration: &mut Configuration, text: &str) -> bool {
-        let mut is_complete = true;
-        let mut waiting = vec![text.to_owned()];
-        let mut taken = 0;
-        while let Some(text) = waiting.pop() {
-            taken += 1;
-            if taken > MOST_FILES {
-                return false;
-            }
-            // Line by line, so that what is included comes where it is named.
-            let mut lines = text.lines();
-            while let Some(line) = lines.next() {
-                configuration.take(line);
-                let Some(include) = configuration.includes.pop() else { continue };
-                let (files, is_known) = self.included(&include);
-                is_complete &= is_known;
-                let rest: String = lines.by_ref().flat_map(|line| [line, "\n"]).collect();
-                waiting.push(rest);
-                for file in files.iter().rev() {
-                    match self.source.is_file(file).then(|| read(self.source, file)).flatten() {
-                        Some(text) => waiting.push(text),
-                        None => is_complete = false,
-                    }
-                }
-                break;
-            }
-        }
-        is_complete
-    }
-
-    /// The files of a folder that a pattern with `*` names, in the order of their names.
-    fn matching(&self, folder: &str, name: &str) -> Vec<String> {
-        let folder = self.located(folder).unwrap_or_default();
-        // Without a folder there would be the reader's own root.
-        if folder.is_empty() { Vec::new() } else { self.source.matching(&format!("{folder}/{name}")) }
-    }
-
-    /// The files of an include in their order, and whether all are known.
-    fn included(&self, include: &Include) -> (Vec<String>, bool) {
-        match include {
-            Include::Files(pattern) => {
-                let (folder, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
-                let found = self.matching(folder, name);
-                let is_known = !found.is_empty() && !pattern.contains(['?', '[']);
-                (found, is_known)
-            }
-            Include::Folders(folders) => {
-                let mut files: Vec<(String, String)> = Vec::new();
-                for folder in folders {
-                    for path in self.matching(folder, "*.conf") {
-                        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-                        if !files.iter().any(|(known, _)| *known == name) {
-                            files.push((name, path));
-                        }
-                    }
-                }
-                files.sort();
-                (files.into_iter().map(|(_, path)| path).collect(), true)
-            }
-        }
-    }
 }
 
 /// Puts other names in the place of interfaces that a capture must not name, and no path of a user's.

@@ -21,8 +21,8 @@ const KNOWN: [&str; 2] = ["/var/run/clockbound/shm0", "/var/run/clockbound/shm"]
 const EVERY_NS: i64 = 1_000_000_000;
 /// The daemon writes once a second, and for less than a microsecond.
 const TRIES: usize = 8;
-const TRUSTS: &str = "ClockBound's daemon, and what it rests on: chronyd's bound (root delay / 2 + root dispersion of servers that are \
-                      right), the hardware clock's stated error, and the largest drift that it is configured with";
+const TRUSTS: &str = "ClockBound's daemon is right, and with it what it rests on: chronyd's bound (root delay / 2 + root dispersion), \
+                      the hardware clock's stated error, and the largest drift that it is configured with";
 const NO_BOUND: &str = "ClockBound's daemon stated no bound that holds";
 
 /// Follows one daemon through a run.

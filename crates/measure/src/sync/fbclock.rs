@@ -23,8 +23,8 @@ const DEVICE: &str = "/dev/fbclock/ptp";
 const EVERY_NS: i64 = 1_000_000_000;
 /// The daemon writes a hundred times a second, and for less than a microsecond.
 const TRIES: usize = 8;
-const TRUSTS: &str = "the fbclock daemon: its formulas for the error of the hardware clock from offset, path delay and frequency of \
-                      the PTP client, which make no claim about an asymmetric path";
+const TRUSTS: &str = "the fbclock daemon's formulas hold, which take the error of the hardware clock from offset, path delay and \
+                      frequency of the PTP client; an asymmetric path is not in them";
 const NO_BOUND: &str = "the fbclock daemon stated no bound";
 
 /// Follows one daemon through a run.
