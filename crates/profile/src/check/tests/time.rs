@@ -181,7 +181,7 @@ fn tai_as_utc() {
     // The grandmaster says that its time scale is not TAI.
     let arbitrary = PtpState { is_ptp_timescale: Some(false), ..PtpState::default() };
     check_silent(id, |p| {
-        *programs(p) = vec![zero(), TimeProgram { ptp: Some(arbitrary), ..linuxptp("ptp4l -i eth0") }]
+        *programs(p) = vec![zero(), TimeProgram { ptp: Some(arbitrary), ..linuxptp("ptp4l -i eth0") }];
     });
     // A server whose clock chronyd reads: what it serves is for whoever sets it to know.
     check_silent(id, |p| *programs(p) = vec![follows("/dev/ptp0", true), linuxptp("ptp4l -i eth0 --serverOnly 1")]);
