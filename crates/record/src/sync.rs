@@ -110,6 +110,12 @@ pub enum SyncService {
     Kernel,
     /// A PTP hardware clock, compared with the system clock.
     Phc,
+    /// ClockBound's daemon, over the memory that it shares.
+    Clockbound,
+    /// The fbclock daemon, over the memory that it shares.
+    Fbclock,
+    /// What the hypervisor says of a virtual machine's clock (/dev/vmclock0).
+    Vmclock,
 }
 
 impl SyncService {
@@ -121,6 +127,9 @@ impl SyncService {
             Self::Chrony => "chronyd",
             Self::Kernel => "kernel",
             Self::Phc => "phc",
+            Self::Clockbound => "clockbound",
+            Self::Fbclock => "fbclock",
+            Self::Vmclock => "vmclock",
         }
     }
 }
@@ -306,6 +315,8 @@ pub enum SyncChange {
     TaiOffset,
     /// The source appeared or disappeared, or was restarted.
     Source,
+    /// The hypervisor moved or restored this virtual machine: what was known of its clocks is void.
+    Disruption,
 }
 
 impl SyncChange {
@@ -319,6 +330,7 @@ impl SyncChange {
             Self::Leap => "leap second",
             Self::TaiOffset => "TAI offset",
             Self::Source => "source",
+            Self::Disruption => "disruption",
         }
     }
 }

@@ -4,9 +4,12 @@
 pub mod allan;
 pub mod bound;
 pub mod chrony;
+pub mod clockbound;
 pub mod exchange;
+pub mod fbclock;
 pub mod follow;
 pub mod growth;
 pub mod linuxptp;
 mod signed;
 pub mod track;
+pub mod vmclock;

@@ -5,7 +5,6 @@
 
 mod find;
 mod receiver;
-mod socket;
 mod stamps;
 
 use std::io;
@@ -18,13 +17,13 @@ use ::sync::linuxptp::{
     ClockIdentity, ManagementId, ManagementTlv, Message, PortIdentity, PortState, Request, Requester, SignalingTlv,
     Timestamping, decode,
 };
+use host::NamedSocket;
 use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
-use self::socket::Named;
 use self::stamps::Stamps;
 use super::clocks::{self, Now};
 use super::live::LiveSource;
@@ -54,7 +53,7 @@ const SLOW: [ManagementId; 3] =
 /// Follows one ptp4l.
 pub(crate) struct Ptp {
     found: Found,
-    own: Option<Named>,
+    own: Option<NamedSocket>,
     events: Option<Receiver>,
     /// Why the raw time stamps cannot be received, in words.
     no_events: String,
@@ -112,7 +111,7 @@ impl Ptp {
                 (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}"))
             }
         };
-        let (own, refusal) = match Named::for_answers() {
+        let (own, refusal) = match NamedSocket::for_answers() {
             Ok(own) => (Some(own), None),
             Err(error) => (None, Some(format!("no socket for the answers of ptp4l can be made: {error}"))),
         };
@@ -407,7 +406,7 @@ impl Seen {
 
 impl Source for Ptp {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let own = self.own.iter().map(Named::descriptor);
+        let own = self.own.iter().map(NamedSocket::descriptor);
         own.chain(self.events.iter().map(Receiver::descriptor)).collect()
     }
 
