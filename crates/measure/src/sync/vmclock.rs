@@ -131,7 +131,7 @@ mod tests {
         std::fs::write(&device, &moved).unwrap();
         host.look(&clocks::now());
         host.look(&clocks::now());
-        let followed = Box::new(host).finish(clocks::now().moment).unwrap();
+        let followed = host.so_far(Part::Until(clocks::now().moment)).unwrap();
         let words: Vec<_> = followed.events.iter().map(|event| (event.what, event.detail.as_str())).collect();
         assert_eq!(words.len(), 2, "{words:?}");
         assert!(words[0].0 == SyncChange::Disruption && words[0].1.contains("from 7 to 8"), "{words:?}");
