@@ -84,6 +84,10 @@ const COMMANDS: &[Tip] = &[
     ("lab", "start", "'punctual lab up SCENARIO' starts one"),
     ("lab", "stop", "'punctual lab down NAME' ends one"),
     ("lab", "run", "'punctual lab up SCENARIO' starts one, 'punctual lab exec LAB -- COMMAND' runs a command on it"),
+    ("sync", "measure", "'punctual measure sync' measures how far the clocks are apart"),
+    ("sync", "start", "'punctual sync apply' configures and starts a time service"),
+    ("sync", "stop", "'punctual sync revert' restores every setting, file and service"),
+    ("sync", "undo", "'punctual sync revert' restores every setting, file and service"),
     ("load", "run", "'--load NAME' runs a load beside 'measure wakeup', 'measure noise', 'assess' and 'app'"),
 ];
 
@@ -98,6 +102,11 @@ const OPTIONS: &[Tip] = &[
         "'punctual tune plan --isolate LIST' shows what it changes, 'tune apply --isolate LIST' does it",
     ),
     ("", "--isolate", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("sync", "--source", "'punctual measure sync --source …' measures how far the clocks are apart"),
+    ("sync", "--limit", "'punctual measure sync --limit D' holds the clocks' hard bound against a limit"),
+    ("sync", "--time", "'punctual measure sync --time D' measures how far the clocks are apart"),
+    ("sync", "--duration", "'punctual measure sync --duration D' measures how far the clocks are apart"),
+    ("sync", "--dry-run", "'punctual sync plan' shows what 'sync apply' would change"),
     ("app", "--command", "--cmd COMMAND, or the program and its arguments after '--'"),
     (
         "tail",

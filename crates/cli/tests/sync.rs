@@ -70,6 +70,19 @@ impl Ptp4l {
         self.folder.path().join(name)
     }
 
+    /// The program, following it for a minute.
+    fn follow_in_background(&self, more: &[&str]) -> std::process::Child {
+        support::punctual(&["measure", "sync", "--source", "ptp", "--time", "60s", "--ptp-socket"])
+            .arg(self.path("management"))
+            .arg("--ptp-events")
+            .arg(self.path("events"))
+            .args(more)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
     /// The program, following it with its raw time stamps.
     fn follow(&self, more: &[&str]) -> std::process::Output {
         let (management, events) = (self.path("management"), self.path("events"));
@@ -283,18 +296,40 @@ fn another_grand_master_and_a_lost_one_make_the_run_invalid() {
 }
 
 #[test]
+fn a_killed_run_leaves_the_intervals_that_ended() {
+    let ptp4l = Ptp4l::start(-40_000);
+    let file = ptp4l.path("run.json");
+    let mut child = ptp4l.follow_in_background(&["-o", file.to_str().unwrap()]);
+    // Intervals of a second; the file is a record at every moment.
+    let read = || std::fs::read_to_string(&file).ok().map(|text| Record::from_json(&text).unwrap());
+    let mut seen = 0;
+    eventually("three intervals", || {
+        seen = read().and_then(|record| record.series.first().map(|first| first.intervals.len())).unwrap_or(0);
+        seen >= 3
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = read().unwrap();
+    assert!(left.validity.has(ReasonCode::InterruptedEarly), "{:?}", left.validity);
+    assert_eq!(
+        left.series.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+        ["reference_to_clock", "sent_to_received"]
+    );
+    for series in &left.series {
+        assert!(series.intervals.len() >= seen);
+        let below = |one: &Option<record::Histogram>| one.as_ref().map_or(0, record::Histogram::count);
+        let counted: u64 = series.intervals.iter().map(|one| one.histogram.count() + below(&one.below_zero)).sum();
+        assert_eq!((counted, counted), (series.counters.samples, series.taken()));
+    }
+    let (lowest_ns, highest_ns, _) = bound(&left);
+    assert!(lowest_ns <= -40_000 && highest_ns >= -40_000, "{lowest_ns} {highest_ns}");
+}
+
+#[test]
 fn a_stopped_program_does_not_stop_ptp4l() {
     let ptp4l = Ptp4l::start(0);
     let (management, events) = (ptp4l.path("management"), ptp4l.path("events"));
-    let words = ["measure", "sync", "--source", "ptp", "--json", "--time", "60s", "--ptp-socket"];
-    let mut child = support::punctual(&words)
-        .arg(&management)
-        .arg("--ptp-events")
-        .arg(&events)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = ptp4l.follow_in_background(&["--json"]);
     eventually("the socket for time stamps", || events.exists());
     let signal = |name: &str| {
         let done = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();

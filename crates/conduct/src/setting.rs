@@ -86,7 +86,7 @@ impl Setting {
     /// # Errors
     /// Where the machine or the journal of its settings cannot be read, or another process changes settings.
     pub fn open(root: &Root) -> Result<Self, SettingError> {
-        let store = FileStore::open(&tune::journal_folder(root))?;
+        let store = FileStore::open(&tune::journal_folder(root, knobs::Owner::Tune))?;
         Ok(Self { store: Some(store), ..Self::look(root)? })
     }
 

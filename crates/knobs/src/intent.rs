@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::time::TimeIntent;
 use crate::tuned::TunedProfile;
 
 /// The mechanism that isolates CPUs.
@@ -116,6 +117,9 @@ pub struct Intent {
     /// Files of the kernel's that are no known knobs, below `/sys` and `/proc`, by their paths.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub file: BTreeMap<String, KnobValue>,
+    /// Time service: how this node gets the time, or gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeIntent>,
 }
 
 /// Why a text is no intent.
@@ -126,7 +130,7 @@ pub enum IntentError {
     Form(#[from] toml::de::Error),
     /// It wants nothing.
     #[error(
-        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [idle], [thread], [boot], [nic.INTERFACE] and [file]"
+        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [idle], [thread], [boot], [nic.INTERFACE], [file] and [time]"
     )]
     Empty,
 }

@@ -16,11 +16,12 @@ mod plan;
 mod propose;
 mod scope;
 pub mod thread;
+pub mod time;
 pub mod tuned;
 mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
-pub use persist::{is_own_folder, persist, resume_at_start};
+pub use persist::{Owner, is_own_folder, persist, resume_at_start};
 pub use place::{Form, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
 pub use propose::{isolation, propose};

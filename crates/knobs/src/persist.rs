@@ -1,39 +1,100 @@
 //! What makes the service manager apply an intent at each start of the machine.
 
 use crate::wanted::{Demand, Group, Wanted};
-use crate::{Form, Intent, Place, Value};
+use crate::{Form, Intent, Place, Value, time};
 
-const INTENT: &str = "/etc/punctual/tune.toml";
-const UNIT: &str = "/etc/systemd/system/punctual-tune.service";
-/// Instead of the symbolic link that `systemctl enable` would make: a file that can be read and reverted like any other.
-const WANTS: &str = "/etc/systemd/system/multi-user.target.d/50-punctual-tune.conf";
+/// The command that settings belong to: each has a journal of its own, and takes back its own alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// `punctual tune`: settings of any kind.
+    Tune,
+    /// `punctual sync`: time services.
+    Sync,
+}
+
+impl Owner {
+    const ALL: [Self; 2] = [Self::Tune, Self::Sync];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Tune => "tune",
+            Self::Sync => "sync",
+        }
+    }
+
+    /// The command as it is typed.
+    #[must_use]
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Tune => "punctual tune",
+            Self::Sync => "punctual sync",
+        }
+    }
+
+    /// Folder of its journal, below the machine's root.
+    #[must_use]
+    pub fn journal_folder(self) -> String {
+        format!("var/lib/punctual/{}", self.word())
+    }
+
+    /// The intent that the service manager applies at each start.
+    fn intent_path(self) -> String {
+        format!("/etc/punctual/{}.toml", self.word())
+    }
+
+    fn unit(self) -> String {
+        format!("punctual-{}.service", self.word())
+    }
+
+    fn unit_path(self) -> String {
+        format!("/etc/systemd/system/{}", self.unit())
+    }
+
+    /// Instead of the symbolic link that `systemctl enable` would make: a file that can be read and reverted like any other.
+    fn wants_path(self) -> String {
+        format!("/etc/systemd/system/multi-user.target.d/50-punctual-{}.conf", self.word())
+    }
+
+    fn paths(self) -> [String; 3] {
+        [self.intent_path(), self.unit_path(), self.wants_path()]
+    }
+}
 
 const CAMPAIGN_UNIT: &str = "/etc/systemd/system/punctual-campaign.service";
 const CAMPAIGN_WANTS: &str = "/etc/systemd/system/multi-user.target.d/50-punctual-campaign.conf";
 
 /// Whether a place is one of these.
 pub(crate) fn is_place(place: &Place) -> bool {
-    let files = [INTENT, UNIT, WANTS, CAMPAIGN_UNIT, CAMPAIGN_WANTS];
-    matches!(place, Place::File { path } if files.contains(&path.as_str()))
+    let Place::File { path } = place else { return false };
+    [CAMPAIGN_UNIT, CAMPAIGN_WANTS].contains(&path.as_str())
+        || Owner::ALL.iter().any(|owner| owner.paths().contains(path))
 }
 
 /// Whether a folder is there for our files alone, and goes when it is empty.
 #[must_use]
 pub fn is_own_folder(path: &str) -> bool {
-    [INTENT, WANTS, CAMPAIGN_WANTS].iter().any(|file| file.rsplit_once('/').is_some_and(|(folder, _)| folder == path))
+    let is_of = |file: &str| file.rsplit_once('/').is_some_and(|(folder, _)| folder == path);
+    path == time::FOLDER
+        || is_of(CAMPAIGN_WANTS)
+        || Owner::ALL.iter().any(|owner| is_of(&owner.intent_path()) || is_of(&owner.wants_path()))
 }
 
-/// The files that make it so; `program` is the path of this program.
+/// The files that make it so for the intent of a command; `program` is the path of this program.
 #[must_use]
-pub fn persist(intent: &Intent, program: &str) -> Demand {
-    let wants = "[Unit]\nWants=punctual-tune.service\n".to_owned();
+pub fn persist(intent: &Intent, program: &str, owner: Owner) -> Demand {
+    let wants = format!(
+        "[Unit]
+Wants={}
+",
+        owner.unit()
+    );
     let mut demand = Demand::default();
     demand.conflicts.extend(odd_path("the path of this program", program, "install it as /usr/local/bin/punctual"));
     let why = "the service manager applies this intent at each start of the machine";
     demand.wanted = vec![
-        file("persist.intent", INTENT, intent.to_toml(), why),
-        file("persist.unit", UNIT, unit(program), why),
-        file("persist.wants", WANTS, wants, why),
+        file("persist.intent", &owner.intent_path(), intent.to_toml(), why),
+        file("persist.unit", &owner.unit_path(), unit(program, intent, owner), why),
+        file("persist.wants", &owner.wants_path(), wants, why),
     ];
     demand
 }
@@ -90,23 +151,33 @@ fn file(knob: &str, path: &str, text: String, why: &str) -> Wanted {
 }
 
 /// With no more rights than writing kernel settings takes (systemd.exec(5)).
-fn unit(program: &str) -> String {
+fn unit(program: &str, intent: &Intent, owner: Owner) -> String {
+    let (command, word, path) = (owner.command(), owner.word(), owner.intent_path());
+    // What writes units, and stops services that are begun at the start as well.
+    let (more_after, writes) = match &intent.time {
+        Some(_) => (
+            " network.target chrony.service chronyd.service systemd-timesyncd.service ntpsec.service ntp.service",
+            "ReadWritePaths=/run/systemd/system\n",
+        ),
+        None => ("", ""),
+    };
     format!(
-        "# Written by 'punctual tune persist'; 'punctual tune revert' takes it back.\n\
+        "# Written by '{command} persist'; '{command} revert' takes it back.\n\
          [Unit]\n\
-         Description=Settings for acting on time ({INTENT})\n\
-         Documentation=man:punctual-tune(1)\n\
-         After=systemd-sysctl.service systemd-modules-load.service tuned.service irqbalance.service\n\
+         Description=Settings for acting on time ({path})\n\
+         Documentation=man:punctual-{word}(1)\n\
+         After=systemd-sysctl.service systemd-modules-load.service tuned.service irqbalance.service{more_after}\n\
          RequiresMountsFor=/var/lib/punctual\n\
          \n\
          [Service]\n\
          Type=oneshot\n\
          RemainAfterExit=yes\n\
-         ExecStart={program} tune apply {INTENT}\n\
-         StateDirectory=punctual/tune\n\
+         ExecStart={program} {word} apply {path}\n\
+         StateDirectory=punctual/{word}\n\
          RuntimeDirectory=punctual\n\
          RuntimeDirectoryPreserve=yes\n\
          ProtectSystem=strict\n\
+         {writes}\
          ProtectHome=read-only\n\
          PrivateTmp=yes\n\
          NoNewPrivileges=yes\n\
@@ -126,12 +197,21 @@ mod tests {
 
     #[test]
     fn its_places_are_ours_and_a_strange_path_is_refused() {
-        let demand = persist(&Intent::default(), "/usr/local/bin/punctual");
+        let demand = persist(&Intent::default(), "/usr/local/bin/punctual", Owner::Tune);
         assert!(demand.conflicts.is_empty());
         assert!(demand.wanted.iter().all(|wanted| wanted.place.is_known() && wanted.place.outlives_boot()));
-        assert!(unit("/p").contains("ExecStart=/p tune apply /etc/punctual/tune.toml\n"));
-        assert_eq!(persist(&Intent::default(), "/home/a b/punctual").conflicts.len(), 1);
-        assert_eq!(persist(&Intent::default(), "/opt/100%/punctual").conflicts.len(), 1);
+        let of_tune = unit("/p", &Intent::default(), Owner::Tune);
+        assert!(
+            of_tune.contains("ExecStart=/p tune apply /etc/punctual/tune.toml\n")
+                && !of_tune.contains("ReadWritePaths")
+        );
+        // A time service's unit is written at each start, after those that it stops.
+        let time = Some(time::TimeIntent::new(time::TimeProfile::Gptp));
+        let of_sync = unit("/p", &Intent { time, ..Intent::default() }, Owner::Sync);
+        assert!(of_sync.contains("ExecStart=/p sync apply /etc/punctual/sync.toml\n"));
+        assert!(of_sync.contains("\nReadWritePaths=/run/systemd/system\n") && of_sync.contains(" chrony.service "));
+        assert_eq!(persist(&Intent::default(), "/home/a b/punctual", Owner::Tune).conflicts.len(), 1);
+        assert_eq!(persist(&Intent::default(), "/opt/100%/punctual", Owner::Sync).conflicts.len(), 1);
         let demand = resume_at_start("/root/c", "/usr/local/bin/punctual");
         assert!(demand.conflicts.is_empty());
         assert!(demand.wanted.iter().all(|wanted| wanted.place.is_known() && wanted.place.outlives_boot()));

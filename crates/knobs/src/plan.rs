@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::wanted::{Demand, Group, Wanted};
-use crate::{Conflict, Form, Place, Reading, Value};
+use crate::{Conflict, Form, Place, Reading, Value, time};
 
 /// The name of a plan's form.
 pub(crate) const SCHEMA: &str = "punctual/plan";
@@ -237,6 +237,18 @@ impl Plan {
         };
         if wanted.form.same(&before, &wanted.value) {
             self.already += 1;
+            return;
+        }
+        if time::is_place(&wanted.place) && before != Value::Absent {
+            // The service would go on as it was begun, and only claim to be as the new file says.
+            self.conflicts.push(Conflict {
+                about: format!("[time] {}", wanted.of),
+                why: format!(
+                    "{} is there already, with another content: that service runs by an earlier intent",
+                    wanted.place
+                ),
+                remedy: "take the earlier one back first, by the 'revert' of the command that applied it".to_owned(),
+            });
             return;
         }
         if let Some(most) = beyond_most(&wanted, read) {

@@ -68,6 +68,7 @@ mod tests {
     use super::*;
     use crate::Cgroup1;
     use crate::boot::BootFiles;
+    use crate::time::TimeSite;
 
     fn machine(online: &str, cores: &[&str]) -> Profile {
         let mut profile = Profile::default();
@@ -82,7 +83,14 @@ mod tests {
         if has_grub {
             ["/etc/default/grub", "/usr/sbin/update-grub"].into_iter().for_each(|path| boot.add(path));
         }
-        Site { profile: profile.clone(), cgroup2_cpuset, cgroup1_cpuset: None, tuned: None, boot }
+        Site {
+            profile: profile.clone(),
+            cgroup2_cpuset,
+            cgroup1_cpuset: None,
+            tuned: None,
+            boot,
+            time: TimeSite::default(),
+        }
     }
 
     fn isolated(profile: &Profile) -> String {

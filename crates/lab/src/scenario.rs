@@ -343,6 +343,7 @@ const BUILT_IN: [&str; 17] = [
     include_str!("../scenarios/two-nodes.toml"),
     include_str!("../scenarios/three-nodes.toml"),
     include_str!("../scenarios/grub-boot.toml"),
+    include_str!("../scenarios/sync-apply.toml"),
     include_str!("../scenarios/tune.toml"),
     include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/rhythm.toml"),

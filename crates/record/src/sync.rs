@@ -116,6 +116,8 @@ pub enum HardBound {
         lowest_ns: i64,
         /// The highest upper bound of the run (ns).
         highest_ns: i64,
+        /// The narrowest pair of bounds at one moment (ns): the least that could be said of the offset then.
+        narrowest_ns: (i64, i64),
         /// The widest pair of bounds at one moment (ns).
         widest_ns: u64,
         /// What has to be true for the bounds to hold, as a sentence.
@@ -225,12 +227,23 @@ pub struct TrackPoint {
     /// The lowest lower bound and the highest upper bound (ns); absent if there was no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_ns: Option<(i64, i64)>,
+    /// The narrowest of the pairs of bounds that are joined in this point (ns); absent if it is `bound_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrowest_ns: Option<(i64, i64)>,
     /// The longest path delay: half of a round trip (ns); absent if none was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ns: Option<i64>,
     /// The frequency correction of the clock in force (parts per billion); absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_ppb: Option<f64>,
+}
+
+impl TrackPoint {
+    /// The narrowest pair of bounds at one moment (ns); `None` if there was no bound.
+    #[must_use]
+    pub fn narrowest_bound_ns(&self) -> Option<(i64, i64)> {
+        self.narrowest_ns.or(self.bound_ns)
+    }
 }
 
 /// Something that changed at one moment.

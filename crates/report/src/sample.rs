@@ -48,6 +48,7 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
         lowest_ns: Some(offset_ns),
         highest_ns: Some(offset_ns),
         bound_ns,
+        narrowest_ns: None,
         delay_ns: Some(2_000),
         frequency_ppb: None,
     };
@@ -62,6 +63,7 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
             |(lowest_ns, highest_ns)| HardBound::Stated {
                 lowest_ns,
                 highest_ns,
+                narrowest_ns: (lowest_ns, highest_ns),
                 widest_ns: highest_ns.abs_diff(lowest_ns),
                 trusts: "the stamps are right".to_owned(),
             },

@@ -71,10 +71,11 @@ pub(crate) fn reference(source: &SyncSource) -> &str {
 pub(crate) fn bound_sentence(source: &SyncSource) -> String {
     let gives = source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference);
     match &source.bound {
-        HardBound::Stated { lowest_ns, highest_ns, widest_ns, trusts } => format!(
-            "within {}, at most {} wide at one moment; trusts that {trusts}",
+        HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, trusts } => format!(
+            "within {}, at one moment at most {} wide, at best {}; trusts that {trusts}",
             range((*lowest_ns, *highest_ns)),
-            format::latency(*widest_ns)
+            format::latency(*widest_ns),
+            range(*narrowest_ns)
         ),
         HardBound::Missing { .. } if gives => "it gives the time, and compares its clock with none".to_owned(),
         HardBound::Missing { reason } => format!("no hard bound: {reason}"),
@@ -205,6 +206,7 @@ mod tests {
             lowest_ns: None,
             highest_ns: None,
             bound_ns: Some((-9, 9)),
+            narrowest_ns: None,
             delay_ns: None,
             frequency_ppb: None,
         }];

@@ -49,6 +49,13 @@ impl OffsetBound {
         self.lower_ns > self.upper_ns
     }
 
+    /// The narrower of the two; a contradiction is wider than every other one, since it bounds nothing.
+    #[must_use]
+    pub fn narrower(self, other: Self) -> Self {
+        let width = |bound: Self| (bound.is_contradiction(), bound.width_ns());
+        if width(other) < width(self) { other } else { self }
+    }
+
     /// The narrowest bound that contains both.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {
@@ -208,6 +215,12 @@ impl OffsetBounds {
     }
 }
 
+impl From<(i64, i64)> for OffsetBound {
+    fn from((lower_ns, upper_ns): (i64, i64)) -> Self {
+        Self { lower_ns, upper_ns }
+    }
+}
+
 impl From<OffsetBound> for (i64, i64) {
     fn from(bound: OffsetBound) -> Self {
         (bound.lower_ns, bound.upper_ns)
@@ -218,7 +231,7 @@ impl From<OffsetBound> for (i64, i64) {
 #[must_use]
 pub fn hull_of(track: &[TrackPoint]) -> Option<OffsetBound> {
     let bounds = track.iter().filter_map(|point| point.bound_ns);
-    bounds.map(|(lower_ns, upper_ns)| OffsetBound { lower_ns, upper_ns }).reduce(OffsetBound::hull)
+    bounds.map(OffsetBound::from).reduce(OffsetBound::hull)
 }
 
 #[cfg(test)]

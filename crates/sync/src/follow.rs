@@ -55,6 +55,15 @@ impl Signed {
         if ns < 0 { &mut self.below } else { &mut self.above }.record_n(ns.unsigned_abs(), 1);
     }
 
+    fn merge(&mut self, other: &Self) {
+        self.above.merge(&other.above);
+        self.below.merge(&other.below);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.above.is_empty() && self.below.is_empty()
+    }
+
     fn below_zero(&self) -> Option<Histogram> {
         (!self.below.is_empty()).then(|| self.below.clone())
     }
@@ -66,6 +75,8 @@ struct Open {
     offsets: Signed,
     delays: Signed,
     uncertainty: Option<Uncertainty>,
+    /// Sum of the offsets and of their squares.
+    sums: (f64, f64),
 }
 
 /// Follows one source.
@@ -76,17 +87,21 @@ pub struct Follower {
     interval_ns: u64,
     version: Option<String>,
     reference: String,
+    /// Those of the intervals that ended.
     offsets: Signed,
     delays: Signed,
     open: Open,
     /// Number of the open interval.
     number: u64,
     intervals: [Vec<Interval>; 2],
+    /// How many of them were handed on.
+    handed_on: [usize; 2],
     last: Option<i64>,
     uncertainty: Option<Uncertainty>,
     hull: Option<OffsetBound>,
+    narrowest: Option<OffsetBound>,
     widest_ns: u64,
-    /// Sum of the offsets and of their squares.
+    /// Sum of the offsets and of their squares, in the intervals that ended.
     sums: (f64, f64),
     own: (u64, f64, u64),
     allan: Allan,
@@ -99,7 +114,16 @@ pub struct Follower {
     contradiction: Option<Moment>,
 }
 
-/// What became of a source at the end of a run.
+/// The part of a run that a summary is of.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// The intervals that ended.
+    Finished,
+    /// Everything until a moment.
+    Until(Moment),
+}
+
+/// What became of a source in a part of a run.
 #[derive(Clone, Debug)]
 pub struct Followed {
     /// The summary.
@@ -129,9 +153,11 @@ impl Follower {
             open: Open::default(),
             number: 0,
             intervals: [Vec::new(), Vec::new()],
+            handed_on: [0; 2],
             last: None,
             uncertainty: None,
             hull: None,
+            narrowest: None,
             widest_ns: 0,
             sums: (0.0, 0.0),
             own: (0, 0.0, 0),
@@ -220,14 +246,12 @@ impl Follower {
     /// An offset, with the bound at that moment.
     pub fn offset(&mut self, at: Moment, shown: Shown, bound: Option<OffsetBound>) {
         self.pass(at);
-        self.offsets.record(shown.offset_ns);
         self.open.offsets.record(shown.offset_ns);
         if let Some(delay_ns) = shown.delay_ns {
-            self.delays.record(delay_ns);
             self.open.delays.record(delay_ns);
         }
         let value = units::approx_f64_i64(shown.offset_ns);
-        self.sums = (self.sums.0 + value, self.sums.1 + value * value);
+        self.open.sums = (self.open.sums.0 + value, self.open.sums.1 + value * value);
         self.allan.take(at.monotonic.as_ns(), shown.offset_ns);
         self.last = Some(shown.offset_ns);
         self.track.take(TrackPoint {
@@ -236,6 +260,7 @@ impl Follower {
             lowest_ns: Some(shown.offset_ns),
             highest_ns: Some(shown.offset_ns),
             bound_ns: bound.map(Into::into),
+            narrowest_ns: None,
             delay_ns: shown.delay_ns,
             frequency_ppb: shown.frequency_ppb,
         });
@@ -254,6 +279,7 @@ impl Follower {
             lowest_ns: None,
             highest_ns: None,
             bound_ns: Some(bound.into()),
+            narrowest_ns: None,
             delay_ns: None,
             frequency_ppb: None,
         });
@@ -276,6 +302,7 @@ impl Follower {
         self.open.uncertainty = widest(self.open.uncertainty);
         self.uncertainty = widest(self.uncertainty);
         self.hull = Some(self.hull.map_or(bound, |hull| hull.hull(bound)));
+        self.narrowest = Some(self.narrowest.map_or(bound, |narrowest| narrowest.narrower(bound)));
         self.widest_ns = self.widest_ns.max(bound.width_ns());
     }
 
@@ -291,10 +318,13 @@ impl Follower {
     }
 
     fn close(&mut self, length_ns: u64) {
-        let Open { offsets, delays, uncertainty } = std::mem::take(&mut self.open);
+        let Open { offsets, delays, uncertainty, sums } = std::mem::take(&mut self.open);
+        self.offsets.merge(&offsets);
+        self.delays.merge(&delays);
+        self.sums = (self.sums.0 + sums.0, self.sums.1 + sums.1);
         let start_offset_ns = self.number * self.interval_ns;
         for (of, signed, uncertainty) in [(0, offsets, uncertainty), (1, delays, None)] {
-            if signed.above.is_empty() && signed.below.is_empty() {
+            if signed.is_empty() {
                 continue;
             }
             let below_zero = signed.below_zero();
@@ -309,18 +339,37 @@ impl Follower {
         }
     }
 
-    /// Ends at a moment.
-    #[must_use]
-    pub fn finish(mut self, at: Moment) -> Followed {
+    /// The intervals that ended before a moment and were not handed on yet, each with the name of its series.
+    pub fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
         self.pass(at);
-        let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
-        self.close((elapsed_ns - (self.number * self.interval_ns).min(elapsed_ns)).max(1));
+        let mut fresh = Vec::new();
+        for (of, name) in [OFFSET, DELAY].into_iter().enumerate() {
+            let from = std::mem::replace(&mut self.handed_on[of], self.intervals[of].len());
+            fresh.extend(self.intervals[of][from..].iter().map(|interval| (name, interval.clone())));
+        }
+        fresh
+    }
+
+    /// What became of it until now; it goes on.
+    #[must_use]
+    pub fn so_far(&self, part: Part) -> Followed {
+        let mut followed = self.clone();
+        if let Part::Until(at) = part {
+            followed.pass(at);
+            let elapsed_ns = u64::try_from(at.monotonic.since(followed.started.monotonic).0).unwrap_or(0);
+            followed.close((elapsed_ns - (followed.number * followed.interval_ns).min(elapsed_ns)).max(1));
+        }
+        followed.conclude()
+    }
+
+    fn conclude(self) -> Followed {
         let spread = self.spread();
         let bound = self.hull.map_or_else(
             || HardBound::Missing { reason: self.about.without_bound.clone() },
             |hull| HardBound::Stated {
                 lowest_ns: hull.lower_ns,
                 highest_ns: hull.upper_ns,
+                narrowest_ns: self.narrowest.unwrap_or(hull).into(),
                 widest_ns: self.widest_ns,
                 trusts: self.about.trusts.clone(),
             },
@@ -348,11 +397,11 @@ impl Follower {
             }
         };
         let mut all = Vec::new();
-        if self.last.is_some() {
+        if !self.offsets.is_empty() {
             // Without a bound an offset is what a servo believes: nothing that a limit can be held against.
             all.push(series(OFFSET, self.offsets, is_judged, of_offsets, self.uncertainty));
         }
-        if !self.delays.above.is_empty() || !self.delays.below.is_empty() {
+        if !self.delays.is_empty() {
             all.push(series(DELAY, self.delays, false, of_delays, None));
         }
         let source = SyncSource {
@@ -438,7 +487,7 @@ mod tests {
         // It ages until the next exchange.
         follower.bound(at_ms(900), bound(-9_000, 9_500));
         follower.offset(at_ms(1_100), shown(-70), Some(bound(-1_100, 1_900)));
-        let followed = follower.finish(at_ms(1_500));
+        let followed = follower.so_far(Part::Until(at_ms(1_500)));
         let offsets = &followed.series[0];
         assert!(offsets.judged);
         assert_eq!((offsets.taken(), offsets.intervals.len()), (2, 2));
@@ -447,11 +496,33 @@ mod tests {
         let second = offsets.intervals[1].uncertainty.unwrap();
         assert_eq!((second.below_ns, second.above_ns), (1_030, 1_970));
         assert_eq!(offsets.intervals[1].length_ns, 500_000_000);
-        let HardBound::Stated { lowest_ns, highest_ns, widest_ns, .. } = followed.source.bound else {
+        let HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, .. } = followed.source.bound else {
             panic!("no bound")
         };
         assert_eq!((lowest_ns, highest_ns, widest_ns), (-9_000, 9_500, 18_500));
+        assert_eq!(narrowest_ns, (-1_000, 2_000), "the first of two that are equally wide");
         assert_eq!(followed.source.track.len(), 3);
+    }
+
+    #[test]
+    fn what_is_handed_on_is_what_the_summary_until_then_counts() {
+        let mut follower = follower();
+        follower.offset(at_ms(100), shown(50), None);
+        follower.offset(at_ms(900), shown(-50), None);
+        assert!(follower.hand_on(at_ms(999)).is_empty(), "nothing has ended");
+        follower.offset(at_ms(1_010), shown(9_000), None);
+        let first = follower.hand_on(at_ms(1_100));
+        assert_eq!(first.iter().map(|(name, _)| *name).collect::<Vec<_>>(), [OFFSET, DELAY]);
+        assert!(follower.hand_on(at_ms(1_200)).is_empty(), "each interval is handed on once");
+        let finished = follower.so_far(Part::Finished);
+        assert_eq!(finished.series[0].taken(), 2, "the open interval is not in it");
+        let spread = finished.source.spread.unwrap();
+        assert_eq!((spread.count, spread.highest_ns), (2, 50));
+        assert!(spread.mean_ns.abs() < 1e-9, "{spread:?}");
+        // Nothing shown for two seconds is no interval, and the last one ends with the run.
+        assert_eq!(follower.hand_on(at_ms(3_500)).len(), 2);
+        let all = follower.so_far(Part::Until(at_ms(3_600)));
+        assert_eq!((all.series[0].taken(), all.series[0].intervals.len()), (3, 2));
     }
 
     #[test]
@@ -460,7 +531,7 @@ mod tests {
         follower.offset(at_ms(1), shown(5), None);
         follower.own_estimate(5);
         follower.own_estimate(-12);
-        let followed = follower.finish(at_ms(10));
+        let followed = follower.so_far(Part::Until(at_ms(10)));
         assert!(!followed.series[0].judged);
         assert_eq!(followed.source.bound, HardBound::Missing { reason: "no raw stamps".to_owned() });
         let own = followed.source.own_estimate.unwrap();
@@ -480,7 +551,7 @@ mod tests {
             for (ms, &offset_ns) in (0..).zip(&offsets) {
                 follower.offset(at_ms(ms), shown(offset_ns), None);
             }
-            let spread = follower.finish(at_ms(100)).source.spread.unwrap();
+            let spread = follower.so_far(Part::Until(at_ms(100))).source.spread.unwrap();
             assert_eq!(
                 (spread.median_ns, spread.lowest_ns, spread.highest_ns),
                 (median, lowest, highest),
@@ -499,7 +570,7 @@ mod tests {
         assert!(!follower.reference(at_ms(3), "grand master a"));
         assert!(follower.reference(at_ms(4), "grand master b"));
         follower.step(at_ms(5), -300_000);
-        let followed = follower.finish(at_ms(9));
+        let followed = follower.so_far(Part::Until(at_ms(9)));
         let words: Vec<_> = followed.events.iter().map(|event| (event.what.word(), event.detail.as_str())).collect();
         assert_eq!(
             words,

@@ -2,6 +2,8 @@
 
 use record::{SyncSource, TrackPoint};
 
+use crate::bound::OffsetBound;
+
 /// A track of at most [`SyncSource::MOST_POINTS`] points, however long it is followed.
 #[derive(Clone, Debug)]
 pub struct Track {
@@ -65,6 +67,9 @@ pub fn joined(earlier: &TrackPoint, later: &TrackPoint) -> TrackPoint {
         lowest_ns: either(earlier.lowest_ns, later.lowest_ns, i64::min),
         highest_ns: either(earlier.highest_ns, later.highest_ns, i64::max),
         bound_ns: either(earlier.bound_ns, later.bound_ns, |one, other| (one.0.min(other.0), one.1.max(other.1))),
+        narrowest_ns: either(earlier.narrowest_bound_ns(), later.narrowest_bound_ns(), |one, other| {
+            OffsetBound::from(one).narrower(other.into()).into()
+        }),
         delay_ns: either(earlier.delay_ns, later.delay_ns, i64::max),
         frequency_ppb: later.frequency_ppb.or(earlier.frequency_ppb),
     }
@@ -85,6 +90,7 @@ mod tests {
             lowest_ns: Some(offset_ns),
             highest_ns: Some(offset_ns),
             bound_ns: Some((offset_ns - 5, offset_ns + 5)),
+            narrowest_ns: None,
             delay_ns: None,
             frequency_ppb: None,
         }

@@ -4,12 +4,10 @@ use std::path::PathBuf;
 
 use host::Root;
 use knobs::boot::{self, BootFiles, efi};
+use knobs::time::{self, RunningService, TimeSite};
 use knobs::tuned::{self, Tuned, TunedProfile};
-use knobs::{Cgroup1, Site, Step, Value};
+use knobs::{Cgroup1, Owner, Site, Step, Value};
 use profile::cpuset::parse_mounts;
-
-/// Where the journal is, below the machine's root.
-const JOURNAL_FOLDER: &str = "var/lib/punctual/tune";
 
 /// Reads the site: the profile, where control groups are, which TuneD profiles exist, and the files that show which boot
 /// loader is used.
@@ -31,7 +29,53 @@ pub fn read_site(root: &Root) -> Site {
         let installed = TunedProfile::ALL.into_iter().filter(|one| one.definitions().iter().any(|path| has(path)));
         Tuned { profiles: installed.map(|one| (one, text(&one.variables()))).collect() }
     });
-    Site { profile, cgroup2_cpuset, cgroup1_cpuset, tuned, boot: read_boot_files(root) }
+    let boot = read_boot_files(root);
+    Site { profile, cgroup2_cpuset, cgroup1_cpuset, tuned, boot, time: read_time_site(root) }
+}
+
+/// Time services that are installed, and those that run.
+fn read_time_site(root: &Root) -> TimeSite {
+    let folder = |path: &str| -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(at(root, path)) else { return Vec::new() };
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    };
+    let text = |path: String| std::fs::read_to_string(at(root, &path)).unwrap_or_default();
+    let network = |pid: &str| std::fs::read_link(at(root, &format!("/proc/{pid}/ns/net"))).ok();
+    let own_network = network("self");
+    let mut running: Vec<RunningService> = folder("/proc")
+        .iter()
+        .filter_map(|name| {
+            let comm = text(format!("/proc/{name}/comm"));
+            let comm = comm.trim();
+            if !time::STEERING.contains(&comm) {
+                return None;
+            }
+            Some(RunningService {
+                pid: name.parse().ok()?,
+                comm: comm.to_owned(),
+                unit: unit_of(&text(format!("/proc/{name}/cgroup"))),
+                is_elsewhere: own_network.is_some() && network(name) != own_network,
+            })
+        })
+        .collect();
+    // A service can have several processes.
+    running.sort_by_key(|one| (one.unit.clone(), one.pid));
+    running.dedup_by(|later, earlier| later.unit.is_some() && later.unit == earlier.unit);
+    TimeSite {
+        programs: TimeSite::candidates().filter(|path| at(root, path).exists()).collect(),
+        interfaces: folder("/sys/class/net").into_iter().filter(|name| name != "lo").collect(),
+        running,
+    }
+}
+
+/// The unit of systemd's that a process belongs to, by its control groups (proc_pid_cgroup(5)).
+fn unit_of(cgroups: &str) -> Option<String> {
+    cgroups.lines().find_map(|line| {
+        let path = line.splitn(3, ':').nth(2)?;
+        path.rsplit('/').find(|part| part.ends_with(".service")).map(str::to_owned)
+    })
 }
 
 /// The configuration files of boot loaders.
@@ -72,10 +116,10 @@ pub fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
     }
 }
 
-/// Where the journal of a machine's settings is.
+/// Where the journal of a command's settings of a machine is.
 #[must_use]
-pub fn journal_folder(root: &Root) -> PathBuf {
-    root.prefix().join(JOURNAL_FOLDER)
+pub fn journal_folder(root: &Root, owner: Owner) -> PathBuf {
+    root.prefix().join(owner.journal_folder())
 }
 
 fn at(root: &Root, path: &str) -> PathBuf {

@@ -15,11 +15,12 @@ use crate::{Application, ApplyError, Standing, Store, apply, revert, verify};
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 23;
+const STEPS: u32 = 26;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 const ENTRY: &str = "/boot/efi/loader/entries/punctual.conf";
 const DEFAULT_ENTRY: &str = knobs::boot::efi::ENTRY_DEFAULT;
 const ENVIRONMENT: &str = "/boot/armbianEnv.txt";
+const TIME_UNIT: &str = "/run/systemd/system/punctual-ptp4l.service";
 const SAVED: &str = "/boot/armbianEnv.punctual-original.txt";
 
 fn fresh() -> World {
@@ -30,6 +31,8 @@ fn fresh() -> World {
         ("/proc/sys/vm/swappiness", "60"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
         ("irqbalance.service", "active"),
+        ("chrony.service", "active"),
+        ("punctual-ptp4l.service", "inactive"),
         ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
         ("/sys/class/net/eth0#adaptive-rx", "1"),
         ("/sys/class/net/eth0#rx-usecs", "48"),
@@ -76,10 +79,13 @@ fn plan() -> Plan {
     let entry = Place::EfiString { path: DEFAULT_ENTRY.to_owned() };
     let variables = file("/etc/tuned/realtime-variables.conf");
     let irqbalance = Place::Service { unit: "irqbalance.service".to_owned() };
+    let chrony = Place::Service { unit: "chrony.service".to_owned() };
+    let ptp4l = Place::Service { unit: "punctual-ptp4l.service".to_owned() };
     let held = Place::HeldOpen { path: "/dev/cpu_dma_latency".to_owned() };
     let nic = |field: &str| Place::Ethtool { path: "/sys/class/net/eth0".to_owned(), field: field.to_owned() };
     let steps = vec![
         step("service.irqbalance", irqbalance, Form::Text, Value::text("active"), "inactive", 9),
+        step("service", chrony, Form::Text, Value::text("active"), "inactive", 9),
         step("tuned.variables", variables, Form::Text, Value::text("isolated_cores=1\n"), "isolated_cores=3\n", 8),
         step("tuned.profile", Place::TunedProfile, Form::Text, Value::text("auto balanced"), "manual realtime", 8),
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
@@ -97,6 +103,8 @@ fn plan() -> Plan {
         step("adaptive-rx", nic("adaptive-rx"), Form::Integer, Value::text("1"), "0", 5),
         step("rx-usecs", nic("rx-usecs"), Form::Rounded, Value::text("48"), "10", 5),
         step("cpu.dma-latency-us", held, Form::FirstWord, Value::Absent, "0", 5),
+        step("time.unit", file(TIME_UNIT), Form::Text, Value::Absent, "[Service]\nExecStart=/usr/sbin/ptp4l\n", 10),
+        step("time.service", ptp4l, Form::Text, Value::text("inactive"), "active", 11),
         step("boot.parameters", file(DROP_IN), Form::Text, Value::Absent, "isolcpus=3\n", 6),
         step("boot.parameters", file(ENTRY), Form::Text, Value::Absent, "linux /linux\noptions isolcpus=3\n", 6),
         step("boot.default-entry", entry, Form::Text, Value::text("old.conf"), "punctual.conf", 6),
@@ -152,8 +160,12 @@ fn essence(world: &World) -> World {
 /// The machine after its power was cut: what was not on the disk is gone, the kernel's own is as at each start.
 fn after_power_cut(world: &World) -> World {
     let mut next = fresh();
+    // What is below /run is in memory.
+    let is_on_disk = |path: &String| !path.starts_with("/run/");
     next.files = world.files.clone();
+    next.files.retain(|path, _| is_on_disk(path));
     next.unfinished = world.unfinished.clone();
+    next.unfinished.retain(is_on_disk);
     next.boot_made_of = world.boot_made_of.clone();
     next.journal = world.journal[..world.synced].to_vec();
     next.synced = world.synced;

@@ -21,6 +21,7 @@ mod man;
 pub(crate) mod measure;
 mod profile;
 mod report;
+mod sync;
 pub(crate) mod tail;
 mod tune;
 
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Load(load::LoadCommandArgs),
     Profile(profile::ProfileArgs),
     Tune(tune::TuneArgs),
+    Sync(Box<sync::SyncArgs>),
     Campaign(campaign::CampaignArgs),
     /// Make one HTML page of runs, which opens from disk without a network
     Report(report::ReportArgs),
@@ -77,6 +79,7 @@ impl Command {
             Self::Load(args) => args.run(),
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),
+            Self::Sync(args) => args.run(),
             Self::Campaign(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Conclusions(args) => args.run(),

@@ -120,9 +120,12 @@ fn about(source: &SyncSource, width: usize) -> String {
         return text;
     }
     let line = match &source.bound {
-        HardBound::Stated { widest_ns, trusts, .. } => {
-            format!("hard bound, at most {} wide: it trusts that {trusts}", format::latency(*widest_ns))
-        }
+        HardBound::Stated { narrowest_ns: (lower_ns, upper_ns), widest_ns, trusts, .. } => format!(
+            "hard bound, at one moment at most {} wide, at best {} to {}: it trusts that {trusts}",
+            format::latency(*widest_ns),
+            format::latency(*lower_ns),
+            format::latency(*upper_ns)
+        ),
         HardBound::Missing { reason } => format!("no hard bound: {reason}"),
     };
     text.push_str(&wrap::paragraph(&line, "    ", width));

@@ -1,7 +1,7 @@
 //! Whole files on a disk, and texts in variables of the firmware's: what the next start of the machine reads.
 
 use super::{Place, PlaceKind};
-use crate::{boot, persist, tuned};
+use crate::{boot, persist, time, tuned};
 
 /// A file as a whole.
 pub(super) struct File<'a> {
@@ -23,7 +23,7 @@ impl<'a> PlaceKind<'a> for File<'a> {
     }
 
     fn outlives_boot(&self) -> bool {
-        true
+        !self.path.starts_with("/run/")
     }
 }
 
@@ -53,13 +53,13 @@ impl<'a> PlaceKind<'a> for EfiString<'a> {
 
 /// Whether this program writes there for a boot loader or the service manager.
 fn is_ours(place: &Place) -> bool {
-    boot::owner(place).is_some() || persist::is_place(place)
+    boot::owner(place).is_some() || persist::is_place(place) || time::is_place(place)
 }
 
 /// What the boot loader or the service manager needs to take notice.
 fn follow_up(place: &Place) -> Option<&'static [&'static str]> {
     match boot::owner(place) {
         Some(loader) => loader.follow_up(place),
-        None => persist::is_place(place).then_some(&["systemctl", "daemon-reload"]),
+        None => (persist::is_place(place) || time::is_place(place)).then_some(&["systemctl", "daemon-reload"]),
     }
 }

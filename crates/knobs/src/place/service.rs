@@ -2,7 +2,7 @@
 
 use super::PlaceKind;
 use crate::catalogue::{self, How};
-use crate::tuned;
+use crate::{time, tuned};
 
 /// The active profile of TuneD's.
 pub(super) struct TunedProfile;
@@ -41,7 +41,7 @@ impl<'a> PlaceKind<'a> for Service<'a> {
 
     fn is_known(&self) -> bool {
         let is_knob = || catalogue::all().any(|knob| knob.how == How::Service && knob.path == self.unit);
-        self.unit == tuned::UNIT || is_knob()
+        self.unit == tuned::UNIT || time::is_own_unit(self.unit) || time::is_steering_unit(self.unit) || is_knob()
     }
 
     fn absence(&self) -> (String, &'static str) {

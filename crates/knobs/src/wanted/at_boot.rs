@@ -153,6 +153,7 @@ mod tests {
 
     use super::*;
     use crate::boot::BootFiles;
+    use crate::time::TimeSite;
 
     /// Whether a plan refuses a model on a kernel of this release, where `kernel` may be asked for beside it.
     fn refused(release: &str, model: &str, kernel: Option<&str>) -> bool {
@@ -166,8 +167,14 @@ mod tests {
         profile.kernel.arch = Some("x86_64".to_owned());
         profile.kernel.preemption = Preemption::Full;
         profile.kernel.config = profile::kconfig::parse(config);
-        let site =
-            Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
+        let site = Site {
+            profile,
+            cgroup2_cpuset: None,
+            cgroup1_cpuset: None,
+            tuned: None,
+            boot: BootFiles::default(),
+            time: TimeSite::default(),
+        };
         let mut intent = Intent::default();
         if let Some(kernel) = kernel {
             intent.boot.insert(KERNEL.to_owned(), KnobValue::Text(kernel.to_owned()));

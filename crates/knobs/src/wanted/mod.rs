@@ -10,6 +10,7 @@ mod partition;
 mod partition_v1;
 mod themes;
 mod threads;
+mod time;
 
 use profile::Profile;
 use schemars::JsonSchema;
@@ -18,6 +19,7 @@ use units::CpuSet;
 
 use crate::catalogue::{self, Knob};
 use crate::intent::{Irqs, PowerWish, RtThrottling};
+use crate::time::TimeSite;
 use crate::tuned::Tuned;
 use crate::{Form, Intent, KnobScope, Mechanism, Place, Value, boot};
 
@@ -45,6 +47,8 @@ pub struct Site {
     pub tuned: Option<Tuned>,
     /// The files that show which boot loader there is, and its configuration.
     pub boot: boot::BootFiles,
+    /// Time services that are installed, and those that run.
+    pub time: TimeSite,
 }
 
 /// In which order settings are made: those of a group together.
@@ -68,6 +72,10 @@ pub enum Group {
     Throttle,
     /// Single knobs by name.
     Single,
+    /// Configuration of time services.
+    TimeFiles,
+    /// Time services start.
+    TimeServices,
     /// The kernel's command line at the next boot.
     Boot,
 }
@@ -168,6 +176,9 @@ impl Demand {
         }
         for (path, value) in &intent.file {
             demand.file(path, value);
+        }
+        if let Some(time) = &intent.time {
+            demand.time(time, isolate.as_ref(), site);
         }
         demand.settle();
         demand

@@ -134,6 +134,7 @@ mod tests {
 
     use super::*;
     use crate::boot::BootFiles;
+    use crate::time::TimeSite;
     use crate::{Cgroup1, Intent, RtThrottling};
 
     #[test]
@@ -149,6 +150,7 @@ mod tests {
                 cgroup1_cpuset: is_v1.then_some(cgroup1),
                 tuned: None,
                 boot: BootFiles::default(),
+                time: TimeSite::default(),
             };
             let intent = Intent { isolate: "2-3".parse().ok(), mechanism: Some(mechanism), ..Intent::default() };
             let demand = Demand::from_intent(&intent, &site);
@@ -178,8 +180,14 @@ mod tests {
             if has_server {
                 profile.sched.add_ext_server(3, 50_000_000, 1_000_000_000);
             }
-            let site =
-                Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
+            let site = Site {
+                profile,
+                cgroup2_cpuset: None,
+                cgroup1_cpuset: None,
+                tuned: None,
+                boot: BootFiles::default(),
+                time: TimeSite::default(),
+            };
             let intent = Intent { rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
             let demand = Demand::from_intent(&intent, &site);
             demand.wanted.iter().filter(|one| one.knob == "ext-server.runtime-ns").count()

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ::sync::bound::OffsetBound;
 use ::sync::chrony::{LeapStatus, Reply, Request, SourceState, Tracking, UtcTime, decode};
-use ::sync::follow::{About, Followed, Follower, Shown};
-use record::{Moment, Place, SyncChange, SyncService, SyncState};
+use ::sync::follow::{About, Followed, Follower, Part, Shown};
+use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -245,11 +245,15 @@ impl Source for Chrony {
         }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        self.follower.hand_on(at)
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, String> {
         if self.has_answered {
-            Ok(self.follower.finish(at))
+            Ok(self.follower.so_far(part))
         } else {
-            let why = self.refusal.map_or_else(String::new, |why| format!(" ({why})"));
+            let why = self.refusal.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
             Err(format!("chronyd does not answer at {}{why}", self.address))
         }
     }

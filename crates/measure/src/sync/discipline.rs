@@ -2,9 +2,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use ::sync::follow::{About, Followed, Follower};
+use ::sync::follow::{About, Followed, Follower, Part};
 use kernel::discipline::{self, Discipline, LeapState};
-use record::{Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -83,9 +83,13 @@ impl Source for KernelClock {
         LiveSource { name: "kernel".to_owned(), state: self.follower.current_state(), offset_ns: None, bound: None }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
-        let mut followed = self.follower.finish(at);
-        if let Some(read) = self.before {
+    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        self.follower.hand_on(at)
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, String> {
+        let mut followed = self.follower.so_far(part);
+        if let Some(read) = &self.before {
             followed.source.reference = format!(
                 "what a time service stated: largest error {}, estimated {}",
                 units::format::span(read.max_error_ns),

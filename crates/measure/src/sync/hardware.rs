@@ -4,9 +4,9 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
-use ::sync::follow::{About, Followed, Follower, Shown};
+use ::sync::follow::{About, Followed, Follower, Part, Shown};
 use kernel::phc::HardwareClock;
-use record::{Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::ClockName;
 
 use super::clocks::Now;
@@ -111,7 +111,11 @@ impl Source for Hardware {
         }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
-        Ok(self.follower.finish(at))
+    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        self.follower.hand_on(at)
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, String> {
+        Ok(self.follower.so_far(part))
     }
 }

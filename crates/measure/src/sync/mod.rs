@@ -14,8 +14,9 @@ mod source;
 
 use std::time::{Duration, Instant};
 
+use ::sync::follow::Part;
 use kernel::wait::Readable;
-use record::{Detail, Moment, Record, Request, Requested, SourceChoice, SyncRequest, SyncRun};
+use record::{Detail, Interval, Moment, Record, Request, Requested, SourceChoice, SyncRequest, SyncRun};
 use units::format::span;
 use units::{ClockId, Ns};
 
@@ -25,6 +26,7 @@ pub use self::live::{LiveSource, LiveSync};
 use self::source::Source;
 use crate::clock_watch::{SuspendWatch, moment_now};
 use crate::context::RunContext;
+use crate::interval_sink::{CUT_SHORT, IntervalSink};
 use crate::machine::Machine;
 use crate::stop::Stop;
 
@@ -96,7 +98,8 @@ fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Result<Sour
     Ok(sources)
 }
 
-/// Follows the sources of time, and makes the record; `observe` sees them a few times a second.
+/// Follows the sources of time, and makes the record; `observe` sees them a few times a second, `sink` gets the intervals as
+/// they end.
 ///
 /// # Errors
 /// Where the request is out of range.
@@ -106,6 +109,7 @@ pub fn measure(
     context: &RunContext,
     stop: &Stop,
     observe: &mut dyn FnMut(&LiveSync),
+    sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, SyncError> {
     check(request)?;
     let duration_ns = u64::try_from(request.duration.0).unwrap_or(0);
@@ -114,57 +118,157 @@ pub fn measure(
     // Never on an isolated CPU: somebody measures there, or relies on it.
     let _ = kernel::sched::set_affinity(0, &machine.housekeeping(&machine.isolated));
     let (started, suspends) = (moment_now(), SuspendWatch::new());
-    let Sources { mut all, mut missing } = find(request, started, interval_ns)?;
-    let followed = follow(&mut all, duration_ns, stop, observe);
+    let Sources { all, missing } = find(request, started, interval_ns)?;
+    let mut run =
+        Run { request, context, started, duration_ns, interval_ns, missing, suspends, sources: all, order: Vec::new() };
+    let followed = run.follow(stop, observe, sink);
     let ended = moment_now();
-    let suspended_ns = suspends.suspended_ns();
     let _ = kernel::sched::set_affinity(0, &before);
     followed?;
+    // Also fixes the place of series that began after the last look.
+    run.hand_on(ended);
+    let elapsed_ns = ended.monotonic.since(started.monotonic).0;
+    let ended_early = stop.ended_early().then(|| format!("after {} of {}", span(elapsed_ns), span(duration_ns)));
+    Ok(run.record(ended, Part::Until(ended), ended_early))
+}
 
-    let requested = Requested {
-        policy: "other".to_owned(),
-        clock: Some(ClockId::Realtime),
-        duration_ns: Some(duration_ns),
-        deadline_ns: request.limit.and_then(|limit| u64::try_from(limit.0).ok()),
-        interval_maximum_ns: Some(interval_ns),
-        ..Requested::default()
-    };
-    let mut record = context.record(Request::Sync(request.clone()), requested, started, ended);
-    let mut run = SyncRun { max_drift_ppb: request.max_drift_ppb, ..SyncRun::default() };
-    let mut contradictions = Vec::new();
-    for source in all {
-        let followed = match source.finish(ended) {
-            Ok(followed) => followed,
-            Err(why) => {
-                missing.push(why);
-                continue;
-            }
+/// A run while it goes on.
+struct Run<'a> {
+    request: &'a SyncRequest,
+    context: &'a RunContext,
+    started: Moment,
+    duration_ns: u64,
+    interval_ns: u64,
+    /// What was looked for and not found or refused, in words.
+    missing: Vec<String>,
+    suspends: SuspendWatch,
+    sources: Vec<Box<dyn Source>>,
+    /// The series in the order in which they first had an interval: the number of the source and the name of the series. A
+    /// record keeps that order, since intervals that were handed on name their series by its place in it.
+    order: Vec<(usize, &'static str)>,
+}
+
+impl Run<'_> {
+    /// The record of a part of the run, at a moment.
+    fn record(&self, until: Moment, part: Part, ended_early: Option<String>) -> Record {
+        let requested = Requested {
+            policy: "other".to_owned(),
+            clock: Some(ClockId::Realtime),
+            duration_ns: Some(self.duration_ns),
+            deadline_ns: self.request.limit.and_then(|limit| u64::try_from(limit.0).ok()),
+            interval_maximum_ns: Some(self.interval_ns),
+            ..Requested::default()
         };
-        contradictions.extend(followed.contradiction.map(|at| (followed.source.place.to_string(), at)));
-        run.sources.push(followed.source);
-        run.events.extend(followed.events);
-        run.events_left_out += followed.events_left_out;
-        record.series.extend(followed.series);
+        let mut record = self.context.record(Request::Sync(self.request.clone()), requested, self.started, until);
+        let mut run = SyncRun { max_drift_ppb: self.request.max_drift_ppb, ..SyncRun::default() };
+        let (mut missing, mut contradictions, mut series) = (self.missing.clone(), Vec::new(), Vec::new());
+        for (number, source) in self.sources.iter().enumerate() {
+            let followed = match source.so_far(part) {
+                Ok(followed) => followed,
+                Err(why) => {
+                    missing.push(why);
+                    continue;
+                }
+            };
+            contradictions.extend(followed.contradiction.map(|at| (followed.source.place.to_string(), at)));
+            run.sources.push(followed.source);
+            run.events.extend(followed.events);
+            run.events_left_out += followed.events_left_out;
+            series.extend(followed.series.into_iter().map(|one| (number, one)));
+        }
+        run.events.sort_by_key(|event| event.at.monotonic.as_ns());
+        series.sort_by_key(|(number, one)| {
+            let place = self.order.iter().position(|(source, name)| source == number && *name == one.name);
+            place.unwrap_or(usize::MAX)
+        });
+        record.series = series.into_iter().map(|(_, one)| one).collect();
+        let offsets = units::total(
+            record.series.iter().filter(|one| one.name == ::sync::follow::OFFSET).map(record::Series::taken),
+        );
+        record.validity = judge::judge(&judge::Facts {
+            run: &run,
+            started: self.started,
+            offsets,
+            contradictions: &contradictions,
+            suspended_ns: self.suspends.suspended_ns(),
+            ended_early,
+            no_source: no_source(self.request.source, offsets, &missing),
+        });
+        record.detail = Detail::Sync(run);
+        let mut record = record.with_node_named();
+        if let Some(limit_ns) = record.manifest().requested.deadline_ns {
+            record.verdict = Some(analyse::verdict(&record, limit_ns));
+        }
+        record
     }
-    run.events.sort_by_key(|event| event.at.monotonic.as_ns());
-    let offsets =
-        units::total(record.series.iter().filter(|one| one.name == sync::follow::OFFSET).map(record::Series::taken));
-    let elapsed = ended.monotonic.since(started.monotonic).0;
-    record.validity = judge::judge(&judge::Facts {
-        run: &run,
-        started,
-        offsets,
-        contradictions: &contradictions,
-        suspended_ns,
-        ended_early: stop.ended_early().then(|| format!("after {} of {}", span(elapsed), span(duration_ns))),
-        no_source: no_source(request.source, offsets, &missing),
-    });
-    record.detail = Detail::Sync(run);
-    let mut record = record.with_node_named();
-    if let Some(limit_ns) = record.manifest().requested.deadline_ns {
-        record.verdict = Some(analyse::verdict(&record, limit_ns));
+
+    /// The intervals that ended, in the order of time, each with the number of its series.
+    fn hand_on(&mut self, at: Moment) -> Vec<(usize, Interval)> {
+        let mut fresh = Vec::new();
+        for (number, source) in self.sources.iter_mut().enumerate() {
+            for (name, interval) in source.hand_on(at) {
+                let known = self.order.iter().position(|one| *one == (number, name));
+                let place = known.unwrap_or_else(|| {
+                    self.order.push((number, name));
+                    self.order.len() - 1
+                });
+                fresh.push((place, interval));
+            }
+        }
+        fresh.sort_by_key(|(place, interval)| (interval.start_offset_ns, interval.length_ns, *place));
+        fresh
     }
-    Ok(record)
+
+    fn follow(
+        &mut self,
+        stop: &Stop,
+        observe: &mut dyn FnMut(&LiveSync),
+        sink: Option<&dyn IntervalSink>,
+    ) -> Result<(), SyncError> {
+        let began = Instant::now();
+        let end = began + Duration::from_nanos(self.duration_ns);
+        let (mut next_look, mut next_view) = (began, began);
+        loop {
+            let now = Instant::now();
+            if now >= next_look {
+                let read = clocks::now();
+                for source in &mut self.sources {
+                    source.look(&read);
+                }
+                let fresh = self.hand_on(read.moment);
+                if let (Some(sink), false) = (sink, fresh.is_empty()) {
+                    sink.take(fresh, self.record(read.moment, Part::Finished, Some(CUT_SHORT.to_owned())));
+                }
+                next_look = now + LOOK;
+            }
+            if now >= next_view {
+                let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                observe(&LiveSync { elapsed_ns, sources: self.sources.iter().map(|source| source.live()).collect() });
+                next_view = now + VIEW;
+            }
+            if now >= end || stop.ended_early() {
+                return Ok(());
+            }
+            let until = next_look.min(end).saturating_duration_since(Instant::now());
+            for place in ready_within(&self.sources, until)? {
+                self.sources[place].take();
+            }
+        }
+    }
+}
+
+/// The sources that say something within a time.
+fn ready_within(sources: &[Box<dyn Source>], within: Duration) -> Result<Vec<usize>, SyncError> {
+    let of: Vec<(usize, _)> = sources
+        .iter()
+        .enumerate()
+        .flat_map(|(place, source)| source.descriptors().into_iter().map(move |fd| (place, fd)))
+        .collect();
+    let mut readable = Readable::new(of.iter().map(|(_, fd)| *fd));
+    readable.wait(i64::try_from(within.as_nanos()).unwrap_or(i64::MAX)).map_err(SyncError::Wait)?;
+    let mut ready: Vec<usize> = readable.ready().map(|at| of[at].0).collect();
+    ready.dedup();
+    Ok(ready)
 }
 
 fn check(request: &SyncRequest) -> Result<(), SyncError> {
@@ -191,47 +295,88 @@ fn no_source(choice: SourceChoice, offsets: u64, missing: &[String]) -> Option<S
     })
 }
 
-fn follow(
-    sources: &mut [Box<dyn Source>],
-    duration_ns: u64,
-    stop: &Stop,
-    observe: &mut dyn FnMut(&LiveSync),
-) -> Result<(), SyncError> {
-    let began = Instant::now();
-    let end = began + Duration::from_nanos(duration_ns);
-    let (mut next_look, mut next_view) = (began, began);
-    loop {
-        let now = Instant::now();
-        if now >= next_look {
-            let read = clocks::now();
-            for source in sources.iter_mut() {
-                source.look(&read);
-            }
-            next_look = now + LOOK;
+#[cfg(test)]
+mod tests {
+    use std::os::fd::BorrowedFd;
+
+    use ::sync::follow::{About, DELAY, Followed, Follower, OFFSET, Shown};
+    use record::{Place, SyncService};
+    use units::Timestamp;
+
+    use super::*;
+
+    /// A source that shows an offset in the seconds that are stated.
+    struct Scripted(Follower);
+
+    impl Source for Scripted {
+        fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+            Vec::new()
         }
-        if now >= next_view {
-            let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            observe(&LiveSync { elapsed_ns, sources: sources.iter().map(|source| source.live()).collect() });
-            next_view = now + VIEW;
+
+        fn take(&mut self) {}
+
+        fn look(&mut self, _: &clocks::Now) {}
+
+        fn live(&self) -> LiveSource {
+            LiveSource::default()
         }
-        if now >= end || stop.ended_early() {
-            return Ok(());
+
+        fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+            self.0.hand_on(at)
         }
-        let until = next_look.min(end).saturating_duration_since(Instant::now());
-        let ready: Vec<usize> = {
-            let of: Vec<(usize, _)> = sources
-                .iter()
-                .enumerate()
-                .flat_map(|(place, source)| source.descriptors().into_iter().map(move |fd| (place, fd)))
-                .collect();
-            let mut readable = Readable::new(of.iter().map(|(_, fd)| *fd));
-            readable.wait(i64::try_from(until.as_nanos()).unwrap_or(i64::MAX)).map_err(SyncError::Wait)?;
-            let mut ready: Vec<usize> = readable.ready().map(|at| of[at].0).collect();
-            ready.dedup();
-            ready
+
+        fn so_far(&self, part: Part) -> Result<Followed, String> {
+            Ok(self.0.so_far(part))
+        }
+    }
+
+    fn at_s(seconds: i64) -> Moment {
+        Moment { monotonic: Timestamp::from_ns(0), realtime: Timestamp::from_ns(0) }.plus(Ns::from_s(seconds))
+    }
+
+    fn scripted(port: &str, shown_at_s: &[i64]) -> Box<dyn Source> {
+        let about = About {
+            service: SyncService::Linuxptp,
+            place: Place::Port { port: port.to_owned(), domain: None },
+            clock: ClockId::Realtime.into(),
+            trusts: String::new(),
+            is_judged: true,
+            without_bound: String::new(),
         };
-        for place in ready {
-            sources[place].take();
+        let mut follower = Follower::new(about, at_s(0), 10_000_000_000);
+        for &second in shown_at_s {
+            follower.offset(at_s(second), Shown { offset_ns: 5, delay_ns: Some(9), frequency_ppb: None }, None);
+        }
+        Box::new(Scripted(follower))
+    }
+
+    #[test]
+    fn an_interval_names_its_series_by_the_place_that_it_has_in_every_record_of_the_run() {
+        let request = SyncRequest::default();
+        let context = RunContext::default();
+        let mut run = Run {
+            request: &request,
+            context: &context,
+            started: at_s(0),
+            duration_ns: 60_000_000_000,
+            interval_ns: 10_000_000_000,
+            missing: Vec::new(),
+            suspends: SuspendWatch::new(),
+            // The first one has its first offset after the second one.
+            sources: vec![scripted("late", &[15]), scripted("early", &[5, 15])],
+            order: Vec::new(),
+        };
+        let names = |run: &Run<'_>, at: i64| -> Vec<String> {
+            let record = run.record(at_s(at), Part::Until(at_s(at)), None);
+            record.series.iter().map(|series| format!("{} {}", series.place, series.name)).collect()
+        };
+        let mut places = |at: i64| run.hand_on(at_s(at)).into_iter().map(|(place, _)| place).collect::<Vec<_>>();
+        assert_eq!(places(12), [0, 1]);
+        assert_eq!(places(25), [0, 1, 2, 3], "those of the one that began first stay the first");
+        let expected = [("early", OFFSET), ("early", DELAY), ("late", OFFSET), ("late", DELAY)];
+        let names = names(&run, 25);
+        for ((place, name), found) in expected.iter().zip(&names) {
+            assert!(found.contains(place) && found.ends_with(name), "{names:?}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::os::fd::BorrowedFd;
 
-use ::sync::follow::Followed;
-use record::Moment;
+use ::sync::follow::{Followed, Part};
+use record::{Interval, Moment};
 
 use super::clocks::Now;
 use super::live::LiveSource;
@@ -22,9 +22,12 @@ pub(crate) trait Source {
     /// What a person sees of it while the run goes on.
     fn live(&self) -> LiveSource;
 
-    /// What became of it.
+    /// The intervals that ended before a moment and were not handed on yet, each with the name of its series.
+    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)>;
+
+    /// What became of it in a part of the run.
     ///
     /// # Errors
-    /// Where it was looked for and never answered: why, in words.
-    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String>;
+    /// Where it was looked for and did not answer until now: why, in words.
+    fn so_far(&self, part: Part) -> Result<Followed, String>;
 }

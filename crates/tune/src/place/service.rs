@@ -4,11 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use knobs::{Reading, Value};
 
 use super::{Access, Files};
 
+/// How long one of our services has to run until it counts as started.
+const SETTLED: Duration = Duration::from_secs(2);
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A unit that runs or not.
@@ -50,6 +53,7 @@ pub(super) fn read(prefix: &Path, is_live: bool, unit: &str) -> Reading {
     if !is_live {
         return match fs::read_to_string(noted(prefix, unit)) {
             Ok(text) => Reading::Is(Value::text(text.trim())),
+            Err(_) if knobs::time::is_own_unit(unit) => Reading::Is(Value::text("inactive")),
             Err(_) => Reading::Missing,
         };
     }
@@ -57,6 +61,10 @@ pub(super) fn read(prefix: &Path, is_live: bool, unit: &str) -> Reading {
         return Reading::Missing;
     }
     match systemctl(&["show", "--property=LoadState", "--property=ActiveState", unit]) {
+        // One of our own is written when it is needed; before, it does not run.
+        Ok(text) if knobs::time::is_own_unit(unit) && state(&text) == Reading::Missing => {
+            Reading::Is(Value::text("inactive"))
+        }
         Ok(text) => state(&text),
         Err(why) => Reading::Failed(why.to_string()),
     }
@@ -65,9 +73,40 @@ pub(super) fn read(prefix: &Path, is_live: bool, unit: &str) -> Reading {
 fn write(prefix: &Path, is_live: bool, unit: &str, value: &Value) -> io::Result<()> {
     let Value::Text(wanted) = value else { return Ok(()) };
     if !is_live {
-        return fs::write(noted(prefix, unit), format!("{wanted}\n"));
+        let path = noted(prefix, unit);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        return fs::write(path, format!("{wanted}\n"));
     }
-    systemctl(&[if wanted == "active" { "start" } else { "stop" }, unit]).map(drop)
+    if wanted != "active" {
+        return systemctl(&["stop", unit]).map(drop);
+    }
+    systemctl(&["start", unit])?;
+    if knobs::time::is_own_unit(unit) { stays_active(unit) } else { Ok(()) }
+}
+
+/// Whether a service that was started just now still runs after a while: one that refuses its configuration ends at once, and
+/// is started again and again.
+fn stays_active(unit: &str) -> io::Result<()> {
+    let end = Instant::now() + SETTLED;
+    while Instant::now() < end {
+        std::thread::sleep(SETTLED / 10);
+        let text = systemctl(&["show", "--property=ActiveState", "--property=NRestarts", unit])?;
+        if !(text.contains("ActiveState=active\n") && text.contains("NRestarts=0\n")) {
+            let said =
+                run("journalctl", &["--unit", unit, "--lines=3", "--output=cat", "--no-pager"]).unwrap_or_default();
+            let last = said
+                .lines()
+                .rev()
+                .find(|line| !line.trim().is_empty() && !line.contains("systemd"))
+                .unwrap_or_default();
+            let why =
+                format!("{unit} ended right after its start: {}; 'journalctl -u {unit}' has the rest", last.trim());
+            return Err(io::Error::other(why));
+        }
+    }
+    Ok(())
 }
 
 fn systemctl(arguments: &[&str]) -> io::Result<String> {

@@ -101,12 +101,14 @@ pub(crate) fn carry_out(request: &SyncRequest, output: OutputArgs, label: &str) 
             "the kernel has no offset of its own to hold against --limit: leave --source out, or name ptp, chrony or phc"
         );
     }
-    let destination = output.prepare()?;
+    let mut destination = output.prepare()?;
+    let machine = Machine::read();
+    destination.grow(&machine.housekeeping(&machine.isolated))?;
     let stop = Stop::on_signals().context("cannot handle signals")?;
     let live = view::Live::new(request.duration);
-    let record = sync::measure(request, &Machine::read(), &session::context(label), &stop, &mut |so_far| {
-        live.show(so_far);
-    })?;
+    let context = session::context(label);
+    let record =
+        sync::measure(request, &machine, &context, &stop, &mut |so_far| live.show(so_far), destination.sink())?;
     live.finish();
     destination.deliver(&record, |colour| view::table(&record, colour))
 }

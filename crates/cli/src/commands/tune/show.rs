@@ -36,7 +36,8 @@ const fn is_file(step: &Step) -> bool {
 
 /// A file's change, line by line; a copy of another file of the plan is shown as such.
 fn show_file(text: &mut String, step: &Step, steps: &[Step]) {
-    let _ = writeln!(text, "  {}  {}  from the next start on", step.label(), step.place);
+    let from = if step.needs_reboot() { "  from the next start on" } else { "" };
+    let _ = writeln!(text, "  {}  {}{from}", step.label(), step.place);
     let is_original = |other: &&Step| other.place != step.place && other.before == step.wanted;
     if let Some(original) = steps.iter().find(is_original).filter(|_| step.before == Value::Absent) {
         let _ = writeln!(text, "    + a copy of {} as it is now", original.place);

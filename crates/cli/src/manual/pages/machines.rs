@@ -84,6 +84,68 @@ pub(super) const PAGES: &[Page] = &[
         see: &["punctual tune plan", "docs/tune.md"],
     },
     Page {
+        command: "sync",
+        exits: AS_COMMAND,
+        examples: &[
+            ("punctual sync plan --profile gptp -i eth0", "what following a gPTP grand master would change"),
+            ("punctual sync apply --profile ntp --server 192.168.1.1", "follow an NTP server"),
+            ("punctual sync revert", "restore every setting, file and service"),
+        ],
+        see: &["punctual measure sync", "punctual tune", "docs/sync.md"],
+    },
+    Page {
+        command: "sync plan",
+        exits: &[("0", "the plan can be applied"), ("2", "wrong usage, or something stands in the way of the plan")],
+        examples: &[
+            (
+                "punctual sync plan --profile ptp-udp -i eth0 --role best-master",
+                "a node of a group that elects its master",
+            ),
+            ("punctual sync plan intent.toml", "the part [time] of an intent"),
+        ],
+        see: &["punctual sync apply", "docs/sync.md"],
+    },
+    Page {
+        command: "sync apply",
+        exits: &[
+            ("0", "all of the plan is in force, or was before"),
+            ("2", "wrong usage, something stands in the way, or a change failed; nothing of the plan is in force"),
+        ],
+        examples: &[("punctual sync apply --profile gptp -i eth0 --priority 30", "follow, at a real-time priority")],
+        see: &["punctual sync verify", "punctual measure sync", "docs/sync.md"],
+    },
+    Page {
+        command: "sync persist",
+        exits: &[
+            ("0", "the unit is installed"),
+            ("2", "wrong usage, no systemd, something stands in the way, or a change failed"),
+        ],
+        examples: &[("punctual sync persist --profile gptp -i eth0", "apply it at each boot")],
+        see: &["punctual sync revert", "docs/sync.md"],
+    },
+    Page {
+        command: "sync verify",
+        exits: &[("0", "everything that was applied is in force"), ("1", "something of it is not"), USAGE],
+        examples: &[("punctual sync verify", "do the services still run as they were begun?")],
+        see: &["punctual measure sync", "docs/sync.md"],
+    },
+    Page {
+        command: "sync status",
+        exits: SIMPLE,
+        examples: &[("punctual sync status", "what is applied")],
+        see: &["punctual sync verify", "docs/sync.md"],
+    },
+    Page {
+        command: "sync revert",
+        exits: &[
+            ("0", "everything is as it was before"),
+            ("1", "something was left, because somebody else has changed it, or could not be restored"),
+            USAGE,
+        ],
+        examples: &[("punctual sync revert", "restore every setting, file and service")],
+        see: &["punctual sync status", "docs/sync.md"],
+    },
+    Page {
         command: "campaign",
         exits: AS_COMMAND,
         examples: &[

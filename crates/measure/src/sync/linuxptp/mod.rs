@@ -13,12 +13,12 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
-use ::sync::follow::{About, Followed, Follower, Shown};
+use ::sync::follow::{About, Followed, Follower, Part, Shown};
 use ::sync::linuxptp::{
     ClockIdentity, ManagementId, ManagementTlv, Message, PortIdentity, PortState, Request, Requester, SignalingTlv,
     Timestamping, decode,
 };
-use record::{Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
@@ -463,14 +463,18 @@ impl Source for Ptp {
         }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
-        match self.follower {
-            Some(follower) => Ok(follower.finish(at)),
+    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        self.follower.as_mut().map_or_else(Vec::new, |follower| follower.hand_on(at))
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, String> {
+        match &self.follower {
+            Some(follower) => Ok(follower.so_far(part)),
             None if self.answered_ns != 0 => {
                 Err(format!("ptp4l answers, but not which clock its interface '{}' has", self.seen.interface))
             }
             None => {
-                let why = self.refusal.map_or_else(String::new, |why| format!(" ({why})"));
+                let why = self.refusal.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
                 let pid = self.found.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
                 Err(format!("ptp4l{pid} does not answer in domain {}{why}", self.found.domain_number))
             }

@@ -1,0 +1,478 @@
+//! Time services: those that would fight are stopped, then ours are configured and started.
+
+use units::CpuSet;
+
+use super::{Conflict, Demand, Group, Site, Wanted};
+use crate::time::{
+    RunningService, STEERING, Service, Stamps, TimeIntent, TimeProfile, TimeRole, TimeSite, is_own_unit,
+    is_steering_unit,
+};
+use crate::{Form, Place, Value};
+
+/// The longest name of an interface, without the zero at its end (include/uapi/linux/if.h, IFNAMSIZ).
+const MOST_NAME: usize = 15;
+const MOST_DOMAIN: u8 = 127;
+const WHY: &str = "this node's clock follows, or gives, the time as the intent says";
+
+impl Demand {
+    /// What is wanted of the time services; `isolated` are the CPUs that are isolated by the same intent.
+    pub(super) fn time(&mut self, intent: &TimeIntent, isolated: Option<&CpuSet>, site: &Site) {
+        let before = self.conflicts.len();
+        self.check_words(intent);
+        self.check_interfaces(intent, site);
+        let in_hardware = self.stamps(intent, site);
+        let cpus = self.service_cpus(intent, isolated, site);
+        let needed = Service::needed(intent, in_hardware);
+        for program in needed.iter().map(|service| service.program()) {
+            if site.time.program(program).is_none() {
+                let remedy = format!("apt-get install {}", TimeSite::package(program));
+                self.conflict("[time]", format!("{program} is not installed"), remedy);
+            }
+        }
+        for running in &site.time.running {
+            self.stop_rival(running, intent, in_hardware);
+        }
+        if self.conflicts.len() > before {
+            return;
+        }
+        for service in &needed {
+            for (path, content) in service.files(intent, in_hardware, &site.time, &cpus) {
+                let knob = if path == service.unit_path() { "time.unit" } else { "time.configuration" };
+                let place = Place::File { path };
+                self.push(wanted(knob, service.program(), place, Value::Text(content), Group::TimeFiles, WHY));
+            }
+        }
+        for service in needed {
+            let place = Place::Service { unit: service.unit() };
+            self.push(wanted(
+                "time.service",
+                service.program(),
+                place,
+                Value::text("active"),
+                Group::TimeServices,
+                WHY,
+            ));
+        }
+    }
+
+    /// What stands in the intent itself. Names become words of a unit and of a configuration, so nothing else may be in them.
+    fn check_words(&mut self, intent: &TimeIntent) {
+        let is_ptp = intent.profile.is_ptp();
+        let is_word = |text: &str, more: &str| {
+            !text.is_empty()
+                && !text.starts_with('-')
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+        };
+        let odd = |what: &str, text: &str| (format!("[time] {what}"), format!("'{text}' is no name or address"));
+        for server in intent.servers.iter().filter(|server| !is_word(server, ".:-_")) {
+            let (about, why) = odd("servers", server);
+            self.conflict(about, why, "write a host's name, or an IPv4 or IPv6 address");
+        }
+        for network in intent.allow.iter().filter(|network| !is_word(network, ".:/")) {
+            let (about, why) = odd("allow", network);
+            self.conflict(about, why, "write a network, for example 192.168.1.0/24");
+        }
+        if intent.domain > MOST_DOMAIN {
+            let why = format!("{} is out of range: 0 to {MOST_DOMAIN}", intent.domain);
+            self.conflict("[time] domain", why, "take the domain of the network's grand master");
+        }
+        if let Some(priority) = intent.priority.filter(|priority| !(1..=99).contains(priority)) {
+            self.conflict(
+                "[time] priority",
+                format!("{priority} is out of range: 1 to 99"),
+                "take one below that of your own threads",
+            );
+        }
+        if is_ptp && !(intent.servers.is_empty() && intent.allow.is_empty()) {
+            self.conflict(
+                "[time] servers, allow",
+                "PTP finds its grand master by itself",
+                "leave them out, or take profile = \"ntp\"",
+            );
+        }
+        if !is_ptp && intent.role == TimeRole::BestMaster {
+            self.conflict("[time] role", "NTP has no best-master algorithm", "take client or server");
+        }
+        if !is_ptp && intent.role == TimeRole::Follow && intent.servers.is_empty() {
+            self.conflict("[time] servers", "an NTP client needs a server", "name one: servers = [\"192.168.1.1\"]");
+        }
+        if !is_ptp && intent.role == TimeRole::Follow && !intent.allow.is_empty() {
+            self.conflict("[time] allow", "a client answers nobody", "leave it out, or take role = \"server\"");
+        }
+    }
+
+    fn check_interfaces(&mut self, intent: &TimeIntent, site: &Site) {
+        let there = || match site.time.interfaces.as_slice() {
+            [] => "this machine has none".to_owned(),
+            names => format!("choose among {}", names.join(", ")),
+        };
+        if intent.profile.is_ptp() && intent.interfaces.is_empty() {
+            self.conflict(
+                "[time] interfaces",
+                "PTP needs to know by which interface",
+                format!("name one; {}", there()),
+            );
+        }
+        for (at, name) in intent.interfaces.iter().enumerate() {
+            if intent.interfaces[..at].contains(name) {
+                self.conflict("[time] interfaces", format!("{name} is named twice"), "name it once");
+            }
+            let is_name = name.len() <= MOST_NAME
+                && !name.chars().any(|c| c.is_whitespace() || c.is_control() || "/[]\"\\%$".contains(c));
+            if !is_name || !site.time.interfaces.contains(name) {
+                self.conflict("[time] interfaces", format!("there is no interface '{name}'"), there());
+            }
+        }
+    }
+
+    /// Whether packets are stamped in hardware; what is lost without it is noted.
+    fn stamps(&mut self, intent: &TimeIntent, site: &Site) -> bool {
+        if intent.interfaces.is_empty() {
+            return false;
+        }
+        let stamping = |name: &String| {
+            let nic = site.profile.net.interfaces.iter().find(|nic| nic.name == *name)?;
+            nic.ethtool.timestamping.clone()
+        };
+        let lacking: Vec<&str> = intent
+            .interfaces
+            .iter()
+            .filter(|name| {
+                !stamping(name).is_some_and(|one| one.tx_hardware && one.rx_hardware && one.phc_index.is_some())
+            })
+            .map(String::as_str)
+            .collect();
+        let mut clocks: Vec<u32> = intent.interfaces.iter().filter_map(|name| stamping(name)?.phc_index).collect();
+        clocks.sort_unstable();
+        clocks.dedup();
+        let names = lacking.join(", ");
+        match intent.stamps {
+            Stamps::Hardware if !lacking.is_empty() => {
+                let why = format!("{names} does not stamp packets in hardware in both directions");
+                self.conflict(
+                    "[time] stamps = \"hardware\"",
+                    why,
+                    "take another card, or stamps = \"software\" and its errors of microseconds",
+                );
+                false
+            }
+            Stamps::Software => {
+                let all = intent.interfaces.join(", ");
+                self.notes.push(in_software(&all, intent.profile));
+                if lacking.len() < intent.interfaces.len() {
+                    self.notes.push("hardware stamps are there and not used: stamps = \"auto\" uses them".to_owned());
+                }
+                self.check_software(intent);
+                false
+            }
+            Stamps::Auto if !lacking.is_empty() => {
+                self.notes.push(in_software(&names, intent.profile));
+                self.check_software(intent);
+                false
+            }
+            Stamps::Auto | Stamps::Hardware => {
+                if intent.profile.is_ptp() && clocks.len() > 1 {
+                    let why = format!("{} have hardware clocks of their own", intent.interfaces.join(", "));
+                    self.conflict(
+                        "[time] interfaces",
+                        why,
+                        "name interfaces of one card, or take stamps = \"software\"",
+                    );
+                }
+                true
+            }
+        }
+    }
+
+    fn check_software(&mut self, intent: &TimeIntent) {
+        if intent.profile.is_ptp() && !intent.system_clock && intent.role != TimeRole::Give {
+            let why = "with stamps in software it is the system clock that follows";
+            self.conflict("[time] system-clock = false", why, "leave it out");
+        }
+    }
+
+    /// The CPUs of the services, as systemd takes them; empty where all may be used.
+    fn service_cpus(&mut self, intent: &TimeIntent, isolated: Option<&CpuSet>, site: &Site) -> String {
+        let online = site.profile.cpus.online.clone().unwrap_or_default();
+        let isolated =
+            isolated.cloned().unwrap_or_default().union(&site.profile.isolation.isolated.clone().unwrap_or_default());
+        match &intent.cpus {
+            Some(cpus) if cpus.is_empty() || !cpus.is_subset(&online) => {
+                self.conflict(
+                    "[time] cpus",
+                    format!("'{cpus}' is not among the CPUs that are online"),
+                    format!("choose among {online}"),
+                );
+                String::new()
+            }
+            Some(cpus) => cpus.to_string(),
+            None if online.intersection(&isolated).is_empty() => String::new(),
+            None => online.difference(&isolated).to_string(),
+        }
+    }
+
+    /// A process that would steer the same clock, or answer on the same ports.
+    fn stop_rival(&mut self, running: &RunningService, intent: &TimeIntent, in_hardware: bool) {
+        let RunningService { pid, comm, unit, is_elsewhere } = running;
+        if !STEERING.contains(&comm.as_str()) || unit.as_deref().is_some_and(is_own_unit) {
+            return;
+        }
+        let is_of_ptp = matches!(comm.as_str(), "ptp4l" | "phc2sys" | "ts2phc" | "timemaster" | "ptpd");
+        let is_rival = intent.steers_system_clock(in_hardware)
+            || if intent.profile.is_ptp() { is_of_ptp } else { comm == "chronyd" };
+        if !is_rival {
+            return;
+        }
+        if *is_elsewhere {
+            self.notes.push(format!(
+                "{comm} (process {pid}) runs in another network namespace; if it steers the system clock, stop it there"
+            ));
+            return;
+        }
+        match unit.as_deref().filter(|unit| is_steering_unit(unit)) {
+            Some(unit) => {
+                let why = "two services that steer one clock pull it to and fro";
+                let name = unit.trim_end_matches(".service");
+                let place = Place::Service { unit: unit.to_owned() };
+                self.push(wanted("service", name, place, Value::text("inactive"), Group::Services, why));
+            }
+            None => {
+                let (of, remedy) = match unit {
+                    Some(unit) => (format!(" of {unit}"), format!("systemctl stop {unit}, or end it as it was begun")),
+                    None => (String::new(), format!("end it as it was begun, or kill {pid}")),
+                };
+                self.conflicts.push(Conflict {
+                    about: "[time]".to_owned(),
+                    why: format!(
+                        "{comm} (process {pid}{of}) may steer the same clock, and is no service of the distribution's"
+                    ),
+                    remedy,
+                });
+            }
+        }
+    }
+}
+
+fn in_software(names: &str, profile: TimeProfile) -> String {
+    let more = if profile == TimeProfile::Gptp {
+        "; the longest neighbour delay is set to 20 ms, since the 800 ns of the standard are below what software stamps show"
+    } else {
+        ""
+    };
+    format!(
+        "packets of {names} are stamped in software: offsets vary by microseconds, more under load, not by nanoseconds{more}"
+    )
+}
+
+fn wanted(knob: &str, of: &str, place: Place, value: Value, group: Group, why: &str) -> Wanted {
+    Wanted {
+        knob: knob.to_owned(),
+        of: of.to_owned(),
+        place,
+        form: Form::Text,
+        value,
+        group,
+        why: why.to_owned(),
+        cost: String::new(),
+        may_refuse: false,
+        is_named: true,
+        in_new_folder: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::Profile;
+    use profile::net::{Nic, Timestamping};
+
+    use super::*;
+    use crate::boot::BootFiles;
+    use crate::{Intent, Plan, Reading};
+
+    fn site() -> Site {
+        let mut profile = Profile::default();
+        profile.cpus.online = "0-3".parse().ok();
+        let nic = |name: &str, phc_index: Option<u32>| {
+            let mut nic = Nic { name: name.to_owned(), ..Nic::default() };
+            let has = phc_index.is_some();
+            nic.ethtool.timestamping =
+                Some(Timestamping { tx_hardware: has, rx_hardware: has, phc_index, ..Timestamping::default() });
+            nic
+        };
+        profile.net.interfaces = vec![nic("eth0", Some(0)), nic("eth1", Some(1)), nic("eth2", None)];
+        let time = TimeSite {
+            programs: ["/usr/sbin/ptp4l", "/usr/sbin/phc2sys", "/usr/sbin/chronyd"].map(str::to_owned).to_vec(),
+            interfaces: ["eth0", "eth1", "eth2", "br0"].map(str::to_owned).to_vec(),
+            running: Vec::new(),
+        };
+        Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default(), time }
+    }
+
+    fn running(comm: &str, unit: Option<&str>) -> RunningService {
+        RunningService { pid: 77, comm: comm.to_owned(), unit: unit.map(str::to_owned), is_elsewhere: false }
+    }
+
+    fn demand(text: &str, site: &Site) -> Demand {
+        Demand::from_intent(&Intent::from_toml(&format!("[time]\n{text}")).unwrap(), site)
+    }
+
+    fn content<'a>(demand: &'a Demand, of: &str, knob: &str) -> &'a str {
+        let found = demand.wanted.iter().find(|one| one.of == of && one.knob == knob);
+        match found.map(|one| &one.value) {
+            Some(Value::Text(text)) => text,
+            _ => panic!("no {knob} of {of}: {demand:?}"),
+        }
+    }
+
+    #[test]
+    fn hardware_stamps_need_both_programs_and_software_stamps_say_what_is_lost() {
+        let hardware = demand("profile = \"gptp\"\ninterfaces = [\"eth0\"]\npriority = 30\n", &site());
+        assert!(hardware.conflicts.is_empty() && hardware.notes.is_empty(), "{hardware:?}");
+        let order: Vec<String> = hardware.wanted.iter().map(|one| format!("{} {}", one.knob, one.of)).collect();
+        let expected = [
+            "time.configuration ptp4l",
+            "time.unit ptp4l",
+            "time.unit phc2sys",
+            "time.service ptp4l",
+            "time.service phc2sys",
+        ];
+        assert_eq!(order, expected);
+        assert!(hardware.wanted.iter().all(|one| one.place.is_known() && !one.place.outlives_boot()));
+        let text = content(&hardware, "ptp4l", "time.configuration");
+        for line in ["time_stamping hardware", "gmCapable 0", "neighborPropDelayThresh 800", "step_threshold 0.0"] {
+            assert!(text.contains(&format!("\n{line}\n")), "{line}: {text}");
+        }
+        assert!(text.ends_with("\n[eth0]\n") && !text.contains("slaveOnly"), "ptp4l refuses both: {text}");
+        let unit = content(&hardware, "phc2sys", "time.unit");
+        assert!(unit.contains("ExecStart=/usr/sbin/phc2sys -a -r -f /run/punctual/time/ptp4l.conf\n"), "{unit}");
+        assert!(unit.contains("BindsTo=punctual-ptp4l.service\n"));
+        assert!(unit.contains("CPUSchedulingPolicy=fifo\nCPUSchedulingPriority=30\n") && !unit.contains("CPUAffinity"));
+
+        let software = demand("profile = \"gptp\"\ninterfaces = [\"eth2\"]\n", &site());
+        assert!(software.notes[0].contains("eth2 are stamped in software") && software.notes[0].contains("800 ns"));
+        let text = content(&software, "ptp4l", "time.configuration");
+        assert!(text.contains("time_stamping software\n") && text.contains("neighborPropDelayThresh 20000000\n"));
+        assert!(!software.wanted.iter().any(|one| one.of == "phc2sys"), "there is one clock");
+    }
+
+    #[test]
+    fn services_stay_off_isolated_cpus() {
+        let intent =
+            "isolate = \"2-3\"\nmechanism = \"isolcpus\"\n[time]\nprofile = \"ptp-udp\"\ninterfaces = [\"eth2\"]\n";
+        let demand = Demand::from_intent(&Intent::from_toml(intent).unwrap(), &site());
+        assert!(content(&demand, "ptp4l", "time.unit").contains("CPUAffinity=0-1\n"));
+        let mut isolated = site();
+        isolated.profile.isolation.isolated = "3".parse().ok();
+        let demand = self::demand("profile = \"ntp\"\nservers = [\"a.example\"]\n", &isolated);
+        assert!(content(&demand, "chronyd", "time.unit").contains("CPUAffinity=0-2\n"));
+    }
+
+    #[test]
+    fn an_ntp_server_and_a_client_have_their_directives() {
+        let client = demand("profile = \"ntp\"\nservers = [\"a.example\", \"fe80::1%eth0\"]\n", &site());
+        assert!(client.conflicts[0].why.contains("fe80::1%eth0"), "a % means something to systemd: {client:?}");
+        let client = demand("profile = \"ntp\"\nservers = [\"a.example\"]\ninterfaces = [\"eth0\"]\n", &site());
+        let unit = content(&client, "chronyd", "time.unit");
+        let line = "ExecStart=/usr/sbin/chronyd -n \"server a.example iburst\" \"makestep 1 3\" \"rtcsync\" \"hwtimestamp eth0\"\n";
+        assert!(unit.contains(line), "{unit}");
+        let server = demand("profile = \"ntp\"\nrole = \"server\"\nallow = [\"10.0.0.0/8\"]\n", &site());
+        let unit = content(&server, "chronyd", "time.unit");
+        assert!(unit.contains("-n \"allow 10.0.0.0/8\" \"local stratum 10\"\n"), "{unit}");
+    }
+
+    #[test]
+    fn who_would_steer_the_same_clock_is_stopped_and_nobody_else() {
+        let gptp = "profile = \"gptp\"\ninterfaces = [\"eth0\"]\n";
+        let in_software = "profile = \"ptp-udp\"\ninterfaces = [\"eth2\"]\n";
+        let ntp = "profile = \"ntp\"\nservers = [\"a\"]\n";
+        for (text, comm, unit, is_stopped) in [
+            (gptp.to_owned(), "chronyd", "chrony.service", true),
+            (format!("{gptp}system-clock = false\n"), "chronyd", "chrony.service", false),
+            (format!("{gptp}system-clock = false\n"), "ptp4l", "ptp4l@eth0.service", true),
+            // A grand master gives its system clock, which NTP may well steer.
+            (format!("{in_software}role = \"master\"\n"), "chronyd", "chrony.service", false),
+            (format!("{in_software}role = \"best-master\"\n"), "systemd-timesyn", "systemd-timesyncd.service", true),
+            (ntp.to_owned(), "systemd-timesyn", "systemd-timesyncd.service", true),
+            (ntp.to_owned(), "ntpd", "ntpsec.service", true),
+            (ntp.to_owned(), "bash", "chrony.service", false),
+            (ntp.to_owned(), "chronyd", "punctual-chronyd.service", false),
+        ] {
+            let site = Site { time: TimeSite { running: vec![running(comm, Some(unit))], ..site().time }, ..site() };
+            let demand = demand(&text, &site);
+            assert!(demand.conflicts.is_empty(), "{demand:?}");
+            let stopped: Vec<&Place> =
+                demand.wanted.iter().filter(|one| one.group == Group::Services).map(|one| &one.place).collect();
+            let expected = Place::Service { unit: unit.to_owned() };
+            assert_eq!(stopped, if is_stopped { vec![&expected] } else { Vec::new() }, "{text} {comm}");
+            assert!(expected.is_known() || !is_stopped);
+        }
+        // One that nobody can start again is in the way.
+        for unit in [None, Some("my-ptp.service"), Some("session-3.scope")] {
+            let site = Site { time: TimeSite { running: vec![running("ptp4l", unit)], ..site().time }, ..site() };
+            let demand = demand(gptp, &site);
+            assert!(demand.wanted.is_empty() && demand.conflicts[0].why.contains("process 77"), "{demand:?}");
+        }
+        let elsewhere = RunningService { is_elsewhere: true, ..running("chronyd", Some("docker-1.scope")) };
+        let site = Site { time: TimeSite { running: vec![elsewhere], ..site().time }, ..site() };
+        let demand = demand(gptp, &site);
+        assert!(demand.conflicts.is_empty() && demand.notes[0].contains("another network namespace"), "{demand:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_a_conflict_with_its_remedy() {
+        for (text, expected) in [
+            ("profile = \"gptp\"\n", "by which interface"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth9\"]\n", "no interface 'eth9'"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0]\\n[global]\"]\n", "no interface"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0\", \"eth0\"]\n", "named twice"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0\", \"eth1\"]\n", "clocks of their own"),
+            (
+                "profile = \"gptp\"\ninterfaces = [\"eth2\"]\nstamps = \"hardware\"\n",
+                "does not stamp packets in hardware",
+            ),
+            ("profile = \"gptp\"\ninterfaces = [\"eth2\"]\nsystem-clock = false\n", "the system clock that follows"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0\"]\ndomain = 200\n", "0 to 127"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0\"]\npriority = 100\n", "1 to 99"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0\"]\ncpus = \"7\"\n", "not among the CPUs"),
+            ("profile = \"gptp\"\ninterfaces = [\"eth0\"]\nservers = [\"a\"]\n", "finds its grand master"),
+            ("profile = \"ntp\"\n", "needs a server"),
+            ("profile = \"ntp\"\nrole = \"best-master\"\n", "no best-master"),
+            ("profile = \"ntp\"\nservers = [\"a\\\" x\"]\n", "no name or address"),
+            ("profile = \"ntp\"\nservers = [\"-d\"]\n", "no name or address"),
+            ("profile = \"ntp\"\nservers = [\"a\"]\nallow = [\"10.0.0.0/8\"]\n", "answers nobody"),
+        ] {
+            let demand = demand(text, &site());
+            assert!(
+                demand.conflicts.iter().any(|one| one.why.contains(expected) && !one.remedy.is_empty()),
+                "{text}: {demand:?}"
+            );
+            assert!(demand.wanted.is_empty(), "nothing of it is planned: {text}");
+        }
+        let bare = Site { time: TimeSite { programs: Vec::new(), ..site().time }, ..site() };
+        let demand = demand("profile = \"gptp\"\ninterfaces = [\"eth0\"]\n", &bare);
+        assert_eq!(demand.conflicts.len(), 2, "ptp4l and phc2sys");
+        assert_eq!(demand.conflicts[0].remedy, "apt-get install linuxptp");
+        let refused = |text: &str| Intent::from_toml(&format!("[time]\n{text}")).unwrap_err().to_string();
+        assert!(refused("profile = \"gptp\"\nrole = \"king\"\n").contains("best-master"));
+        assert!(refused("profile = \"irig\"\n").contains("ptp-udp"));
+    }
+
+    #[test]
+    fn a_service_of_an_earlier_intent_is_not_passed_off_as_the_new_one() {
+        let demand = demand("profile = \"gptp\"\ninterfaces = [\"eth0\"]\n", &site());
+        let standing = |configuration: &str| {
+            let configuration = configuration.to_owned();
+            Plan::from_demand(demand.clone(), &mut |place| {
+                Reading::Is(match place {
+                    Place::Service { .. } => Value::text("active"),
+                    Place::File { path } if path.ends_with("ptp4l.conf") => Value::Text(configuration.clone()),
+                    _ => Value::Absent,
+                })
+            })
+        };
+        let other = standing("[global]\ndomainNumber 4\n");
+        assert!(other.conflicts[0].why.contains("earlier intent"), "{other:?}");
+        let same = content(&demand, "ptp4l", "time.configuration").to_owned();
+        assert!(standing(&same).conflicts.is_empty());
+    }
+}
