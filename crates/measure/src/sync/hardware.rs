@@ -83,6 +83,8 @@ impl Source for Hardware {
         self.next_ns = now.realtime.raw_ns + EVERY_NS;
         match self.clock.compare() {
             Ok(compared) => {
+                // Readings take their time, in which a clock drifts: the offset is of the moment at which it was read.
+                let read_at = now.when(compared.middle_ns()).moment;
                 self.follower.state(now.moment, SyncState::Locked, "");
                 let bound = OffsetBound {
                     lower_ns: compared.phc_ns.saturating_sub(compared.after_ns),
@@ -90,7 +92,7 @@ impl Source for Hardware {
                 };
                 let offset_ns = compared.offset_ns();
                 let shown = Shown { offset_ns, delay_ns: None, frequency_ppb: None };
-                self.follower.offset(now.moment, shown, Some(bound));
+                self.follower.offset(read_at, shown, Some(bound));
                 self.last = Some((offset_ns, bound));
             }
             Err(error) => {
