@@ -70,6 +70,7 @@ cat >master.cfg <<END
 network_transport $transport
 priority1 100
 logSyncInterval -3
+logMinDelayReqInterval -3
 logAnnounceInterval 0
 uds_address /run/ptp4l-master
 tx_timestamp_timeout 100
@@ -78,7 +79,6 @@ cat >slave.cfg <<END
 [global]
 network_transport $transport
 slaveOnly 1
-logMinDelayReqInterval -3
 slave_event_monitor /run/ptp4l-events
 tx_timestamp_timeout 100
 END
