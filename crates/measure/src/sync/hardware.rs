@@ -109,6 +109,8 @@ impl Source for Hardware {
         self.next_ns = now.realtime.raw_ns + EVERY_NS;
         match self.clock.compare() {
             Ok(compared) => {
+                // Readings take their time, in which a clock drifts: the offset is of the moment at which it was read.
+                let read_at = now.when(compared.middle_ns()).moment;
                 self.follower.state(now.moment, SyncState::Locked, "");
                 let window = OffsetBound {
                     lower_ns: compared.phc_ns.saturating_sub(compared.after_ns),
@@ -117,7 +119,7 @@ impl Source for Hardware {
                 let offset_ns = compared.offset_ns();
                 let shown = Shown { offset_ns, delay_ns: None, frequency_ppb: None };
                 let bound = bound_of(window, self.stated_error.as_deref());
-                self.follower.offset(now.moment, shown, bound);
+                self.follower.offset(read_at, shown, bound);
                 self.last = Some((offset_ns, bound));
             }
             Err(error) => {

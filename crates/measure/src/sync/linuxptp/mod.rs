@@ -330,7 +330,7 @@ impl Ptp {
         }
         let concluded = self.stamps.conclude(now);
         let Some(follower) = self.follower.as_mut() else { return };
-        let at = now.moment;
+        let at = concluded.at;
         if concluded.is_blind {
             follower.state(at, SyncState::Lost, "its hardware clock cannot be read any more");
         }
