@@ -10,7 +10,7 @@ use crate::{Moment, Place};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncRun {
     /// How much the rate of an uncorrected clock is assumed to differ from the reference's at most (parts per billion).
-    /// Hard bounds grow with it between two exchanges.
+    /// Hard bounds grow with it between two exchanges. 0 where no bound rests on it, as in imported logs.
     pub max_drift_ppb: u32,
     /// The sources, in the order in which they were found.
     pub sources: Vec<SyncSource>,
@@ -31,8 +31,9 @@ pub struct SyncSource {
     pub version: Option<String>,
     /// The place of its series.
     pub place: Place,
-    /// The clock that is compared with the reference.
-    pub clock: ClockName,
+    /// The clock that is compared with the reference; absent if an imported source does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockName>,
     /// What the clock is compared with, in words: "grand master 0cc47a.fffe.8a1b2c", "server 192.168.1.1".
     pub reference: String,
     /// Bounds on the offset that hold without trust in a servo, or why there are none.
@@ -96,6 +97,16 @@ impl SyncSource {
             format!("{service} {place}")
         }
     }
+
+    /// The clock that is compared, or words that stand for a clock without a name: "that the source does not name".
+    #[must_use]
+    pub fn clock_words(&self) -> String {
+        match (&self.clock, self.service) {
+            (Some(clock), _) => clock.to_string(),
+            (None, SyncService::Capture) => "that stamped the capture".to_owned(),
+            (None, _) => "that the source does not name".to_owned(),
+        }
+    }
 }
 
 /// A program or device that says what time it is.
@@ -116,6 +127,12 @@ pub enum SyncService {
     Fbclock,
     /// What the hypervisor says of a virtual machine's clock (/dev/vmclock0).
     Vmclock,
+    /// phc2sys of linuxptp, by its log.
+    Phc2sys,
+    /// ts2phc of linuxptp, by its log.
+    Ts2phc,
+    /// Captured messages of a time service, by whoever exchanged them.
+    Capture,
 }
 
 impl SyncService {
@@ -130,6 +147,9 @@ impl SyncService {
             Self::Clockbound => "clockbound",
             Self::Fbclock => "fbclock",
             Self::Vmclock => "vmclock",
+            Self::Phc2sys => "phc2sys",
+            Self::Ts2phc => "ts2phc",
+            Self::Capture => "capture",
         }
     }
 }
@@ -317,6 +337,8 @@ pub enum SyncChange {
     Source,
     /// The hypervisor moved or restored this virtual machine: what was known of its clocks is void.
     Disruption,
+    /// The source reported something that keeps it from its work: no time stamp of a message, no link, a failed correction.
+    Fault,
 }
 
 impl SyncChange {
@@ -331,6 +353,7 @@ impl SyncChange {
             Self::TaiOffset => "TAI offset",
             Self::Source => "source",
             Self::Disruption => "disruption",
+            Self::Fault => "fault",
         }
     }
 }

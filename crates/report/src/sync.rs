@@ -121,7 +121,7 @@ fn source(source: &SyncSource, record: &Record) -> SyncSourceView {
         name: source.name(),
         version: source.version.clone(),
         place: source.place.to_string(),
-        clock: source.clock.to_string(),
+        clock: source.clock_words(),
         reference: reference(source).to_owned(),
         state: source.states.last().map(|last| state(last.state)),
         judged: series.is_some_and(|series| series.judged),

@@ -17,6 +17,16 @@ pub const OFFSET: &str = "reference_to_clock";
 /// Half of a round trip.
 pub const DELAY: &str = "sent_to_received";
 
+/// Where the length of a run is not known, its intervals begin this long (ns)...
+const FIRST_INTERVAL_NS: u64 = 1_000_000_000;
+/// ...and are joined in pairs where more than this many are shorter than [`LONG_INTERVAL_NS`], so that a run has about as many as
+/// one of known length...
+const MOST_SHORT_INTERVALS: usize = 120;
+/// ...which has none above five minutes (ns); the power of two below that...
+const LONG_INTERVAL_NS: u64 = 256_000_000_000;
+/// ...and where more than this many are longer, so that a log of years fits the memory.
+const MOST_INTERVALS: usize = 2_048;
+
 /// What a source is called and compared with.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -24,8 +34,8 @@ pub struct About {
     pub service: SyncService,
     /// The place of its series.
     pub place: Place,
-    /// The clock that is compared.
-    pub clock: ClockName,
+    /// The clock that is compared; `None` if the source does not name it.
+    pub clock: Option<ClockName>,
     /// What has to be true for its bounds to hold, as a sentence.
     pub trusts: String,
     /// Whether a limit applies to its offsets, if they have a bound: not where its clock is but one of several in a chain.
@@ -59,6 +69,8 @@ pub struct Follower {
     about: About,
     started: Moment,
     interval_ns: u64,
+    /// Whether intervals are joined where they become many, since the length of the run is not known at its start.
+    intervals_grow: bool,
     version: Option<String>,
     reference: String,
     /// Those of the intervals that ended.
@@ -112,6 +124,37 @@ pub struct Followed {
     pub contradiction: Option<Moment>,
 }
 
+/// Adds an interval to those before it; one that begins with the last one is a part of that.
+fn push_or_join(intervals: &mut Vec<Interval>, interval: Interval) {
+    match intervals.last_mut().filter(|last| last.start_offset_ns == interval.start_offset_ns) {
+        Some(last) => {
+            last.length_ns = last.length_ns.max(interval.length_ns);
+            last.histogram.merge(&interval.histogram);
+            if let Some(below) = interval.below_zero {
+                last.below_zero.get_or_insert_default().merge(&below);
+            }
+            last.uncertainty = match (last.uncertainty, interval.uncertainty) {
+                (Some(one), Some(other)) => Some(one.widest(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        None => intervals.push(interval),
+    }
+}
+
+impl Followed {
+    /// Names the source's place, where that is known only at the end.
+    pub fn rename(&mut self, place: &Place) {
+        self.source.place = place.clone();
+        for series in &mut self.series {
+            series.place = place.clone();
+        }
+        for event in &mut self.events {
+            event.place = place.clone();
+        }
+    }
+}
+
 impl Follower {
     /// Follows a source from `started` on, in intervals of `interval_ns` (above 0).
     #[must_use]
@@ -120,6 +163,7 @@ impl Follower {
             about,
             started,
             interval_ns: interval_ns.max(1),
+            intervals_grow: false,
             version: None,
             reference: String::new(),
             offsets: Signed::default(),
@@ -145,6 +189,13 @@ impl Follower {
             could_be_missed: Vec::new(),
             contradiction: None,
         }
+    }
+
+    /// Follows a source through a run of unknown length: from intervals of a second on, neighbouring ones are joined where they
+    /// become many.
+    #[must_use]
+    pub fn with_growing_intervals(about: About, started: Moment) -> Self {
+        Self { intervals_grow: true, ..Self::new(about, started, FIRST_INTERVAL_NS) }
     }
 
     /// The program's version, once it is known.
@@ -225,6 +276,29 @@ impl Follower {
         self.steering = Some(steering);
     }
 
+    /// What the service itself says of offsets that it does not list: their root mean square and their largest magnitude (ns).
+    pub fn own_summary(&mut self, rms_ns: f64, largest_ns: u64) {
+        let (count, squares, largest) = self.own;
+        self.own = (count + 1, squares + rms_ns * rms_ns, largest.max(largest_ns));
+    }
+
+    /// What follows is no continuation: the Allan deviation takes no difference across this moment.
+    pub fn interrupt(&mut self) {
+        self.allan.interrupt();
+        self.growth.interrupt();
+    }
+
+    /// What the clock is compared with, if that was seen already.
+    #[must_use]
+    pub fn current_reference(&self) -> Option<&str> {
+        (!self.reference.is_empty()).then_some(&self.reference)
+    }
+
+    /// The clock that is compared, once the source names it.
+    pub fn clock(&mut self, clock: ClockName) {
+        self.about.clock = Some(clock);
+    }
+
     /// An offset, with the bound at that moment.
     pub fn offset(&mut self, at: Moment, shown: Shown, bound: Option<OffsetBound>) {
         self.pass(at);
@@ -296,28 +370,49 @@ impl Follower {
         if number > self.number {
             self.close(self.interval_ns);
             // Intervals in which nothing was shown are not made up.
-            self.number = number;
+            self.number = elapsed_ns / self.interval_ns;
+        }
+    }
+
+    /// Joins neighbouring intervals until they are few enough, each twice as long as before.
+    fn join_intervals(&mut self) {
+        let is_many = |intervals: &[Interval], interval_ns: u64| {
+            intervals.len() > if interval_ns < LONG_INTERVAL_NS { MOST_SHORT_INTERVALS } else { MOST_INTERVALS }
+        };
+        while self.intervals.iter().any(|intervals| is_many(intervals, self.interval_ns)) {
+            let Some(interval_ns) = self.interval_ns.checked_mul(2) else { return };
+            self.interval_ns = interval_ns;
+            for intervals in &mut self.intervals {
+                for interval in std::mem::take(intervals) {
+                    let start_offset_ns = interval.start_offset_ns / interval_ns * interval_ns;
+                    push_or_join(intervals, Interval { start_offset_ns, length_ns: interval_ns, ..interval });
+                }
+            }
         }
     }
 
     fn close(&mut self, length_ns: u64) {
         let Open { offsets, delays, uncertainty } = std::mem::take(&mut self.open);
+        let start_offset_ns = self.number.saturating_mul(self.interval_ns);
         self.offsets.merge(&offsets);
         self.delays.merge(&delays);
-        let start_offset_ns = self.number * self.interval_ns;
         for (of, signed, uncertainty) in [(0, offsets, uncertainty), (1, delays, None)] {
             if signed.is_empty() {
                 continue;
             }
             let below_zero = signed.below_zero();
-            self.intervals[of].push(Interval {
+            let interval = Interval {
                 start_offset_ns,
                 length_ns,
                 missed_periods: 0,
                 histogram: signed.above,
                 below_zero,
                 uncertainty,
-            });
+            };
+            push_or_join(&mut self.intervals[of], interval);
+        }
+        if self.intervals_grow {
+            self.join_intervals();
         }
     }
 
@@ -352,7 +447,11 @@ impl Follower {
     fn close_until(&mut self, at: Moment) {
         self.pass(at);
         let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
-        self.close((elapsed_ns - (self.number * self.interval_ns).min(elapsed_ns)).max(1));
+        let open_since_ns = self.number.saturating_mul(self.interval_ns);
+        self.close((elapsed_ns - open_since_ns.min(elapsed_ns)).max(1));
+        for last in self.intervals.iter_mut().filter_map(|intervals| intervals.last_mut()) {
+            last.length_ns = last.length_ns.min(elapsed_ns.saturating_sub(last.start_offset_ns)).max(1);
+        }
     }
 
     fn conclude(self) -> Followed {
@@ -436,7 +535,7 @@ mod tests {
         let about = About {
             service: SyncService::Linuxptp,
             place: Place::Port { port: "eth0".to_owned(), domain: Some(0) },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: "the stamps".to_owned(),
             is_judged: true,
             without_bound: "no raw stamps".to_owned(),

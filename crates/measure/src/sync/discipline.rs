@@ -24,7 +24,7 @@ impl KernelClock {
         let about = About {
             service: SyncService::Kernel,
             place: Place::Port { port: "kernel".to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: String::new(),
             is_judged: false,
             without_bound: NO_BOUND.to_owned(),

@@ -81,7 +81,7 @@ impl Hardware {
         let about = About {
             service: SyncService::Phc,
             place: Place::Port { port: name.clone(), domain: None },
-            clock: ClockName::Phc(name.clone()),
+            clock: Some(ClockName::Phc(name.clone())),
             trusts: format!("{TRUSTS}{}", if stated_error.is_some() { TRUSTS_ERROR } else { "" }),
             is_judged,
             without_bound: "the device could not be compared with the system clock".to_owned(),

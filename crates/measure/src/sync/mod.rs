@@ -9,7 +9,6 @@ mod clocks;
 mod discipline;
 mod fbclock;
 mod hardware;
-mod judge;
 mod linuxptp;
 mod live;
 mod shared_memory;
@@ -215,7 +214,7 @@ impl Run<'_> {
         let offsets = units::total(
             record.series.iter().filter(|one| one.name == ::sync::follow::OFFSET).map(record::Series::taken),
         );
-        record.validity = judge::judge(&judge::Facts {
+        record.validity = ::sync::judge::judge(&::sync::judge::Facts {
             run: &run,
             started: self.started,
             offsets,

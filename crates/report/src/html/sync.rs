@@ -45,7 +45,7 @@ fn table(page: &mut String, run: &Record, sync: &SyncRun) {
             "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>",
             run.validity.state().word(),
             escape(&source.name()),
-            escape(&source.clock.to_string()),
+            escape(&source.clock_words()),
             escape(reference(source)),
             source.states.last().map_or("\u{2013}", |last| last.state.word()),
             spread.map_or_else(|| "\u{2013}".to_owned(), |spread| format::count(spread.count)),

@@ -42,3 +42,7 @@ pub use reports::{
 };
 pub use request::{EncodedRequest, MAX_REQUEST_BYTES, Request};
 pub use wire::{Address, UtcTime};
+
+/// What has to be true for the bound that chronyd's own report gives ([`Tracking::bound_ns`]), as the end of a sentence.
+pub const BOUND_TRUSTS: &str = "chronyd's server is right, and it and every server up to stratum 1 report their delay and dispersion \
+                                truthfully (remaining correction ± (root dispersion + root delay / 2), chronyc(1), tracking)";

@@ -29,6 +29,7 @@ mod error;
 mod header;
 mod id;
 mod identity;
+pub mod log;
 mod management;
 mod reader;
 mod request;
@@ -53,7 +54,7 @@ pub use tlv::{
     PortProperties, PortState, PortStats, SubscribeEvents, TimeProperties, TimeSource, TimeStatus, Timestamping,
 };
 
-use reader::Reader;
+pub(crate) use reader::Reader;
 
 /// A message that a daemon sends to a management or monitoring socket.
 #[derive(Debug, Clone, Copy)]

@@ -184,7 +184,7 @@ impl Ptp {
             let about = About {
                 service: SyncService::Linuxptp,
                 place: Place::Port { port: self.seen.interface.clone(), domain: Some(self.found.domain_number) },
-                clock: clock.clone(),
+                clock: Some(clock.clone()),
                 trusts: format!(
                     "no message was received before it was sent (raw time stamps of the exchanges with its parent in domain {}), and \
                      that an uncorrected clock drifts by at most {ppm} ppm",

@@ -1,4 +1,5 @@
-//! What was seen of the sources makes a run valid or not; pure.
+//! Whether what was seen of the sources of time makes a run valid: one table of reasons for runs that were measured and for
+//! those that are imported.
 
 use record::{Moment, ReasonCode, SyncChange, SyncEvent, SyncRun, SyncState, Validity};
 use units::format::span;
@@ -7,25 +8,27 @@ use units::format::span;
 const NAMED: usize = 5;
 
 /// All that is known of a finished run beside its offsets.
-pub(super) struct Facts<'a> {
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
     /// What was seen of the sources.
-    pub(super) run: &'a SyncRun,
+    pub run: &'a SyncRun,
     /// When the run began.
-    pub(super) started: Moment,
+    pub started: Moment,
     /// Offsets of all sources.
-    pub(super) offsets: u64,
+    pub offsets: u64,
     /// Bounds that excluded each other: which source, and when first.
-    pub(super) contradictions: &'a [(String, Moment)],
+    pub contradictions: &'a [(String, Moment)],
     /// How long the machine was suspended (ns).
-    pub(super) suspended_ns: i64,
+    pub suspended_ns: i64,
     /// Why the run ended before its time, in words, where it did.
-    pub(super) ended_early: Option<String>,
+    pub ended_early: Option<String>,
     /// Why no source that was wanted could be followed, in words, where that is so.
-    pub(super) no_source: Option<String>,
+    pub no_source: Option<String>,
 }
 
-/// What they make of the run.
-pub(super) fn judge(facts: &Facts<'_>) -> Validity {
+/// The reasons that the facts give against the run.
+#[must_use]
+pub fn judge(facts: &Facts<'_>) -> Validity {
     let mut validity = Validity::default();
     let into_run = |at: Moment| span(at.monotonic.since(facts.started.monotonic).0.max(0));
     let named = |what: SyncChange, wanted: &dyn Fn(&SyncEvent) -> bool| {
@@ -129,7 +132,7 @@ mod tests {
             service: SyncService::Linuxptp,
             version: None,
             place: place(),
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             reference: "grand master a".to_owned(),
             bound: HardBound::Stated {
                 lowest_ns: -9,
