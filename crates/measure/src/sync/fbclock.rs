@@ -112,7 +112,7 @@ impl Daemon {
         let about = About {
             service: SyncService::Fbclock,
             place: Place::Port { port: "fbclock".to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: TRUSTS.to_owned(),
             is_judged: true,
             without_bound: NO_BOUND.to_owned(),

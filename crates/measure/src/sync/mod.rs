@@ -367,7 +367,7 @@ mod tests {
         let about = About {
             service: SyncService::Linuxptp,
             place: Place::Port { port: port.to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: String::new(),
             is_judged: true,
             without_bound: String::new(),

@@ -38,7 +38,7 @@ impl HostClock {
         let about = About {
             service: SyncService::Vmclock,
             place: Place::Port { port: "vmclock".to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: String::new(),
             is_judged: false,
             without_bound: NO_BOUND.to_owned(),
