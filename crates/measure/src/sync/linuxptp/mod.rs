@@ -448,6 +448,14 @@ impl Source for Ptp {
         self.ask(&CHANGING);
         self.looks = self.looks.wrapping_add(1);
         self.asked_ns.get_or_insert(raw_ns);
+        // The socket that answers questions alone refuses PORT_PROPERTIES_NP (seen with 4.2).
+        if self.seen.timestamping.is_none() && self.answered_ns != 0 && self.looks > 2 * ALL_EVERY {
+            if let Some((interface, is_software)) = self.found.port.clone() {
+                self.seen.interface = interface;
+                self.seen.timestamping =
+                    Some(if is_software { Timestamping::Software } else { Timestamping::Hardware });
+            }
+        }
         self.conclude_stamps(now);
     }
 
