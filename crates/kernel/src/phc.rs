@@ -103,6 +103,12 @@ impl Comparison {
         self.phc_ns - self.before_ns - self.width_ns() / 2
     }
 
+    /// `CLOCK_REALTIME` in the middle of the window (ns).
+    #[must_use]
+    pub const fn middle_ns(&self) -> i64 {
+        self.before_ns + self.width_ns() / 2
+    }
+
     /// The length of the window in which the hardware clock was read (ns); the error is at most that.
     #[must_use]
     pub const fn width_ns(&self) -> i64 {
@@ -128,7 +134,26 @@ impl HardwareClock {
     /// # Errors
     /// Where it does not exist or may not be read.
     pub fn open(device: &Path) -> io::Result<Self> {
-        Ok(Self { device: File::open(device)?, method: None })
+        // Before Linux 6.15 only who could set a clock is told how it is corrected. Nothing is set here.
+        let both = File::options().read(true).write(true).open(device);
+        let device = both.or_else(|_| File::open(device))?;
+        Ok(Self { device, method: None })
+    }
+
+    /// By how much the clock's rate is corrected (parts per billion), as it was last set through this kernel; `None` where the
+    /// kernel does not say it to this user.
+    #[must_use]
+    pub fn correction_ppb(&self) -> Option<i64> {
+        // A clock's identifier from a descriptor (FD_TO_CLOCKID, Documentation of clock_gettime(2)).
+        let id = (!self.device.as_raw_fd() << 3) | 3;
+        // SAFETY: all zeros is a value of this structure of integers, and `modes` 0 changes nothing.
+        let mut time: libc::timex = unsafe { std::mem::zeroed() };
+        // SAFETY: the structure is valid and writable for the length of the call; `modes` is 0, so the clock is only asked.
+        if unsafe { libc::clock_adjtime(id, &raw mut time) } < 0 {
+            return None;
+        }
+        // In units of 2^-16 parts per million.
+        i64::try_from(i128::from(time.freq) * 1_000 / 65_536).ok()
     }
 
     /// Compares it with the system clock, by the best way that it offers.
@@ -223,6 +248,7 @@ mod tests {
     #[test]
     fn what_is_no_clock_is_refused() {
         assert!(HardwareClock::open(Path::new("/dev/ptp-none")).is_err());
-        assert!(HardwareClock::open(Path::new("/dev/null")).unwrap().compare().is_err());
+        let mut null = HardwareClock::open(Path::new("/dev/null")).unwrap();
+        assert!(null.compare().is_err() && null.correction_ppb().is_none());
     }
 }

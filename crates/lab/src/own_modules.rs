@@ -15,7 +15,7 @@ struct OwnModule {
     makefile: &'static str,
 }
 
-const OWN_MODULES: [OwnModule; 2] = [
+const OWN_MODULES: [OwnModule; 3] = [
     OwnModule {
         name: "punctual_inject",
         source: include_str!("../modules/inject/punctual_inject.c"),
@@ -25,6 +25,11 @@ const OWN_MODULES: [OwnModule; 2] = [
         name: "punctual_knobs",
         source: include_str!("../modules/knobs/punctual_knobs.c"),
         makefile: include_str!("../modules/knobs/Makefile"),
+    },
+    OwnModule {
+        name: "punctual_time",
+        source: include_str!("../modules/time/punctual_time.c"),
+        makefile: include_str!("../modules/time/Makefile"),
     },
 ];
 

@@ -143,7 +143,12 @@ pub fn prepare_kernel(
     image.add_program("bin/punctual", punctual);
     image.add_link("init", "bin/punctual");
     image.add_copy(&format!("boot/config-{}", kernel.release), &kernel.configuration);
-    add_programs(&root, &mut image, &node.packages, progress).map_err(|error| match error {
+    let other_root = match node.packages_from {
+        from if from == suite => None,
+        from => Some(AptRoot::open(cache, from, machine.debian)?),
+    };
+    let programs = other_root.as_ref().unwrap_or(&root);
+    add_programs(programs, &mut image, &node.packages, progress).map_err(|error| match error {
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),
     })?;
@@ -198,13 +203,14 @@ fn add_programs(
     let wanted: Vec<&str> = std::iter::once("busybox-static").chain(named.iter().map(String::as_str)).collect();
     let unpacked = root.get(&wanted, |_| true, progress)?;
     let libraries = Libraries::in_packages(unpacked.iter().map(|package| package.folder.as_path()));
-    for package in &unpacked {
-        if package.name() == "busybox-static" {
-            add_busybox(image, &package.folder)?;
-        } else if wanted.contains(&package.name()) {
-            for programs in PROGRAM_FOLDERS {
-                add_programs_in(image, &libraries, &package.folder.join(programs))?;
-            }
+    let is_busybox = |package: &&packages::Unpacked| package.name() == "busybox-static";
+    // First: a command of a named package takes the place of busybox's.
+    for package in unpacked.iter().filter(is_busybox) {
+        add_busybox(image, &package.folder)?;
+    }
+    for package in unpacked.iter().filter(|package| !is_busybox(package) && wanted.contains(&package.name())) {
+        for programs in PROGRAM_FOLDERS {
+            add_programs_in(image, &libraries, &package.folder.join(programs))?;
         }
     }
     Ok(())
@@ -213,6 +219,10 @@ fn add_programs(
 fn add_programs_in(image: &mut Image, libraries: &Libraries, folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        // An absolute link leads out of the package, to a program of the host.
+        if fs::read_link(&path).is_ok_and(|target| target.is_absolute()) {
+            continue;
+        }
         // Skip scripts: the guest lacks their interpreters.
         if fs::read(&path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF")) {
             libraries.add_program(image, &format!("bin/{name}"), &path)?;

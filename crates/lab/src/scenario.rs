@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use self::segment::{Address, Segment, SegmentPort};
 use crate::guest::Interface;
 use crate::machine::{Architecture, Machine};
+use crate::packages::Suite;
 
 /// Largest number of nodes: more than any host emulates at once.
 const MAX_NODES: usize = 64;
@@ -171,6 +172,9 @@ pub struct Node {
     /// Debian packages whose programs the node gets.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// The release that these packages are from, for a node with `kernel`; default: `debian-12`, whichever its kernel is.
+    #[serde(default, skip_serializing_if = "Suite::is_default")]
+    pub packages_from: Suite,
     /// Kernel modules to load at boot, with their dependencies.
     #[serde(default)]
     pub modules: Vec<String>,
@@ -241,6 +245,11 @@ impl Node {
                     "node {name} is deterministic: it must have one CPU, a kernel, no disk and no frequency offset"
                 ))
             }
+            (None, Some(disk)) if !self.packages_from.is_default() => Some(format!(
+                "node {name} boots {} from its disk and gets packages of that release: packages-from is for nodes with \
+                 a kernel",
+                disk.name()
+            )),
             (None, Some(_)) if self.frequency_offset_ppm.is_some() => Some(format!(
                 "node {name} has a frequency offset, which depends on the host and so cannot be in the boot loader's \
                  configuration of an installed system: only a node with a kernel can have one"
@@ -327,7 +336,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 16] = [
+const BUILT_IN: [&str; 18] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -344,6 +353,8 @@ const BUILT_IN: [&str; 16] = [
     include_str!("../scenarios/which-knob.toml"),
     include_str!("../scenarios/campaign-boot.toml"),
     include_str!("../scenarios/foreign.toml"),
+    include_str!("../scenarios/sync-hardware.toml"),
+    include_str!("../scenarios/sync.toml"),
 ];
 
 impl Scenario {

@@ -121,6 +121,12 @@ pub enum SyncService {
     Kernel,
     /// A PTP hardware clock, compared with the system clock.
     Phc,
+    /// ClockBound's daemon, over the memory that it shares.
+    Clockbound,
+    /// The fbclock daemon, over the memory that it shares.
+    Fbclock,
+    /// What the hypervisor says of a virtual machine's clock (/dev/vmclock0).
+    Vmclock,
     /// phc2sys of linuxptp, by its log.
     Phc2sys,
     /// ts2phc of linuxptp, by its log.
@@ -138,6 +144,9 @@ impl SyncService {
             Self::Chrony => "chronyd",
             Self::Kernel => "kernel",
             Self::Phc => "phc",
+            Self::Clockbound => "clockbound",
+            Self::Fbclock => "fbclock",
+            Self::Vmclock => "vmclock",
             Self::Phc2sys => "phc2sys",
             Self::Ts2phc => "ts2phc",
             Self::Capture => "capture",
@@ -326,6 +335,8 @@ pub enum SyncChange {
     TaiOffset,
     /// The source appeared or disappeared, or was restarted.
     Source,
+    /// The hypervisor moved or restored this virtual machine: what was known of its clocks is void.
+    Disruption,
     /// The source reported something that keeps it from its work: no time stamp of a message, no link, a failed correction.
     Fault,
 }
@@ -341,6 +352,7 @@ impl SyncChange {
             Self::Leap => "leap second",
             Self::TaiOffset => "TAI offset",
             Self::Source => "source",
+            Self::Disruption => "disruption",
             Self::Fault => "fault",
         }
     }

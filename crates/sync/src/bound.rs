@@ -78,6 +78,8 @@ pub struct OffsetBounds {
     lower: Option<Side>,
     last: Option<ClockReading>,
     rate: Rate,
+    /// The correction of the clock's rate that its device states, at the last comparison and at the one before.
+    stated: Option<(i64, i64)>,
 }
 
 /// How much the clock's rate was corrected lately.
@@ -88,6 +90,17 @@ struct Rate {
     /// The clock's rate less that of the uncorrected clock (parts per billion), and how wrong that can be.
     correction_ppb: i64,
     error_ppb: i64,
+    /// Lowest and highest stated correction since `from`, and in the time before of which the rate is.
+    swing: Option<(i64, i64)>,
+    swing_before: Option<(i64, i64)>,
+}
+
+/// The hull of two ranges, of which either may be missing.
+fn hull_of_ranges(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Comparisons that lie closer together say little of a rate (ns).
@@ -96,11 +109,22 @@ const LEAST_RATE_NS: i64 = 50_000_000;
 const UNKNOWN_RATE_PPB: i64 = 1_000_000;
 
 impl Rate {
-    fn take(&mut self, now: ClockReading) {
+    /// Takes a comparison, with the correction that the device states then.
+    fn take(&mut self, now: ClockReading, stated_ppb: Option<i64>) {
+        let stated = stated_ppb.map(|ppb| (ppb, ppb));
         let Some(from) = self.from else {
-            *self = Self { from: Some(now), correction_ppb: 0, error_ppb: UNKNOWN_RATE_PPB };
+            // What is stated leaves the error of the oscillator open.
+            let correction_ppb = stated_ppb.unwrap_or(0);
+            *self = Self {
+                from: Some(now),
+                correction_ppb,
+                error_ppb: UNKNOWN_RATE_PPB,
+                swing: stated,
+                swing_before: None,
+            };
             return;
         };
+        self.swing = hull_of_ranges(self.swing, stated);
         let elapsed_ns = now.raw_ns.saturating_sub(from.raw_ns);
         if elapsed_ns < LEAST_RATE_NS {
             return;
@@ -108,7 +132,15 @@ impl Rate {
         let change_ns = now.clock_ns.saturating_sub(from.clock_ns).saturating_sub(elapsed_ns);
         let ppb = |ns: i64| i64::try_from(i128::from(ns) * 1_000_000_000 / i128::from(elapsed_ns)).unwrap_or(i64::MAX);
         let error_ppb = ppb(from.error_ns.saturating_add(now.error_ns)).saturating_add(1);
-        *self = Self { from: Some(now), correction_ppb: ppb(change_ns), error_ppb };
+        let correction_ppb = ppb(change_ns);
+        *self = Self { from: Some(now), correction_ppb, error_ppb, swing: stated, swing_before: self.swing };
+    }
+
+    /// How wrong the rate can be between a stamp and the last comparison (parts per billion): it may have been corrected
+    /// otherwise in between.
+    fn largest_error_ppb(&self) -> i64 {
+        let swing = hull_of_ranges(self.swing, self.swing_before).map_or(0, |(low, high)| high.saturating_sub(low));
+        self.error_ppb.saturating_add(swing)
     }
 }
 
@@ -128,7 +160,8 @@ impl OffsetBounds {
             upper: None,
             lower: None,
             last: None,
-            rate: Rate { from: None, correction_ppb: 0, error_ppb: 0 },
+            rate: Rate { from: None, correction_ppb: 0, error_ppb: 0, swing: None, swing_before: None },
+            stated: None,
         }
     }
 
@@ -137,24 +170,38 @@ impl OffsetBounds {
         (self.upper, self.lower) = (None, None);
     }
 
+    /// The correction of the clock's rate that its device states (parts per billion), `None` where it states none. To be
+    /// called before each comparison: a servo may correct a hardware clock by several parts per hundred, which is no step.
+    pub fn state_correction(&mut self, ppb: Option<i64>) {
+        self.stated = ppb.map(|ppb| (ppb, self.stated.map_or(ppb, |(last, _)| last)));
+    }
+
     /// Takes a new comparison of the clocks. Returns by how much the clock was set in between (ns), if no correction of its rate
     /// explains the change; the bounds are then forgotten.
     pub fn compare(&mut self, now: ClockReading) -> Option<i64> {
+        let stated_ppb = self.stated.map(|(ppb, _)| ppb);
         let Some(last) = self.last.replace(now) else {
-            self.rate.take(now);
+            self.rate.take(now, stated_ppb);
             return None;
         };
         let elapsed_ns = now.raw_ns.saturating_sub(last.raw_ns);
         let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
-        // A rate is corrected by at most 500 parts per million (1000 by adjtime(3)); twice that, and the errors, is a step.
-        let most_ns = drift_ns(elapsed_ns, 2_000_000).saturating_add(last.error_ns).saturating_add(now.error_ns);
-        if elapsed_ns <= 0 || change_ns.unsigned_abs() > most_ns.unsigned_abs().max(20_000) {
+        // What the stated corrections explain: one of them was in force first, the other one then.
+        let explained_ns =
+            |ppb: i64| i64::try_from(i128::from(elapsed_ns) * i128::from(ppb) / 1_000_000_000).unwrap_or(0);
+        let (now_ppb, before_ppb) = self.stated.unwrap_or_default();
+        let [least_ns, most_ns] = [now_ppb.min(before_ppb), now_ppb.max(before_ppb)].map(explained_ns);
+        let unexplained_ns = change_ns.saturating_sub(change_ns.clamp(least_ns, most_ns));
+        // A rate is corrected by at most 500 parts per million (1000 by adjtime(3)), and what else a device does it states; an
+        // oscillator is not off by more either. Twice that, and the errors, is a step.
+        let largest_ns = drift_ns(elapsed_ns, 2_000_000).saturating_add(last.error_ns).saturating_add(now.error_ns);
+        if elapsed_ns <= 0 || unexplained_ns.unsigned_abs() > largest_ns.unsigned_abs().max(20_000) {
             self.forget();
             self.rate = Rate::default();
-            self.rate.take(now);
-            return Some(change_ns);
+            self.rate.take(now, stated_ppb);
+            return Some(unexplained_ns);
         }
-        self.rate.take(now);
+        self.rate.take(now, stated_ppb);
         None
     }
 
@@ -181,7 +228,7 @@ impl OffsetBounds {
         let at = self.last?;
         let since_ns = at.clock_ns.saturating_sub(stamp_ns);
         let corrected_ns = i128::from(since_ns) * i128::from(self.rate.correction_ppb) / 1_000_000_000;
-        let drift_ns = drift_ns(since_ns, i64::from(self.max_drift_ppb) * 2 + self.rate.error_ppb);
+        let drift_ns = drift_ns(since_ns, i64::from(self.max_drift_ppb) * 2 + self.rate.largest_error_ppb());
         let value_ns = value_ns
             .saturating_add(i64::try_from(corrected_ns).unwrap_or(0))
             .saturating_add(direction.saturating_mul(drift_ns.saturating_add(at.error_ns)));
@@ -371,6 +418,37 @@ mod tests {
         assert!(bounds.now().is_some());
         assert_eq!(bounds.compare(at(200_000_000, 10_050_000)), Some(10_000_000));
         assert_eq!(bounds.now(), None);
+    }
+
+    #[test]
+    fn a_fast_correction_that_the_device_states_is_no_step_and_widens_what_is_not_known() {
+        let at = |raw_ns: i64, ahead_ns: i64| ClockReading { raw_ns, clock_ns: raw_ns + ahead_ns, error_ns: 50 };
+        // 6500 parts per million: in 100 ms 650 us.
+        let follow = |stated: [Option<i64>; 3], ahead_ns: [i64; 3]| {
+            let mut bounds = OffsetBounds::new(100_000);
+            let mut steps = Vec::new();
+            for (place, (stated, ahead_ns)) in (0..).zip(stated.into_iter().zip(ahead_ns)) {
+                bounds.state_correction(stated);
+                steps.push(bounds.compare(at(place * 100_000_000, ahead_ns)));
+            }
+            (steps, bounds)
+        };
+        let slewed = [0, 0, 650_000];
+        let (steps, _) = follow([None; 3], slewed);
+        assert_eq!(steps, [None, None, Some(650_000)]);
+        let (steps, mut bounds) = follow([Some(0), Some(0), Some(6_500_000)], slewed);
+        assert_eq!(steps, [None; 3]);
+        // 10 ms before the last comparison the clock may have been corrected or not: 65 us either way.
+        let stamp_ns = 200_000_000 + 650_000 - 10_000_000;
+        bounds.received(stamp_ns - 1_000, stamp_ns);
+        bounds.sent(stamp_ns, stamp_ns + 1_000);
+        let bound = bounds.now().unwrap();
+        assert!(bound.lower_ns <= 0 && bound.upper_ns >= 65_000, "{bound:?}");
+        // A step on top of it is one, by what the correction does not explain.
+        let (steps, _) = follow([Some(0), Some(0), Some(6_500_000)], [0, 0, 5_650_000]);
+        assert_eq!(steps, [None, None, Some(5_000_000)]);
+        let (steps, _) = follow([Some(-6_500_000), Some(-6_500_000), Some(0)], [0, -650_000, 4_500_000]);
+        assert_eq!(steps, [None, None, Some(5_150_000)]);
     }
 
     #[test]

@@ -271,6 +271,11 @@ impl Follower {
         self.own = (count + 1, squares + value * value, largest.max(offset_ns.unsigned_abs()));
     }
 
+    /// How the clock is steered at the moment of the next offset.
+    pub const fn steered(&mut self, steering: Steering) {
+        self.steering = Some(steering);
+    }
+
     /// What the service itself says of offsets that it does not list: their root mean square and their largest magnitude (ns).
     pub fn own_summary(&mut self, rms_ns: f64, largest_ns: u64) {
         let (count, squares, largest) = self.own;
@@ -292,11 +297,6 @@ impl Follower {
     /// The clock that is compared, once the source names it.
     pub fn clock(&mut self, clock: ClockName) {
         self.about.clock = Some(clock);
-    }
-
-    /// How the clock is steered at the moment of the next offset.
-    pub const fn steered(&mut self, steering: Steering) {
-        self.steering = Some(steering);
     }
 
     /// An offset, with the bound at that moment.

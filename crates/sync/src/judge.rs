@@ -47,6 +47,9 @@ pub fn judge(facts: &Facts<'_>) -> Validity {
     if let Some(steps) = named(SyncChange::Step, &|_| true) {
         validity.add(ReasonCode::ClockStepped, steps);
     }
+    if let Some(moves) = named(SyncChange::Disruption, &|_| true) {
+        validity.add(ReasonCode::VmDisrupted, moves);
+    }
     if let Some(changes) = named(SyncChange::Reference, &|_| true) {
         validity.add(ReasonCode::ReferenceChanged, changes);
     }
@@ -205,6 +208,8 @@ mod tests {
         let locked = &[(0, Locked)];
         let step = run_of(locked, &[(SyncChange::Step, "the clock was set by 3 ms")]);
         only(&judged(&step, |_| {}), ReasonCode::ClockStepped, "set by 3 ms, noticed 7 s into the run");
+        let moved = run_of(locked, &[(SyncChange::Disruption, "the marker changed from 7 to 8")]);
+        only(&judged(&moved, |_| {}), ReasonCode::VmDisrupted, "from 7 to 8, noticed 7 s into the run");
         let other = run_of(locked, &[(SyncChange::Reference, "a to b")]);
         only(&judged(&other, |_| {}), ReasonCode::ReferenceChanged, "eth0 domain 0: a to b, noticed 7 s");
         let many = run_of(locked, &[(SyncChange::Step, "x"); 7]);

@@ -18,6 +18,7 @@ mod delay;
 mod evidence;
 mod noise;
 mod step;
+pub mod sync;
 mod table;
 
 pub use bound::{Bound, Condition};

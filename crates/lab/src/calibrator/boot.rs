@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Boot, CalibratorError, SEEDS};
-use crate::calibrate::{Condition, Evidence};
+use super::CalibratorError;
 use crate::console::end_of_console;
 use crate::deterministic::{CLOCK, PARAMETERS};
 use crate::guest::INIT_COMMAND;
@@ -20,35 +19,41 @@ pub(super) const MEMORY_MIB: u32 = 512;
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 const PERIOD: Duration = Duration::from_millis(50);
 
-fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
-    let load = u8::from(boot.condition == Condition::Load);
+/// One guest to boot.
+pub(super) struct GuestBoot<'a> {
+    /// Its name.
+    pub(super) name: String,
+    /// Time of its battery-backed clock at power-on.
+    pub(super) epoch: &'a str,
+    /// Environment variables of its script, as kernel parameters: those that the kernel does not know go to the first
+    /// process.
+    pub(super) variables: String,
+}
+
+fn command(guest: &KernelBoot, boot: &GuestBoot<'_>, folder: &Path) -> Command {
     let at = |file: &str| format!("file:{}", folder.join(file).display());
     let mut command = Command::new("qemu-system-x86_64");
     command
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
         .args(["-machine", "q35", "-accel", "tcg", "-smp", "1", "-m", &MEMORY_MIB.to_string()])
-        .args(["-icount", CLOCK, "-rtc", &format!("base={},clock=vm", SEEDS[boot.seed])])
-        .args(["-name", &format!("punctual-calibrate-{}", boot.name())])
+        .args(["-icount", CLOCK, "-rtc", &format!("base={},clock=vm", boot.epoch)])
+        .args(["-name", &format!("punctual-calibrate-{}", boot.name)])
         .arg("-kernel")
         .arg(&guest.kernel.boot)
         .arg("-initrd")
         .arg(&guest.image)
-        // Parameters that the kernel does not know become environment variables of the first process.
-        .args([
-            "-append",
-            &format!("console=ttyS0 quiet {PARAMETERS} panic=-1 LOAD={load} SEED={} -- {INIT_COMMAND}", boot.seed),
-        ])
+        .args(["-append", &format!("console=ttyS0 quiet {PARAMETERS} panic=-1 {} -- {INIT_COMMAND}", boot.variables)])
         .args(["-serial", &at("console"), "-serial", &at("out.tgz")]);
     command
 }
 
-/// Boots the guest, waits for its end, and reads the evidence that it left in `folder`.
+/// Boots the guest, waits for its end, and unpacks the evidence that it left into `folder`. Returns how long it took.
 pub(super) fn run(
     guest: &KernelBoot,
-    boot: Boot,
+    boot: &GuestBoot<'_>,
     folder: &Path,
     is_over: &dyn Fn() -> bool,
-) -> Result<(Evidence, Duration), CalibratorError> {
+) -> Result<Duration, CalibratorError> {
     fs::create_dir_all(folder)?;
     let began = Instant::now();
     let mut command = command(guest, boot, folder);
@@ -56,7 +61,7 @@ pub(super) fn run(
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     let mut child =
         kernel::process::spawn_bound(&mut command).map_err(|error| tool::not_started("qemu-system-x86_64", error))?;
-    let failed = |what: String| CalibratorError::Guest { boot: boot.name(), what };
+    let failed = |what: String| CalibratorError::Guest { boot: boot.name.clone(), what };
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -85,9 +90,7 @@ pub(super) fn run(
     unpack.arg("-xzmf").arg(&packed).arg("-C").arg(folder);
     tool::run(&mut unpack, "unpacking what the guest left")?;
     fs::remove_file(&packed)?;
-    let evidence = Evidence::read(folder, &boot.name(), boot.condition)
-        .map_err(|error| CalibratorError::Evidence { boot: boot.name(), error })?;
-    Ok((evidence, began.elapsed()))
+    Ok(began.elapsed())
 }
 
 fn console(folder: &Path) -> String {

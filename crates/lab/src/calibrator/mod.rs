@@ -4,6 +4,7 @@
 //! runs [`GUEST_SCRIPT`], sends the results to the host, and powers off.
 
 mod boot;
+mod sync;
 
 use std::collections::VecDeque;
 use std::fs;
@@ -14,8 +15,13 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+pub use self::sync::{SyncBoot, kept_sync, run_sync};
+
+use self::boot::GuestBoot;
 use crate::cache::Cache;
+use crate::calibrate::sync::SyncEvidenceError;
 use crate::calibrate::{Condition, Evidence, EvidenceError, GUEST_SCRIPT};
+use crate::packages::Suite;
 use crate::prepare::{KernelBoot, PrepareError, prepare_kernel};
 use crate::scenario::{KernelName, Node};
 use crate::tool::ToolError;
@@ -100,13 +106,18 @@ pub enum CalibratorError {
         /// What is missing or invalid.
         error: EvidenceError,
     },
+    /// The evidence of a calibration of readings of clocks is incomplete.
+    #[error("boot {boot}: {error}")]
+    SyncEvidence {
+        /// Name of the boot.
+        boot: String,
+        /// What is missing or invalid.
+        error: SyncEvidenceError,
+    },
     /// It was stopped on request.
     #[error("stopped before it had finished; nothing is left running")]
     Stopped,
 }
-
-/// How a boot ended.
-type Ended = (Boot, Result<(Evidence, Duration), CalibratorError>);
 
 /// Prepares the guest of a calibration. `punctual` is the program to calibrate; the guest's initramfs is written into
 /// `folder`.
@@ -119,27 +130,33 @@ pub fn guest(
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<KernelBoot, PrepareError> {
-    // This guest needs no agent: it does its job during setup and powers off.
-    let job = format!("mkdir /dev/shm/out && cd /dev/shm/out && {{\n{GUEST_SCRIPT}\n}} >job.log 2>&1");
+    let node = node("calibrate", GUEST_SCRIPT, &["rt-tests"], "punctual_inject", Suite::Bookworm);
+    prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, progress)
+}
+
+/// A guest without an agent: it runs the script during its setup, hands over what is in the script's folder, and powers
+/// off.
+fn node(name: &str, script: &str, packages: &[&str], module: &str, packages_from: Suite) -> Node {
+    let job = format!("mkdir /dev/shm/out && cd /dev/shm/out && {{\n{script}\n}} >job.log 2>&1");
     // Raw mode: a terminal in its default mode would change the bytes.
     let hand_over = "stty -F /dev/ttyS1 raw -echo && tar cz -C /dev/shm/out . >/dev/shm/out.tgz && \
         cat /dev/shm/out.tgz >/dev/ttyS1";
-    let node = Node {
-        name: "calibrate".to_owned(),
+    Node {
+        name: name.to_owned(),
         kernel: Some(KernelName::Rt612),
         disk: None,
         cpus: 1,
         memory_mib: boot::MEMORY_MIB,
         boot: String::new(),
-        packages: vec!["rt-tests".to_owned()],
-        modules: vec!["punctual_inject".to_owned()],
+        packages: packages.iter().map(|package| (*package).to_owned()).collect(),
+        packages_from,
+        modules: vec![module.to_owned()],
         setup: vec![job, hand_over.to_owned(), "poweroff -f".to_owned()],
         epoch: None,
         frequency_offset_ppm: None,
         analyser: false,
         deterministic: false,
-    };
-    prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, progress)
+    }
 }
 
 /// Runs boots, `at_once` of them in parallel. Each keeps its files in a folder below `folder`. `progress` is called
@@ -155,17 +172,48 @@ pub fn run(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Boot, Duration),
 ) -> Result<Vec<Evidence>, CalibratorError> {
-    let open = Mutex::new(boots.iter().copied().collect::<VecDeque<Boot>>());
+    let one = |boot: Boot, is_over: &dyn Fn() -> bool| {
+        let load = u8::from(boot.condition == Condition::Load);
+        let about = GuestBoot {
+            name: boot.name(),
+            epoch: SEEDS[boot.seed],
+            variables: format!("LOAD={load} SEED={}", boot.seed),
+        };
+        let folder = folder.join(boot.name());
+        let took = boot::run(guest, &about, &folder, is_over)?;
+        let evidence = Evidence::read(&folder, &boot.name(), boot.condition);
+        let evidence = evidence.map_err(|error| CalibratorError::Evidence { boot: boot.name(), error })?;
+        Ok((evidence, took))
+    };
+    let mut found = side_by_side(boots, at_once, stop, &one, progress)?;
+    found.sort_by(|a, b| a.boot.cmp(&b.boot));
+    Ok(found)
+}
+
+/// What one boot left and how long it took; `is_over` says when it has to end early.
+type OneBoot<'a, B, T> = dyn Fn(B, &dyn Fn() -> bool) -> Ended<T> + Sync + 'a;
+
+/// How a boot ended.
+type Ended<T> = Result<(T, Duration), CalibratorError>;
+
+/// Runs boots, `at_once` of them in parallel; the first failure ends the others.
+fn side_by_side<B: Copy + Send, T: Send>(
+    boots: &[B],
+    at_once: usize,
+    stop: &AtomicBool,
+    one: &OneBoot<'_, B, T>,
+    progress: &mut dyn FnMut(B, Duration),
+) -> Result<Vec<T>, CalibratorError> {
+    let open = Mutex::new(boots.iter().copied().collect::<VecDeque<B>>());
     let (done, all_done) = mpsc::channel();
-    // The first failure ends the others.
     let give_up = AtomicBool::new(false);
-    let work = |done: mpsc::Sender<Ended>| {
+    let work = &|done: mpsc::Sender<(B, Ended<T>)>| {
         let is_over = || stop.load(Ordering::Acquire) || give_up.load(Ordering::Acquire);
         loop {
             // In a separate statement: within the loop's head the lock would be held during the whole boot.
             let next = open.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(boot) = next else { return };
-            let result = boot::run(guest, boot, &folder.join(boot.name()), &is_over);
+            let result = one(boot, &is_over);
             if result.is_err() {
                 give_up.store(true, Ordering::Release);
             }
@@ -194,32 +242,32 @@ pub fn run(
         }
         failure.map_or(Ok(()), Err)
     })?;
-    found.sort_by(|a, b| a.boot.cmp(&b.boot));
     Ok(found)
 }
 
-/// Reads the evidence of earlier boots, from a folder that [`run`] filled.
+/// Reads the evidence of earlier boots, from a folder that [`run`] filled; empty if it has none.
 ///
 /// # Errors
-/// If the folder cannot be read, contains no such boot, or the evidence of one is incomplete.
+/// If the folder cannot be read, or the evidence of one boot is incomplete.
 pub fn kept(folder: &Path) -> Result<Vec<Evidence>, CalibratorError> {
+    let mut found = Vec::new();
+    for (name, path) in folders_in(folder)? {
+        let Some(boot) = Boot::from_name(&name) else { continue };
+        let evidence = Evidence::read(&path, &name, boot.condition);
+        found.push(evidence.map_err(|error| CalibratorError::Evidence { boot: name, error })?);
+    }
+    Ok(found)
+}
+
+/// Names and paths of what is in a folder, ordered by name.
+fn folders_in(folder: &Path) -> Result<Vec<(String, PathBuf)>, CalibratorError> {
     let mut names: Vec<(String, PathBuf)> = fs::read_dir(folder)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?
         .flatten()
         .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
         .collect();
     names.sort();
-    let mut found = Vec::new();
-    for (name, path) in names {
-        let Some(boot) = Boot::from_name(&name) else { continue };
-        let evidence = Evidence::read(&path, &name, boot.condition);
-        found.push(evidence.map_err(|error| CalibratorError::Evidence { boot: name, error })?);
-    }
-    if found.is_empty() {
-        let what = format!("{} has no folder idle-N or load-N from a calibration", folder.display());
-        return Err(io::Error::other(what).into());
-    }
-    Ok(found)
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -238,9 +286,9 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_evidence_is_an_error() {
+    fn a_folder_without_boots_has_none_and_an_incomplete_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(kept(folder.path()).unwrap_err().to_string().contains("has no folder idle-N"));
+        assert_eq!(kept(folder.path()).unwrap(), []);
         fs::create_dir(folder.path().join("idle-0")).unwrap();
         let error = kept(folder.path()).unwrap_err().to_string();
         assert!(error.starts_with("boot idle-0: cyclictest.txt"), "{error}");

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use kernel::file_lock::FileLock;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::cache::{CACHE_VARIABLE, Cache};
@@ -25,15 +26,24 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const LISTS_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A release of Debian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Suite {
     /// Debian 12.
+    #[default]
+    #[serde(rename = "debian-12")]
     Bookworm,
     /// Debian 13.
+    #[serde(rename = "debian-13")]
     Trixie,
 }
 
 impl Suite {
+    /// Whether it is the release that packages are from if nothing else is said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Debian's code name of the release, as in the folders of a mirror.
     #[must_use]
     pub const fn name(self) -> &'static str {

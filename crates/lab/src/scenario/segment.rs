@@ -41,7 +41,7 @@ pub struct SegmentPort {
     /// IPv4 address of the node's interface, with prefix length (`10.0.0.1/24`); default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
-    /// File for a capture of this link in both directions: pcap with nanoseconds of the host's CLOCK_MONOTONIC,
+    /// File for a capture of this link in both directions: pcap with nanoseconds of the host's CLOCK_REALTIME,
     /// complete when the lab has ended. Relative to the folder where the command runs; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<PathBuf>,

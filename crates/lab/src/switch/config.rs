@@ -34,8 +34,8 @@ pub struct PortConfig {
     pub local: PathBuf,
     /// Path of the guest's socket, which QEMU creates (at most 107 bytes).
     pub remote: PathBuf,
-    /// File for a capture of this port in both directions: pcap with nanoseconds of the host's CLOCK_MONOTONIC
-    /// (default: none).
+    /// File for a capture of this port in both directions: pcap with nanoseconds of the host's CLOCK_REALTIME, as
+    /// the logic analyzer's log (default: none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<PathBuf>,
     /// Impairment from the guest to the switch.

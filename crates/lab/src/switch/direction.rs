@@ -35,6 +35,9 @@ pub struct DirectionCounters {
     pub left: u64,
     /// Frames still in transit, copies included.
     pub waiting: u64,
+    /// Frames of other flows than the one that is impaired, which passed at once.
+    #[serde(default)]
+    pub spared: u64,
 }
 
 /// A position in the switch's queue: the due time (ns), and the sequence number of frames due at the same time.
@@ -49,6 +52,8 @@ pub(super) struct Fate {
     pub(super) copies: u8,
     /// Whether it waits to be overtaken, at most until [`REORDER_HOLD_NS`] after its due time.
     pub(super) held: bool,
+    /// Whether it belongs to another flow than the one that is impaired, and overtakes nothing that is held.
+    pub(super) spared: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -56,13 +61,22 @@ pub(super) struct Direction {
     impairment: Impairment,
     generator: Generator,
     last_due_ns: i64,
+    /// The same of the frames of other flows than the one that is impaired: they do not wait for its frames.
+    last_spared_ns: i64,
     held: Vec<Place>,
     pub(super) counters: DirectionCounters,
 }
 
 impl Direction {
     pub(super) fn new(impairment: Impairment, generator: Generator) -> Self {
-        Self { impairment, generator, last_due_ns: i64::MIN, held: Vec::new(), counters: DirectionCounters::default() }
+        Self {
+            impairment,
+            generator,
+            last_due_ns: i64::MIN,
+            last_spared_ns: i64::MIN,
+            held: Vec::new(),
+            counters: DirectionCounters::default(),
+        }
     }
 
     /// Changes the impairment from the next frame on; the random stream continues.
@@ -71,8 +85,11 @@ impl Direction {
     }
 
     /// Decides about a frame that enters at `at_ns`; `None` if it is lost, which is counted.
-    pub(super) fn enter(&mut self, at_ns: i64) -> Option<Fate> {
-        let Impairment { delay, jitter, drop, duplicate, reorder } = self.impairment;
+    pub(super) fn enter(&mut self, frame: &[u8], at_ns: i64) -> Option<Fate> {
+        let Impairment { delay, jitter, drop, duplicate, reorder, only } = self.impairment;
+        if only.is_some_and(|flow| !flow.has(frame)) {
+            return self.spare(at_ns);
+        }
         // Always draw all four numbers, so that one setting does not affect the others: a scenario with jitter added
         // loses the same frames.
         let dropped = self.generator.happens(drop);
@@ -96,7 +113,21 @@ impl Direction {
         let own_ns = at_ns.saturating_add(delay.0).saturating_add(i64::try_from(jitter_ns).unwrap_or(jitter.0));
         let due_ns = own_ns.max(self.last_due_ns);
         self.last_due_ns = due_ns;
-        Some(Fate { due_ns, copies, held })
+        Some(Fate { due_ns, copies, held, spared: false })
+    }
+
+    /// A frame of another flow than the one that is impaired. It draws no random number, so that the same frames of that
+    /// flow have the same fate whatever passes beside them.
+    fn spare(&mut self, at_ns: i64) -> Option<Fate> {
+        self.counters.entered += 1;
+        if self.counters.waiting >= MAX_WAITING_FRAMES {
+            self.counters.overflowed += 1;
+            return None;
+        }
+        self.counters.spared += 1;
+        self.counters.waiting += 1;
+        self.last_spared_ns = at_ns.max(self.last_spared_ns);
+        Some(Fate { due_ns: self.last_spared_ns, copies: 1, held: false, spared: true })
     }
 
     /// Records that the frame at this position is held.

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
+use super::flow::{Flow, FlowError};
+
 /// Largest delay and largest jitter of a link: longer than any protocol in the lab waits.
 pub const MAX_DELAY: Ns = Ns::from_s(60);
 
@@ -28,6 +30,9 @@ pub struct Impairment {
     pub duplicate: f64,
     /// Share of the remaining frames that are held until a later frame has overtaken them (0 to below 1; default 0).
     pub reorder: f64,
+    /// The flow to which all of this applies; frames of other flows pass at once (default: all frames).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<Flow>,
 }
 
 /// [`Impairment`] before its values are checked.
@@ -41,12 +46,13 @@ struct Form {
     drop: f64,
     duplicate: f64,
     reorder: f64,
+    only: Option<Flow>,
 }
 
 impl Default for Form {
     fn default() -> Self {
-        let Impairment { delay, jitter, drop, duplicate, reorder } = Impairment::default();
-        Self { delay, jitter, drop, duplicate, reorder }
+        let Impairment { delay, jitter, drop, duplicate, reorder, only } = Impairment::default();
+        Self { delay, jitter, drop, duplicate, reorder, only }
     }
 }
 
@@ -54,8 +60,8 @@ impl TryFrom<Form> for Impairment {
     type Error = ImpairmentError;
 
     fn try_from(form: Form) -> Result<Self, Self::Error> {
-        let Form { delay, jitter, drop, duplicate, reorder } = form;
-        let impairment = Self { delay, jitter, drop, duplicate, reorder };
+        let Form { delay, jitter, drop, duplicate, reorder, only } = form;
+        let impairment = Self { delay, jitter, drop, duplicate, reorder, only };
         impairment.check()?;
         Ok(impairment)
     }
@@ -82,7 +88,7 @@ pub enum ImpairmentError {
     },
     /// The text is not a list of impairments.
     #[error(
-        "'{text}' is not an impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate and reorder"
+        "'{text}' is not an impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate, reorder and only"
     )]
     Text {
         /// The given value.
@@ -135,6 +141,7 @@ impl FromStr for Impairment {
                 "drop" => impairment.drop = share()?,
                 "duplicate" => impairment.duplicate = share()?,
                 "reorder" => impairment.reorder = share()?,
+                "only" => impairment.only = Some(value.parse().map_err(|error: FlowError| wrong(error.to_string()))?),
                 _ => return Err(wrong(format!("'{name}' is unknown"))),
             }
         }
@@ -152,7 +159,8 @@ impl fmt::Display for Impairment {
         let shares = [("drop", self.drop), ("duplicate", self.duplicate), ("reorder", self.reorder)];
         let shares =
             shares.into_iter().filter(|(_, share)| *share > 0.0).map(|(name, share)| format!("{name}={share}"));
-        let parts: Vec<String> = times.chain(shares).collect();
+        let only = self.only.map(|flow| format!("only={flow}"));
+        let parts: Vec<String> = times.chain(shares).chain(only).collect();
         f.pad(&if parts.is_empty() { "none".to_owned() } else { parts.join(",") })
     }
 }
@@ -163,9 +171,10 @@ mod tests {
 
     #[test]
     fn a_written_file_can_be_read_back() {
-        let text = "delay = \"2ms\"\njitter = \"0us\"\ndrop = 0.01\nduplicate = 0\n";
+        let text = "delay = \"2ms\"\njitter = \"0us\"\ndrop = 0.01\nduplicate = 0\nonly = \"udp/319\"\n";
         let read: Impairment = toml::from_str(text).unwrap();
-        assert_eq!(read, Impairment { delay: Ns::from_ms(2), drop: 0.01, ..Impairment::default() });
+        let only = Some(Flow::Udp(319));
+        assert_eq!(read, Impairment { delay: Ns::from_ms(2), drop: 0.01, only, ..Impairment::default() });
         let written = toml::to_string(&read).unwrap();
         assert!(written.contains("delay = \"2ms\""), "{written}");
         assert_eq!(toml::from_str::<Impairment>(&written).unwrap(), read);
@@ -174,7 +183,12 @@ mod tests {
 
     #[test]
     fn a_printed_impairment_can_be_parsed() {
-        for text in ["none", "delay=5ms", "delay=5ms,jitter=100us,drop=0.01,duplicate=0.001,reorder=0.5"] {
+        for text in [
+            "none",
+            "delay=5ms",
+            "delay=5ms,jitter=100us,drop=0.01,duplicate=0.001,reorder=0.5",
+            "delay=30ms,only=ptp/sync",
+        ] {
             assert_eq!(text.parse::<Impairment>().unwrap().to_string(), text);
         }
         let check = |text: &str, part: &str| {
@@ -186,6 +200,7 @@ mod tests {
         check("delay=5ms,loss=1", "'loss' is unknown");
         check("drop=x", "'x' is not a number");
         check("drop=1.5", "drop is 1.5");
+        check("delay=1ms,only=udp", "'udp' is no flow: write udp/PORT");
         check("delay=-1us", "between 0s and 60s");
     }
 
@@ -205,5 +220,6 @@ mod tests {
         check("drop = 1.5", &["drop is 1.5", "between 0 and 1"]);
         check("duplicate = nan", &["duplicate is NaN", "between 0 and 1"]);
         check("reorder = 1", &["reorder is 1", "below 1"]);
+        check("only = \"ptp/x\"", &["line 1", "'ptp/x' is no flow"]);
     }
 }

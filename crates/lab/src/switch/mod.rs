@@ -12,9 +12,9 @@
 //! [[port]]
 //! local = "run/switch-0"      # the switch's socket
 //! remote = "run/guest-0"      # the guest's socket
-//! capture = "run/port-0.pcap" # all frames of the port, with the host's CLOCK_MONOTONIC
+//! capture = "run/port-0.pcap" # all frames of the port, with the host's CLOCK_REALTIME
 //! from-guest = { delay = "2ms", jitter = "100us", drop = 0.01 }
-//! to-guest = { delay = "1ms", duplicate = 0.001, reorder = 0.001 }
+//! to-guest = { delay = "30ms", only = "ptp/sync" } # of one flow; the rest passes at once
 //! ```
 //!
 //! [`Switch`] is pure: frames and times go in, frames with their due times come out.
@@ -23,6 +23,7 @@
 mod capture;
 mod config;
 mod direction;
+mod flow;
 mod impairment;
 mod outlet;
 mod random;
@@ -31,6 +32,7 @@ mod state;
 
 pub use self::config::{MAX_PORTS, PortConfig, SwitchConfig, SwitchConfigError};
 pub use self::direction::{DirectionCounters, MAX_WAITING_FRAMES, REORDER_HOLD_NS};
+pub use self::flow::{Flow, FlowError};
 pub use self::impairment::{Impairment, ImpairmentError, MAX_DELAY};
 pub use self::outlet::{MAX_OUTLET_FRAMES, OUTLET_PATIENCE_NS, PortOutcome};
 pub use self::run::{BoundSwitch, LinkChange, SwitchError, SwitchOrder, SwitchOutcome};

@@ -112,6 +112,9 @@ pub struct BoundSwitch {
     switch: Switch,
     sockets: Vec<BoundSocket>,
     captures: Vec<Option<CaptureFile>>,
+    /// From the times of the frames to those in the captures: CLOCK_REALTIME, which the logic analyzer has too, so that
+    /// all that the host witnesses of its guests is on one clock (ns).
+    wall_ahead_ns: i64,
     outlets: Vec<Outlet>,
 }
 
@@ -134,7 +137,7 @@ impl BoundSwitch {
             captures.push(port.capture.as_ref().map(begin).transpose()?);
         }
         let outlets = sockets.iter().map(|_| Outlet::default()).collect();
-        Ok(Self { config, switch, sockets, captures, outlets })
+        Ok(Self { config, switch, sockets, captures, wall_ahead_ns: wall_ahead_ns(), outlets })
     }
 
     /// Forwards frames and executes `orders` until `stop` is set, then removes the sockets. Frames still in transit are
@@ -218,7 +221,8 @@ impl BoundSwitch {
             };
             let (frame, at_ns) = (&buffer[..length], host_ns());
             self.switch.arrived(port, frame, at_ns);
-            capture(&mut self.captures[port], &mut self.outlets[port].outcome, at_ns, frame);
+            let wall_ns = at_ns.saturating_add(self.wall_ahead_ns);
+            capture(&mut self.captures[port], &mut self.outlets[port].outcome, wall_ns, frame);
         }
         Ok(())
     }
@@ -226,7 +230,10 @@ impl BoundSwitch {
     fn send(&mut self, port: usize, from: &BoundSocket) -> Result<(), SwitchError> {
         let to = &self.config.port[port].remote;
         let file = &mut self.captures[port];
-        let sent = |outcome: &mut PortOutcome, at_ns, frame: &[u8]| capture(file, outcome, at_ns, frame);
+        let wall_ahead_ns = self.wall_ahead_ns;
+        let sent = |outcome: &mut PortOutcome, at_ns: i64, frame: &[u8]| {
+            capture(file, outcome, at_ns.saturating_add(wall_ahead_ns), frame);
+        };
         self.outlets[port]
             .flush(host_ns, |frame| from.socket.send_to(frame, to), sent)
             .map_err(|source| SwitchError::Send { path: to.clone(), source })
@@ -256,6 +263,18 @@ fn capture(file: &mut Option<CaptureFile>, outcome: &mut PortOutcome, at_ns: i64
 /// CLOCK_MONOTONIC of the host (ns): the common clock for the frames of all guests.
 fn host_ns() -> i64 {
     now_ns(ClockId::Monotonic.into())
+}
+
+/// How far the host's CLOCK_REALTIME is ahead of its CLOCK_MONOTONIC (ns), by the narrowest of some readings. Both have
+/// the same rate, also while the host's clock is being corrected, so this changes only when that clock is set.
+fn wall_ahead_ns() -> i64 {
+    let read = || {
+        let before_ns = host_ns();
+        let wall_ns = now_ns(ClockId::Realtime.into());
+        let width_ns = host_ns() - before_ns;
+        (width_ns, wall_ns - before_ns - width_ns / 2)
+    };
+    (0..10).map(|_| read()).min().map_or(0, |(_, ahead_ns)| ahead_ns)
 }
 
 /// A socket with its path, which is removed on drop.

@@ -203,7 +203,8 @@ impl Switch {
     }
 
     fn enter(&mut self, port: usize, leg: Leg, frame: Arc<[u8]>, at_ns: i64) {
-        let Some(Fate { due_ns, copies, held }) = self.ports[port].direction(leg).enter(at_ns) else { return };
+        let Some(fate) = self.ports[port].direction(leg).enter(&frame, at_ns) else { return };
+        let Fate { due_ns, copies, held, spared } = fate;
         let in_transit = InTransit { port, leg, frame, copies };
         if held {
             let place = self.queue_at(due_ns.saturating_add(REORDER_HOLD_NS), in_transit);
@@ -211,6 +212,9 @@ impl Switch {
             return;
         }
         self.queue_at(due_ns, in_transit);
+        if spared {
+            return;
+        }
         for place in self.ports[port].direction(leg).overtake(due_ns) {
             if let Some(overtaken) = self.queue.remove(&place) {
                 self.queue_at(due_ns, overtaken);

@@ -3,7 +3,7 @@
 use ::sync::bound::ClockReading;
 use kernel::clock::{KernelClock, now_ns};
 use record::Moment;
-use units::{ClockId, Timestamp};
+use units::{ClockId, Ns, Timestamp};
 
 /// Readings of which the narrowest is taken.
 const READINGS: usize = 5;
@@ -37,7 +37,25 @@ pub(crate) fn now() -> Now {
     }
 }
 
+/// A comparison of another clock that took longer than this did not happen at about the same moment (ns).
+const MOST_GAP_NS: i64 = 10_000_000;
+
 impl Now {
+    /// The moment a little later at which the system clock showed `realtime_ns`; the same moment where it was set in between.
+    pub(crate) fn when(self, realtime_ns: i64) -> Self {
+        let gap_ns = realtime_ns.saturating_sub(self.realtime.clock_ns);
+        if !(0..=MOST_GAP_NS).contains(&gap_ns) {
+            return self;
+        }
+        let realtime = ClockReading {
+            raw_ns: self.realtime.raw_ns + gap_ns,
+            clock_ns: self.realtime.clock_ns + gap_ns,
+            // Both clocks' rates differ by at most 1000 parts per million (adjtime(3)).
+            error_ns: self.realtime.error_ns + gap_ns / 1_000 + 1,
+        };
+        Self { moment: self.moment.plus(Ns(gap_ns)), realtime }
+    }
+
     /// Another clock that was compared with the system clock at about this moment: `ahead_ns` is that clock less the system
     /// clock, and `error_ns` how wrong that can be.
     pub(crate) const fn other(&self, ahead_ns: i64, error_ns: i64) -> ClockReading {

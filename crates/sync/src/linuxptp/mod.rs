@@ -33,6 +33,7 @@ pub mod log;
 mod management;
 mod reader;
 mod request;
+mod settings;
 mod signaling;
 mod time;
 mod tlv;
@@ -44,6 +45,7 @@ pub use id::{ManagementErrorId, ManagementId};
 pub use identity::{ClockIdentity, PortIdentity};
 pub use management::{Action, ManagementMessage, ManagementTlvs};
 pub use request::{EncodedRequest, Request, Requester};
+pub use settings::{Program, Settings};
 pub use signaling::{DelayRecord, Record, Records, SignalingMessage, SignalingTlv, SignalingTlvs, SyncRecord};
 pub use time::{ScaledNs, TimeInterval, Timestamp};
 pub use tlv::{

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ::lab::cache::Cache;
+use ::lab::calibrate::sync::{SyncCalibration, SyncEvidence, calibrate_sync};
 use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
-use ::lab::calibrator::{self, Boot, CalibratorError, SEEDS};
+use ::lab::calibrator::{self, Boot, CalibratorError, SEEDS, SyncBoot};
 use ::lab::machine::Architecture;
 use ::lab::running::Lab;
 use anyhow::Context as _;
@@ -18,14 +19,18 @@ use super::this_program;
 use crate::exit::Exit;
 use crate::{output, reporting, save};
 
-/// Inject known delays into a deterministic machine, and check whether this program finds them
+/// Inject known delays and known clocks into a deterministic machine, and check whether this program finds them
 ///
 /// The machine is a PREEMPT_RT guest on an emulated CPU whose clock counts instructions: nothing that the host does shows
 /// in it. Disabled interrupts, a thread of higher priority and steps of the clock go in, each logged by its injector;
-/// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Exit code 1 where
-/// they do not. Takes about five minutes on two CPUs.
+/// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Then hardware clocks
+/// whose time a kernel module knows: the bounds of sync have to contain the truth, beside ptp4l and phc2sys. Exit code 1
+/// where they do not. Takes about ten minutes on two CPUs.
 #[derive(clap::Args)]
 pub(super) struct CalibrateArgs {
+    /// One part alone.
+    #[arg(long, value_name = "PART")]
+    only: Option<Part>,
     /// Boots differ by a seed; each is run idle and under load (1 to 6).
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=SEEDS.len() as i64))]
     seeds: u8,
@@ -41,21 +46,41 @@ pub(super) struct CalibrateArgs {
     /// Calibrate another build of this program, a static one.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Write truth against reading as one HTML page.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "calibration.html")]
+    /// Write truth against reading of the delays as one HTML page.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "calibration.html", conflicts_with = "only")]
     report: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
 
+/// What is calibrated.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// wakeup, noise and steps of the clock, by injected delays
+    Delays,
+    /// readings of clocks, by clocks whose time is known
+    Sync,
+}
+
+/// What the boots left.
+#[derive(Default)]
+struct Boots {
+    delays: Option<Vec<Evidence>>,
+    sync: Option<Vec<SyncEvidence>>,
+}
+
 impl CalibrateArgs {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         if let Some(page) = &self.report {
             save::check_file(page)?;
         }
         let boots = match &self.judge {
-            Some(folder) => calibrator::kept(folder)?,
+            Some(folder) => self.kept(folder)?,
             None => match self.boot() {
                 Ok(boots) => boots,
                 // It was there and did not do its job: nothing for which this could not be tried.
@@ -66,19 +91,48 @@ impl CalibrateArgs {
                 Err(error) => return Err(error),
             },
         };
-        let calibration = calibrate(&boots);
-        if self.json {
-            output::data(&format!("{}\n", serde_json::to_string_pretty(&calibration)?));
-        } else {
-            output::data(&format!("{calibration}\n"));
+        let delays = boots.delays.map(|boots| calibrate(&boots));
+        let sync = boots.sync.map(|boots| calibrate_sync(&boots));
+        self.print(delays.as_ref(), sync.as_ref())?;
+        if let (Some(page), Some(calibration)) = (&self.report, &delays) {
+            save::write_or_fall_back(page, reporting::render_calibration(view(calibration)).as_bytes())?.announce();
         }
-        if let Some(page) = &self.report {
-            save::write_or_fall_back(page, reporting::render_calibration(view(&calibration)).as_bytes())?.announce();
-        }
-        Ok(if calibration.passes() { Exit::Holds } else { Exit::Broken })
+        let passes = delays.is_none_or(|of| of.passes()) && sync.is_none_or(|of| of.passes());
+        Ok(if passes { Exit::Holds } else { Exit::Broken })
     }
 
-    fn boot(&self) -> anyhow::Result<Vec<Evidence>> {
+    fn print(&self, delays: Option<&Calibration>, sync: Option<&SyncCalibration>) -> anyhow::Result<()> {
+        if !self.json {
+            let delays = delays.map(ToString::to_string);
+            let sync = sync.map(ToString::to_string);
+            delays.into_iter().chain(sync).for_each(|text| output::data(&format!("{text}\n")));
+            return Ok(());
+        }
+        let mut values = delays.map(serde_json::to_value).into_iter().chain(sync.map(serde_json::to_value));
+        let mut whole = values.next().transpose()?.unwrap_or_default();
+        if let (Some(part), Some(fields)) = (values.next().transpose()?, whole.as_object_mut()) {
+            fields.insert("sync".to_owned(), part);
+        }
+        output::data(&format!("{}\n", serde_json::to_string_pretty(&whole)?));
+        Ok(())
+    }
+
+    /// What --keep left: without --only both parts, as far as the folder has them.
+    fn kept(&self, folder: &Path) -> anyhow::Result<Boots> {
+        let delays = if self.wants(Part::Delays) { calibrator::kept(folder)? } else { Vec::new() };
+        let sync = if self.wants(Part::Sync) { calibrator::kept_sync(folder)? } else { Vec::new() };
+        if delays.is_empty() && sync.is_empty() {
+            let names = match self.only {
+                Some(Part::Delays) => "idle-N or load-N",
+                Some(Part::Sync) => "sync-N",
+                None => "idle-N, load-N or sync-N",
+            };
+            anyhow::bail!("{} has no folder {names} from a calibration", folder.display());
+        }
+        Ok(Boots { delays: (!delays.is_empty()).then_some(delays), sync: (!sync.is_empty()).then_some(sync) })
+    }
+
+    fn boot(&self) -> anyhow::Result<Boots> {
         let program = match &self.program {
             Some(program) => program.clone(),
             None => this_program()?,
@@ -92,30 +146,45 @@ impl CalibrateArgs {
         boots
     }
 
-    fn in_place(&self, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<Vec<Evidence>> {
+    fn in_place(&self, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<Boots> {
         let stop = Arc::new(AtomicBool::new(false));
         kernel::signals::register(&stop, &Arc::default()).context("cannot take over SIGINT and SIGTERM")?;
-        let guest = calibrator::guest(cache, program, &lab.folder, &mut output::note)?;
-        let boots = Boot::all(usize::from(self.seeds));
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let at_once = self.jobs.map_or(cpus, usize::from).min(boots.len());
-        output::note(&format!(
-            "calibrating on Linux {}: {} boots, {at_once} at a time; the first under load takes the longest",
-            guest.kernel.release,
-            boots.len()
-        ));
+        let at_once = |boots: usize| self.jobs.map_or(cpus, usize::from).min(boots);
         let folder = self.keep.clone().unwrap_or_else(|| lab.folder.join("boots"));
-        let mut done = 0;
-        let mut report_boot = |boot: Boot, took: std::time::Duration| {
-            done += 1;
-            output::note(&format!("{}: done in {} s ({done} of {})", boot.name(), took.as_secs(), boots.len()));
-        };
-        Ok(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut report_boot)?)
+        let mut found = Boots::default();
+        if self.wants(Part::Delays) {
+            let guest = calibrator::guest(cache, program, &lab.folder, &mut output::note)?;
+            let boots = Boot::all(usize::from(self.seeds));
+            let at_once = at_once(boots.len());
+            output::note(&format!(
+                "calibrating on Linux {}: {} boots, {at_once} at a time; the first under load takes the longest",
+                guest.kernel.release,
+                boots.len()
+            ));
+            let mut done = 0;
+            let mut report_boot = |boot: Boot, took: std::time::Duration| {
+                done += 1;
+                output::note(&format!("{}: done in {} s ({done} of {})", boot.name(), took.as_secs(), boots.len()));
+            };
+            found.delays = Some(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut report_boot)?);
+        }
+        if self.wants(Part::Sync) {
+            let boots = SyncBoot::all(usize::from(self.seeds));
+            let at_once = at_once(boots.len());
+            output::note(&format!("calibrating readings of clocks: {} boots, {at_once} at a time", boots.len()));
+            let sync = calibrator::run_sync(cache, program, &boots, at_once, &folder, &stop, &mut output::note)?;
+            found.sync = Some(sync);
+        }
+        Ok(found)
     }
 }
 
 fn is_of_the_guest(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(CalibratorError::Guest { .. } | CalibratorError::Evidence { .. }))
+    matches!(
+        error.downcast_ref(),
+        Some(CalibratorError::Guest { .. } | CalibratorError::Evidence { .. } | CalibratorError::SyncEvidence { .. })
+    )
 }
 
 /// As the page shows it.

@@ -12,7 +12,8 @@ use crate::output;
 /// Show the settings and counters of a running lab's links, or change a link
 ///
 /// An impairment is written 'delay=5ms,jitter=100us,drop=0.01,duplicate=0.001,reorder=0.001', 'none' for a good link; it
-/// replaces the whole previous one. Frames that are under way are not affected.
+/// replaces the whole previous one. 'delay=30ms,only=ptp/sync' impairs one flow alone: 'udp/PORT', 'ethertype/0xNNNN' or
+/// 'ptp/TYPE'. Frames that are under way are not affected.
 #[derive(clap::Args)]
 pub(super) struct LinkArgs {
     /// Name of the lab.
@@ -57,8 +58,8 @@ impl LinkArgs {
     }
 }
 
-fn counters(direction: &DirectionCounters) -> [(&'static str, u64); 8] {
-    let DirectionCounters { entered, dropped, duplicated, reordered, held_in_vain, overflowed, left, waiting } =
+fn counters(direction: &DirectionCounters) -> [(&'static str, u64); 9] {
+    let DirectionCounters { entered, dropped, duplicated, reordered, held_in_vain, overflowed, left, waiting, spared } =
         *direction;
     [
         ("entered", entered),
@@ -69,6 +70,7 @@ fn counters(direction: &DirectionCounters) -> [(&'static str, u64); 8] {
         ("overflowed", overflowed),
         ("left", left),
         ("waiting", waiting),
+        ("spared", spared),
     ]
 }
 

@@ -113,6 +113,9 @@ fn frames_pass_through_sockets_and_are_counted_and_captured() {
     assert_eq!(captured(0).iter().map(|frame| &frame.1[..]).collect::<Vec<_>>(), [TO_ALL, TO_ONE, TO_ALL]);
     assert_eq!(captured(1).len(), 4);
     assert!(captured(0)[0].0 <= captured(1)[0].0, "forwarded after its arrival");
+    let wall_ns = now_ns(ClockId::Realtime.into());
+    let ago_ns = wall_ns - captured(0)[0].0;
+    assert!((0..600_000_000_000).contains(&ago_ns), "the clock of the logic analyzer: {ago_ns} ns ago");
     assert_eq!(outcome.config, config);
     assert!(!config.port[0].local.exists(), "the sockets are removed");
 }

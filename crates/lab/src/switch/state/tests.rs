@@ -332,7 +332,7 @@ proptest! {
         (drop, duplicate, reorder) in (0.0..1.0, 0.0..1.0, 0.0..0.99),
         late_ns in 0..20_000_000_i64,
     ) {
-        let impairment = Impairment { delay: Ns(1_000), jitter: Ns(3_000), drop, duplicate, reorder };
+        let impairment = Impairment { delay: Ns(1_000), jitter: Ns(3_000), drop, duplicate, reorder, only: None };
         let mut switch = Switch::new(&config(4, seed, &impairment, &impairment)).unwrap();
         let mut now_ns = 0;
         let mut out = 0;
@@ -354,4 +354,50 @@ proptest! {
         }
         prop_assert_eq!(left, u64::try_from(out).unwrap());
     }
+}
+
+#[test]
+fn one_flow_is_delayed_and_the_rest_passes_at_once() {
+    let mut impairment: Impairment = "delay=30ms,only=ptp/sync".parse().unwrap();
+    let mut switch = one_way(0, &impairment);
+    // The first byte behind the EtherType is 0 in a Sync, and 1 in a Delay_Req.
+    let message = |kind: u8, number: u8| [&PTP[..], &mac(0), &[0x88, 0xf7, kind, number]].concat();
+    let times: Vec<(u8, u8)> = vec![(0, 1), (1, 2), (0, 3), (1, 4)];
+    for (at_ns, (kind, number)) in (0..).zip(times) {
+        switch.arrived(0, &message(kind, number), at_ns * 1_000_000);
+    }
+    let out: Vec<(i64, u8)> =
+        switch.due(100_000_000).iter().map(|delivery| (delivery.due_ns / 1_000_000, delivery.frame[15])).collect();
+    assert_eq!(out, [(1, 2), (3, 4), (30, 1), (32, 3)]);
+    let counters = switch.counters()[0].from_guest;
+    assert_eq!((counters.entered, counters.spared, counters.left, counters.waiting), (4, 2, 4, 0));
+    // The flow's own frames keep their order when the delay shrinks; the others still pass.
+    switch.arrived(0, &message(0, 5), 200_000_000);
+    impairment.delay = Ns::from_ms(1);
+    switch.set_link(0, impairment, Impairment::default());
+    switch.arrived(0, &message(0, 6), 201_000_000);
+    switch.arrived(0, &message(1, 7), 202_000_000);
+    let out: Vec<(i64, u8)> =
+        switch.due(300_000_000).iter().map(|delivery| (delivery.due_ns / 1_000_000, delivery.frame[15])).collect();
+    assert_eq!(out, [(202, 7), (230, 5), (230, 6)]);
+}
+
+#[test]
+fn other_flows_do_not_change_the_fate_of_the_impaired_one() {
+    let impairment = Impairment { drop: 0.5, only: Some("ptp/sync".parse().unwrap()), ..Impairment::default() };
+    let survivors = |beside: u8| {
+        let mut switch = one_way(9, &impairment);
+        let mut out = Vec::new();
+        for number in 0..100_u8 {
+            for _ in 0..beside {
+                switch.arrived(0, &[&PTP[..], &mac(0), &[0x88, 0xf7, 1, number]].concat(), i64::from(number));
+            }
+            switch.arrived(0, &[&PTP[..], &mac(0), &[0x88, 0xf7, 0, number]].concat(), i64::from(number));
+        }
+        out.extend(switch.due(1_000).iter().filter(|of| of.frame[14] == 0).map(|of| of.frame[15]));
+        out
+    };
+    let alone = survivors(0);
+    assert!((20..80).contains(&alone.len()), "{}", alone.len());
+    assert_eq!(survivors(3), alone);
 }

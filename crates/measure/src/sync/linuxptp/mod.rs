@@ -5,7 +5,6 @@
 
 mod find;
 mod receiver;
-mod socket;
 mod stamps;
 
 use std::io;
@@ -18,13 +17,13 @@ use ::sync::linuxptp::{
     ClockIdentity, ManagementId, ManagementTlv, Message, PortIdentity, PortState, Request, Requester, SignalingTlv,
     Timestamping, decode,
 };
+use host::NamedSocket;
 use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
-use self::socket::Named;
 use self::stamps::Stamps;
 use super::clocks::{self, Now};
 use super::live::LiveSource;
@@ -54,7 +53,7 @@ const SLOW: [ManagementId; 3] =
 /// Follows one ptp4l.
 pub(crate) struct Ptp {
     found: Found,
-    own: Option<Named>,
+    own: Option<NamedSocket>,
     events: Option<Receiver>,
     /// Why the raw time stamps cannot be received, in words.
     no_events: String,
@@ -112,7 +111,7 @@ impl Ptp {
                 (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}"))
             }
         };
-        let (own, refusal) = match Named::for_answers() {
+        let (own, refusal) = match NamedSocket::for_answers() {
             Ok(own) => (Some(own), None),
             Err(error) => (None, Some(format!("no socket for the answers of ptp4l can be made: {error}"))),
         };
@@ -331,7 +330,7 @@ impl Ptp {
         }
         let concluded = self.stamps.conclude(now);
         let Some(follower) = self.follower.as_mut() else { return };
-        let at = now.moment;
+        let at = concluded.at;
         if concluded.is_blind {
             follower.state(at, SyncState::Lost, "its hardware clock cannot be read any more");
         }
@@ -407,7 +406,7 @@ impl Seen {
 
 impl Source for Ptp {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let own = self.own.iter().map(Named::descriptor);
+        let own = self.own.iter().map(NamedSocket::descriptor);
         own.chain(self.events.iter().map(Receiver::descriptor)).collect()
     }
 
@@ -449,6 +448,14 @@ impl Source for Ptp {
         self.ask(&CHANGING);
         self.looks = self.looks.wrapping_add(1);
         self.asked_ns.get_or_insert(raw_ns);
+        // The socket that answers questions alone refuses PORT_PROPERTIES_NP (seen with 4.2).
+        if self.seen.timestamping.is_none() && self.answered_ns != 0 && self.looks > 2 * ALL_EVERY {
+            if let Some((interface, is_software)) = self.found.port.clone() {
+                self.seen.interface = interface;
+                self.seen.timestamping =
+                    Some(if is_software { Timestamping::Software } else { Timestamping::Hardware });
+            }
+        }
         self.conclude_stamps(now);
     }
 

@@ -7,9 +7,10 @@ use ::sync::exchange::{Exchange, Pairing, Received, Sent};
 use ::sync::growth::Steering;
 use ::sync::linuxptp::{DelayRecord, PortIdentity, SyncRecord, Timestamp};
 use kernel::phc::HardwareClock;
+use record::Moment;
 use units::ClockName;
 
-use super::super::clocks::Now;
+use super::super::clocks::{self, Now};
 
 /// A half of an exchange as it came in.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ enum Half {
 /// What the stamps until a moment show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concluded {
+    /// The moment of all of this.
+    pub(super) at: Moment,
     /// Exchanges that were completed since the last time.
     pub(super) exchanges: Vec<Exchange>,
     /// The bound now.
@@ -35,6 +38,12 @@ pub(super) struct Concluded {
     pub(super) steering: Option<Steering>,
     /// The correction of the clock's rate against the uncorrected one (parts per billion).
     pub(super) frequency_ppb: Option<f64>,
+}
+
+impl Concluded {
+    fn at(at: Moment) -> Self {
+        Self { at, ..Self::default() }
+    }
 }
 
 /// Follows the stamps of one ptp4l through a run.
@@ -120,20 +129,23 @@ impl Stamps {
         ns(stamp)?.checked_sub(self.scale_s.checked_mul(1_000_000_000)?)
     }
 
-    /// The clock of the stamps against the uncorrected one, now.
-    fn reading(&mut self, now: &Now) -> Option<ClockReading> {
+    /// The clock of the stamps against the uncorrected one, and when.
+    fn reading(&mut self, now: &Now) -> Option<(Moment, ClockReading)> {
         if !self.is_hardware {
-            return Some(now.realtime);
+            return Some((now.moment, now.realtime));
         }
-        let compared = self.hardware.as_mut()?.compare().ok()?;
-        // The system clock was compared with the uncorrected one a moment before.
-        Some(now.other(compared.offset_ns(), compared.width_ns()))
+        let hardware = self.hardware.as_mut()?;
+        // `now` may be of when a message came in, some time ago, and the clock has moved since.
+        let fresh = clocks::now();
+        let compared = hardware.compare().ok()?;
+        let then = fresh.when(compared.middle_ns());
+        Some((then.moment, then.other(compared.offset_ns(), compared.width_ns())))
     }
 
     /// Takes what came in since the last time, and says what it shows.
     pub(super) fn conclude(&mut self, now: &Now) -> Concluded {
-        let mut concluded = Concluded { other_parent: self.other_parent.take(), ..Concluded::default() };
-        let Some(reading) = self.reading(now) else {
+        let mut concluded = Concluded { other_parent: self.other_parent.take(), ..Concluded::at(now.moment) };
+        let Some((at, reading)) = self.reading(now) else {
             self.waiting.clear();
             concluded.is_blind = self.last.is_some();
             return concluded;
@@ -142,6 +154,8 @@ impl Stamps {
             return concluded;
         }
         self.last = Some(reading);
+        concluded.at = at;
+        self.bounds.state_correction(self.hardware.as_ref().and_then(HardwareClock::correction_ppb));
         concluded.step_ns = self.bounds.compare(reading);
         if concluded.step_ns.is_some() {
             self.pairing.forget();
