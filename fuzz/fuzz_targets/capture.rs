@@ -37,6 +37,9 @@ fuzz_target!(|data: &[u8]| {
     let record = imported.into_record("fuzzed");
     assert!(record.validity.state() > ValidityState::Valid);
     assert_eq!(Record::from_json(&record.to_json()).expect("what was written is read"), record);
+    for source in record.sync().into_iter().flat_map(|run| &run.sources) {
+        assert!(source.track.is_sorted_by_key(|point| point.at.monotonic));
+    }
     for point in record.sync().into_iter().flat_map(|run| &run.sources).flat_map(|source| &source.track) {
         if let Some((lower_ns, upper_ns)) = point.bound_ns {
             assert!(lower_ns <= upper_ns, "bounds that exclude each other are none");

@@ -292,6 +292,10 @@ fn bad_logs_of_chronyd() {
     // The clock was set back while it was logged.
     let back = import(text.replace("00:55:18", "00:51:18").as_bytes());
     assert!(reasons(&back, ReasonCode::ClockStepped).contains("go back"), "{:?}", back.validity);
+    // One second of disorder is no step, and no time of the record goes back.
+    let disorder = import(text.replace("00:55:18", "00:55:16").as_bytes());
+    assert!(!disorder.validity.has(ReasonCode::ClockStepped), "{:?}", disorder.validity);
+    assert!(run(&disorder).sources[0].track.is_sorted_by_key(|point| point.at.monotonic));
     let commas = refused(text.replace('.', ",").as_bytes(), "chrony-tracking");
     assert!(commas.contains("line 4"), "{commas}");
     let heading: String = text.split_inclusive('\n').take(3).collect();

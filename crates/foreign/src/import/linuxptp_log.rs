@@ -81,7 +81,6 @@ struct Source {
     /// As phc2sys and ts2phc name it; empty for ptp4l, and until it is known.
     clock: Vec<u8>,
     follower: Follower,
-    latest: record::Moment,
     ports: Vec<Port>,
     servo: Option<u8>,
     offsets: u64,
@@ -420,7 +419,6 @@ impl Source {
             tag: read.tag.to_owned(),
             clock: Vec::new(),
             follower: Follower::with_growing_intervals(about, started),
-            latest: started,
             ports: Vec::new(),
             servo: None,
             offsets: 0,
@@ -457,9 +455,6 @@ impl Source {
     }
 
     fn take(&mut self, at: record::Moment, message: &Message<'_>) {
-        // Lines of one source can be a little out of order; its time does not go back.
-        let at = if at.monotonic.as_ns() < self.latest.monotonic.as_ns() { self.latest } else { at };
-        self.latest = at;
         let text = shown;
         match *message {
             Message::Offset(offset) => self.offset(at, &offset),

@@ -49,6 +49,7 @@ pub(super) struct Source {
     /// The last exchange: its bound is stated once the next one does not exclude it.
     pub(super) last: Option<(Moment, Shown, Option<OffsetBound>)>,
     pub(super) is_directed: bool,
+    latest: Option<Moment>,
     pub(super) last_sync: u64,
     pub(super) exchanges: u64,
     /// Exchanges whose round trip was not above 0.
@@ -102,6 +103,7 @@ impl Source {
             bounds: CaptureBounds::new(max_drift_ppb),
             last: None,
             is_directed,
+            latest: None,
             last_sync: 0,
             exchanges: 0,
             backward: 0,
@@ -139,6 +141,12 @@ impl Source {
             delay_ns: Some(half(forward + backward)),
             frequency_ppb: None,
         };
+        // Frames of several queues can be a little out of order: the moments of a record do not go back.
+        let at = match self.latest {
+            Some(latest) if latest.monotonic > at.monotonic => latest,
+            _ => at,
+        };
+        self.latest = Some(at);
         self.exchanges += 1;
         self.backward += u64::from(forward + backward <= 0);
         if !self.is_directed {
