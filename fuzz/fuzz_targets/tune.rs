@@ -27,6 +27,7 @@ fn site(has_cgroup: bool) -> Site {
         cgroup1_cpuset: Some(Cgroup1 { path: "/sys/fs/cgroup/cpuset".to_owned(), mems: "0".to_owned() }),
         tuned: Some(Tuned { profiles: vec![(TunedProfile::CpuPartitioning, "isolated_cores=1\n".to_owned())] }),
         boot,
+        time: Default::default(),
     }
 }
 
