@@ -20,6 +20,9 @@ struct Network {
     knows_direction: bool,
     requester: u8,
     relay_ns: i64,
+    /// By how much the clock is set between the Sync and the request of an exchange.
+    set_within_exchange_ns: i64,
+    are_requests_received: bool,
 }
 
 impl Network {
@@ -33,6 +36,8 @@ impl Network {
             knows_direction: true,
             requester: 9,
             relay_ns: 0,
+            set_within_exchange_ns: 0,
+            are_requests_received: false,
         }
     }
 
@@ -87,7 +92,8 @@ impl Network {
         self.captured(utc_ns + forward_ns, false, &sync);
         let sent_ns = utc_ns + 100_000_000;
         let request = self.message(0x1, self.requester, sequence, 0, 0, &[0; 10]);
-        self.captured(sent_ns, true, &request);
+        self.offset_ns += self.set_within_exchange_ns;
+        self.captured(sent_ns, !self.are_requests_received, &request);
         let mut body = self.stamp(sent_ns + backward_ns);
         body.extend([0, 0, 0, 0xff, 0xfe, 0, 0, self.requester, 0, 1]);
         let answer = self.message(0x9, self.master, sequence, 0, 0, &body);
@@ -139,9 +145,49 @@ fn what_relays_say_moves_the_offset_and_never_tightens_the_bound() {
         assert_eq!(captured.followed[0].source.spread.unwrap().lowest_ns, (10_000 - relay_ns - 20_000) / 2);
         let first = captured.followed[0].source.track[0].bound_ns.unwrap();
         let upper_ns = if relay_ns < 0 { 18_000 } else { 10_000 };
-        // And what a tenth of a second of drift adds.
-        assert!((upper_ns..upper_ns + 70_000).contains(&first.1), "{relay_ns}: {first:?}");
+        // And what the tenth of a second until the request adds at 600 ppm, less what the message was on its way.
+        assert!((upper_ns + 59_990..=upper_ns + 60_001).contains(&first.1), "{relay_ns}: {first:?}");
     }
+}
+
+#[test]
+fn the_bound_of_an_exchange_waits_for_the_next_one() {
+    let mut network = Network::new();
+    network.announce(EPOCH);
+    network.exchanges(1, 3);
+    // The clock is set back between the two messages of an exchange: what was known of the lower side is not true any more, and
+    // only the next exchange shows it.
+    network.set_within_exchange_ns = -30_000_000;
+    network.exchange(EPOCH + 4 * S, 4, 10_000, 20_000);
+    network.set_within_exchange_ns = 0;
+    network.exchange(EPOCH + 5 * S, 5, 10_000, 20_000);
+    network.exchange(EPOCH + 6 * S, 6, 10_000, 20_000);
+    let captured = network.exchanges.finish();
+    let bounds: Vec<Option<(i64, i64)>> =
+        captured.followed[0].source.track.iter().filter(|point| point.count > 0).map(|point| point.bound_ns).collect();
+    assert_eq!(bounds.len(), 6);
+    assert!(bounds[0].is_some() && bounds[1].is_some(), "{bounds:?}");
+    assert_eq!(bounds[3], None, "it would exclude the truth: {bounds:?}");
+    let (lower_ns, upper_ns) = bounds[4].unwrap();
+    assert!(lower_ns <= -30_000_000 && -30_000_000 <= upper_ns, "{bounds:?}");
+    assert_eq!(bounds[5], None, "nothing follows the last one");
+    assert!(captured.followed[0].events.iter().any(|event| event.what == SyncChange::Step));
+    // Also where only the bound was looked at, the truth is within it: the fourth request was sent after the clock was set.
+    for point in &captured.followed[0].source.track {
+        let Some((lower_ns, upper_ns)) = point.bound_ns else { continue };
+        let truth_ns = if point.at.realtime.as_ns() < EPOCH + 4 * S { 0 } else { -30_000_000 };
+        assert!(lower_ns <= truth_ns && truth_ns <= upper_ns, "{point:?}");
+    }
+}
+
+#[test]
+fn requests_of_other_machines_are_none_of_this_clock() {
+    let mut network = Network { are_requests_received: true, ..Network::new() };
+    network.announce(EPOCH);
+    network.exchanges(1, 3);
+    let captured = network.exchanges.finish();
+    assert_eq!(captured.offsets, 0);
+    assert!(notes(&captured).contains("3 requests are of other machines"), "{}", notes(&captured));
 }
 
 #[test]

@@ -40,6 +40,17 @@ pub(super) struct Network {
     pub(super) domain: u8,
 }
 
+/// An exchange, and the bound at its moment.
+#[derive(Clone, Copy, Debug)]
+struct Exchanged {
+    at: Moment,
+    shown: Shown,
+    /// As the exchanges before it left the bound.
+    before: Option<OffsetBound>,
+    /// As it is with this exchange.
+    with: Option<OffsetBound>,
+}
+
 /// A pair of clocks.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -47,7 +58,7 @@ pub(super) struct Source {
     pub(super) follower: Follower,
     pub(super) bounds: CaptureBounds,
     /// The last exchange: its bound is stated once the next one does not exclude it.
-    pub(super) last: Option<(Moment, Shown, Option<OffsetBound>)>,
+    last: Option<Exchanged>,
     pub(super) is_directed: bool,
     latest: Option<Moment>,
     pub(super) last_sync: u64,
@@ -156,32 +167,32 @@ impl Source {
         match self.bounds.take(at_ns, upper, lower) {
             Taken::Narrowed { before, with } => {
                 self.flush(true);
-                if let Some(before) = before {
-                    self.follower.bound(at, before);
-                }
-                self.last = Some((at, shown, Some(with)));
+                self.last = Some(Exchanged { at, shown, before, with: Some(with) });
             }
             Taken::Excluded(own) => {
-                let before_ns = self.last.map_or(0, |(_, shown, _)| shown.offset_ns);
+                let before_ns = self.last.map_or(0, |last| last.shown.offset_ns);
                 self.flush(false);
                 self.follower.step(at, shown.offset_ns.saturating_sub(before_ns));
                 self.excluded += 1;
                 self.first_excluded.get_or_insert(at);
-                self.last = Some((at, shown, Some(own)));
+                self.last = Some(Exchanged { at, shown, before: None, with: Some(own) });
             }
             Taken::Impossible => {
                 self.flush(false);
                 self.impossible.get_or_insert(at);
-                self.last = Some((at, shown, None));
+                self.last = Some(Exchanged { at, shown, before: None, with: None });
             }
         }
     }
 
     /// Hands the last exchange over, with its bound if that was confirmed.
     pub(super) fn flush(&mut self, is_confirmed: bool) {
-        if let Some((at, shown, bound)) = self.last.take() {
-            self.follower.offset(at, shown, bound.filter(|_| is_confirmed));
+        let Some(Exchanged { at, shown, before, with }) = self.last.take() else { return };
+        // How far the bound had grown until then is as little certain as what the exchange made of it.
+        if let Some(before) = before.filter(|_| is_confirmed) {
+            self.follower.bound(at, before);
         }
+        self.follower.offset(at, shown, with.filter(|_| is_confirmed));
     }
 
     pub(super) fn leap(&mut self, at: Moment, leap: Option<(bool, bool)>, who: &str) {
