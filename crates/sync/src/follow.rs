@@ -8,7 +8,9 @@ use units::ClockName;
 
 use crate::allan::Allan;
 use crate::bound::OffsetBound;
+pub use crate::followed::{Followed, Part};
 use crate::growth::{Growth, Steering};
+use crate::intervals;
 use crate::signed::Signed;
 use crate::track::Track;
 
@@ -16,16 +18,6 @@ use crate::track::Track;
 pub const OFFSET: &str = "reference_to_clock";
 /// Half of a round trip.
 pub const DELAY: &str = "sent_to_received";
-
-/// Where the length of a run is not known, its intervals begin this long (ns)...
-const FIRST_INTERVAL_NS: u64 = 1_000_000_000;
-/// ...and are joined in pairs where more than this many are shorter than [`LONG_INTERVAL_NS`], so that a run has about as many as
-/// one of known length...
-const MOST_SHORT_INTERVALS: usize = 120;
-/// ...which has none above five minutes (ns); the power of two below that...
-const LONG_INTERVAL_NS: u64 = 256_000_000_000;
-/// ...and where more than this many are longer, so that a log of years fits the memory.
-const MOST_INTERVALS: usize = 2_048;
 
 /// What a source is called and compared with.
 #[derive(Clone, Debug)]
@@ -100,61 +92,6 @@ pub struct Follower {
     contradiction: Option<Moment>,
 }
 
-/// The part of a run that a summary is of.
-#[derive(Clone, Copy, Debug)]
-pub enum Part {
-    /// The intervals that ended.
-    Finished,
-    /// Everything until a moment.
-    Until(Moment),
-}
-
-/// What became of a source in a part of a run.
-#[derive(Clone, Debug)]
-pub struct Followed {
-    /// The summary.
-    pub source: SyncSource,
-    /// Its series: the offsets, and the delays if there were any.
-    pub series: Vec<Series>,
-    /// What changed, in the order of time.
-    pub events: Vec<SyncEvent>,
-    /// Events that found no place.
-    pub events_left_out: u64,
-    /// When two bounds first excluded each other; `None` if they never did.
-    pub contradiction: Option<Moment>,
-}
-
-/// Adds an interval to those before it; one that begins with the last one is a part of that.
-fn push_or_join(intervals: &mut Vec<Interval>, interval: Interval) {
-    match intervals.last_mut().filter(|last| last.start_offset_ns == interval.start_offset_ns) {
-        Some(last) => {
-            last.length_ns = last.length_ns.max(interval.length_ns);
-            last.histogram.merge(&interval.histogram);
-            if let Some(below) = interval.below_zero {
-                last.below_zero.get_or_insert_default().merge(&below);
-            }
-            last.uncertainty = match (last.uncertainty, interval.uncertainty) {
-                (Some(one), Some(other)) => Some(one.widest(other)),
-                (one, other) => one.or(other),
-            };
-        }
-        None => intervals.push(interval),
-    }
-}
-
-impl Followed {
-    /// Names the source's place, where that is known only at the end.
-    pub fn rename(&mut self, place: &Place) {
-        self.source.place = place.clone();
-        for series in &mut self.series {
-            series.place = place.clone();
-        }
-        for event in &mut self.events {
-            event.place = place.clone();
-        }
-    }
-}
-
 impl Follower {
     /// Follows a source from `started` on, in intervals of `interval_ns` (above 0).
     #[must_use]
@@ -195,7 +132,7 @@ impl Follower {
     /// become many.
     #[must_use]
     pub fn with_growing_intervals(about: About, started: Moment) -> Self {
-        Self { intervals_grow: true, ..Self::new(about, started, FIRST_INTERVAL_NS) }
+        Self { intervals_grow: true, ..Self::new(about, started, intervals::FIRST_NS) }
     }
 
     /// The program's version, once it is known.
@@ -374,25 +311,6 @@ impl Follower {
         }
     }
 
-    /// Joins neighbouring intervals until they are few enough, each twice as long as before.
-    fn join_intervals(&mut self) {
-        let is_many = |intervals: &[Interval], interval_ns: u64| {
-            intervals.len() > if interval_ns < LONG_INTERVAL_NS { MOST_SHORT_INTERVALS } else { MOST_INTERVALS }
-        };
-        while self.intervals.iter().any(|intervals| is_many(intervals, self.interval_ns)) {
-            let Some(interval_ns) = self.interval_ns.checked_mul(2) else { return };
-            // What was handed on has other intervals from now on; nobody takes those of a run of unknown length one by one.
-            self.handed_on = [0; 2];
-            self.interval_ns = interval_ns;
-            for intervals in &mut self.intervals {
-                for interval in std::mem::take(intervals) {
-                    let start_offset_ns = interval.start_offset_ns / interval_ns * interval_ns;
-                    push_or_join(intervals, Interval { start_offset_ns, length_ns: interval_ns, ..interval });
-                }
-            }
-        }
-    }
-
     fn close(&mut self, length_ns: u64) {
         let Open { offsets, delays, uncertainty } = std::mem::take(&mut self.open);
         let start_offset_ns = self.number.saturating_mul(self.interval_ns);
@@ -411,10 +329,15 @@ impl Follower {
                 below_zero,
                 uncertainty,
             };
-            push_or_join(&mut self.intervals[of], interval);
+            intervals::push(&mut self.intervals[of], interval);
         }
         if self.intervals_grow {
-            self.join_intervals();
+            let joined_ns = intervals::join(&mut self.intervals, self.interval_ns);
+            if joined_ns != self.interval_ns {
+                self.interval_ns = joined_ns;
+                // What was handed on has other intervals now; nobody takes those of a run of unknown length one by one.
+                self.handed_on = [0; 2];
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Puts captured messages together to exchanges, and follows each pair of clocks.
 
+use core::net::SocketAddr;
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use record::{Moment, SyncChange};
 use units::{Timestamp, format};

@@ -1,6 +1,6 @@
 //! Finds PTP and NTP messages in captured frames: Ethernet with VLAN tags, Linux cooked captures, raw IP.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::file::Frame;
 

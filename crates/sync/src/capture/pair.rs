@@ -1,6 +1,6 @@
 //! Follows one pair of clocks through the exchanges of a capture.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use record::{Moment, Place, SyncChange, SyncService};
 
