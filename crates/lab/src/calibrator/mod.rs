@@ -191,7 +191,10 @@ pub fn run(
 }
 
 /// What one boot left and how long it took; `is_over` says when it has to end early.
-type OneBoot<'a, B, T> = dyn Fn(B, &dyn Fn() -> bool) -> Result<(T, Duration), CalibratorError> + Sync + 'a;
+type OneBoot<'a, B, T> = dyn Fn(B, &dyn Fn() -> bool) -> Ended<T> + Sync + 'a;
+
+/// How a boot ended.
+type Ended<T> = Result<(T, Duration), CalibratorError>;
 
 /// Runs boots, `at_once` of them in parallel; the first failure ends the others.
 fn side_by_side<B: Copy + Send, T: Send>(
@@ -204,7 +207,7 @@ fn side_by_side<B: Copy + Send, T: Send>(
     let open = Mutex::new(boots.iter().copied().collect::<VecDeque<B>>());
     let (done, all_done) = mpsc::channel();
     let give_up = AtomicBool::new(false);
-    let work = &|done: mpsc::Sender<(B, Result<(T, Duration), CalibratorError>)>| {
+    let work = &|done: mpsc::Sender<(B, Ended<T>)>| {
         let is_over = || stop.load(Ordering::Acquire) || give_up.load(Ordering::Acquire);
         loop {
             // In a separate statement: within the loop's head the lock would be held during the whole boot.

@@ -1,6 +1,7 @@
 //! Boots the guests that calibrate readings of clocks.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -62,10 +63,10 @@ pub fn run_sync(
     std::fs::create_dir_all(folder)?;
     for boot in boots {
         let from = boot.packages_from();
-        if !guests.contains_key(&from) {
+        if let Entry::Vacant(place) = guests.entry(from) {
             let name = format!("calibrate-sync-{}", from.name());
             let node = node(&name, SYNC_GUEST_SCRIPT, &["linuxptp", "iproute2"], "punctual_time", from);
-            guests.insert(from, prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, note)?);
+            place.insert(prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, note)?);
         }
     }
     let one = |boot: SyncBoot, is_over: &dyn Fn() -> bool| {
