@@ -9,11 +9,11 @@ mod names;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use foreign::{ImportFormat, Options, Unit};
+use foreign::{ImportFormat, Importer, Options, Unit};
 use record::{Origin, ReasonCode, Record, RecordError, ValidityState};
 
 pub(crate) use self::condition::Condition;
@@ -23,6 +23,8 @@ use crate::output;
 const MAX_BYTES: u64 = 1 << 30;
 /// How many files or reasons are listed in one line; more are counted.
 const LISTED: usize = 4;
+/// How much of a log or a capture is read at once.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// How files are read that are named as records.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -76,20 +78,38 @@ pub(crate) fn is_record(path: &Path) -> bool {
     measure::read_record(path).is_ok()
 }
 
-/// The bytes of a file, or of stdin for `-`.
-pub(crate) fn bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let place = || format!("cannot read {}", file.display());
-    let mut bytes = Vec::new();
+/// A file, or stdin for `-`.
+fn open(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     if file == Path::new("-") {
-        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).context("cannot read stdin")?;
-    } else {
-        let opened = File::open(file).with_context(place)?;
-        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).with_context(place)?;
+        return Ok(Box::new(std::io::stdin().lock()));
     }
+    Ok(Box::new(File::open(file).with_context(|| cannot_read(file))?))
+}
+
+fn cannot_read(file: &Path) -> String {
+    if file == Path::new("-") { "cannot read stdin".to_owned() } else { format!("cannot read {}", file.display()) }
+}
+
+/// The rest of a file of which `begun` was read already.
+fn rest(file: &Path, mut source: impl Read, begun: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = begun;
+    source.by_ref().take(MAX_BYTES + 1).read_to_end(&mut bytes).with_context(|| cannot_read(file))?;
     if bytes.len() as u64 > MAX_BYTES {
         bail!("{} has more than {}, more than is read", file.display(), units::format::bytes(MAX_BYTES));
     }
     Ok(bytes)
+}
+
+/// The bytes of a file, or of stdin for `-`.
+fn bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
+    rest(file, open(file)?, Vec::new())
+}
+
+/// The first bytes of a file, as many as it takes to recognize a format that is read piece by piece.
+fn head(file: &Path, source: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    source.take(foreign::HEAD_BYTES as u64).read_to_end(&mut head).with_context(|| cannot_read(file))?;
+    Ok(head)
 }
 
 impl RecordArgs {
@@ -129,7 +149,12 @@ impl RecordArgs {
 
     /// The record of one named file.
     fn file(self, path: &Path) -> anyhow::Result<Found> {
-        let content = bytes(path)?;
+        let mut source = open(path)?;
+        let head = head(path, &mut source)?;
+        if let Some(importer) = foreign::recognise_stream(&head).and_then(Importer::begin) {
+            return Ok(Found { record: stream(path, importer, &head, source)?, file: path.to_owned() });
+        }
+        let content = rest(path, source, head)?;
         let record = self.content(path, &content, true).map_err(|refused| refused.into_error(path))?;
         Ok(Found { record, file: path.to_owned() })
     }
@@ -169,13 +194,47 @@ impl RecordArgs {
         self.import(path, content, Some(format)).map_err(Refused::Import)
     }
 
-    /// Imports the content of a file, in the given format or else the one that its content shows.
-    pub(crate) fn import(self, path: &Path, content: &[u8], format: Option<&ImportFormat>) -> anyhow::Result<Record> {
-        let imported = foreign::import(content, format, self.options())
-            .with_context(|| format!("{} cannot be imported", path.display()))?;
-        let name = path.file_name().filter(|name| *name != "-");
-        Ok(imported.into_record(&name.map_or_else(|| "imported".into(), |name| name.to_string_lossy())))
+    /// Imports a file, in the given format or else the one that its content shows. Logs and captures are read piece by piece.
+    pub(crate) fn import_file(self, path: &Path, format: Option<&ImportFormat>) -> anyhow::Result<Record> {
+        let mut source = open(path)?;
+        let head = head(path, &mut source)?;
+        match format.or_else(|| foreign::recognise_stream(&head)).and_then(Importer::begin) {
+            Some(importer) => stream(path, importer, &head, source),
+            None => self.import(path, &rest(path, source, head)?, format),
+        }
     }
+
+    /// Imports the content of a file, in the given format or else the one that its content shows.
+    fn import(self, path: &Path, content: &[u8], format: Option<&ImportFormat>) -> anyhow::Result<Record> {
+        let imported = foreign::import(content, format, self.options()).with_context(|| cannot_import(path))?;
+        Ok(imported.into_record(&import_label(path)))
+    }
+}
+
+fn cannot_import(path: &Path) -> String {
+    format!("{} cannot be imported", path.display())
+}
+
+fn import_label(path: &Path) -> String {
+    let name = path.file_name().filter(|name| *name != "-");
+    name.map_or_else(|| "imported".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Imports a file of which `head` was read already, piece by piece.
+fn stream(path: &Path, mut importer: Importer, head: &[u8], mut source: impl Read) -> anyhow::Result<Record> {
+    importer.feed(head).with_context(|| cannot_import(path))?;
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let length = match source.read(&mut piece) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error).with_context(|| cannot_read(path)),
+        };
+        importer.feed(&piece[..length]).with_context(|| cannot_import(path))?;
+    }
+    let imported = importer.finish().with_context(|| cannot_import(path))?;
+    Ok(imported.into_record(&import_label(path)))
 }
 
 impl Refused {
@@ -244,7 +303,7 @@ fn describe_import(record: &Record) -> Option<String> {
     let program = format!("{} {}", tool.name, tool.version);
     let is_assumed = record.validity.reasons().iter().any(|reason| reason.code == ReasonCode::UnitAssumed);
     let unit = if is_assumed { ", taken to be in us (--unit ns overrides that)" } else { "" };
-    let missing = foreign::ALWAYS_MISSING;
+    let missing = foreign::always_missing(record);
     let more = lacks.len().saturating_sub(missing.len());
     Some(format!(
         "imported as {format} of {}{unit}; it lacks {}, and {more} more facts",

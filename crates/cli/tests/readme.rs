@@ -69,6 +69,7 @@ fn write_files(folder: &Path) {
         ("night.txt", "cyclictest-histogram.txt"),
         ("before.txt", "cyclictest-histogram.txt"),
         ("after.txt", "cyclictest-quiet.txt"),
+        ("clocks.log", "linuxptp-journal.txt"),
     ] {
         fs::copy(foreign.join(source), folder.join(name)).unwrap();
     }

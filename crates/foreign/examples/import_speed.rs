@@ -1,5 +1,5 @@
-//! Measures how long an import of 10 MB takes, for each text format of cyclictest, its JSON and rteval's XML. The inputs
-//! are generated.
+//! Measures how long an import of 10 MB takes, for each text format of cyclictest, its JSON, rteval's XML and a log of ptp4l.
+//! The inputs are generated.
 //!
 //! Prints one line per format: name, size (bytes), duration (ms, median of five).
 
@@ -17,6 +17,7 @@ fn main() {
         ("cyclictest-histogram", histogram()),
         ("cyclictest-json", json()),
         ("rteval", xml()),
+        ("linuxptp-log", ptp4l()),
     ] {
         let mut took: Vec<u128> = (0..5)
             .map(|_| {
@@ -124,5 +125,24 @@ fn xml() -> String {
         text.push_str("</histogram></core>");
     }
     text.push_str("</cyclictest></Measurements></rteval>\n");
+    text
+}
+
+fn ptp4l() -> String {
+    let mut text = String::new();
+    let mut second = 0_u64;
+    while text.len() < BYTES {
+        let offset_ns = second * 7_919 % 401;
+        let sign = if second % 2 == 0 { "" } else { "-" };
+        let _ = writeln!(
+            text,
+            "ptp4l[{}.905]: master offset {:>10} s2 freq {:+7} path delay {:9}",
+            1_000 + second,
+            format!("{sign}{offset_ns}"),
+            1_234 + offset_ns,
+            800 + offset_ns / 10
+        );
+        second += 1;
+    }
     text
 }

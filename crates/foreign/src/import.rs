@@ -1,11 +1,15 @@
 //! The table of import formats, and what all readers share.
 
+mod capture;
+mod chrony_log;
+mod clocks;
 mod columns;
 mod cyclictest_histogram;
 mod cyclictest_json;
 mod cyclictest_text;
 mod cyclictest_verbose;
 mod jitterdebugger;
+mod linuxptp_log;
 mod oslat_json;
 mod oslat_text;
 mod osnoise_top;
@@ -14,11 +18,14 @@ mod rteval;
 mod rtla;
 mod rtla_hist;
 mod source;
+mod stream;
 mod tally;
 mod text;
+mod timeline;
 mod timerlat_top;
 
-pub use self::source::{ALWAYS_MISSING, Imported};
+pub use self::source::{Imported, always_missing};
+use self::stream::{Identity, StreamReader};
 use crate::error::ForeignError;
 
 /// One import format.
@@ -31,9 +38,20 @@ pub struct ImportFormat {
     /// Whether a text of this format can hardly be anything else. Bare columns of numbers can, so they are imported only
     /// if a user names the file.
     pub is_distinct: bool,
-    recognise: fn(&str) -> bool,
-    read: fn(&str, Options) -> Result<Imported, ForeignError>,
+    reader: Reader,
 }
+
+/// How a format is recognized and read.
+#[derive(Clone, Copy)]
+enum Reader {
+    /// As a whole text.
+    Text { recognise: fn(&str) -> bool, read: fn(&str, Options) -> Result<Imported, ForeignError> },
+    /// By its first bytes, and piece by piece: logs and captures can be larger than the memory.
+    Stream { recognise: fn(&[u8]) -> bool, begin: fn() -> Box<dyn StreamReader> },
+}
+
+/// How many of a file's first bytes are looked at to recognize a format that is read piece by piece.
+pub const HEAD_BYTES: usize = 1 << 20;
 
 impl std::fmt::Debug for ImportFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -43,6 +61,11 @@ impl std::fmt::Debug for ImportFormat {
 
 /// All import formats. The first one that recognizes a text is used, so the most specific formats come first.
 pub const IMPORTS: &[ImportFormat] = &[
+    capture::FORMAT,
+    chrony_log::TRACKING,
+    chrony_log::STATISTICS,
+    chrony_log::MEASUREMENTS,
+    linuxptp_log::FORMAT,
     cyclictest_json::FORMAT,
     oslat_json::FORMAT,
     jitterdebugger::FORMAT,
@@ -99,11 +122,25 @@ pub fn import_format(name: &str) -> Result<&'static ImportFormat, ForeignError> 
         .ok_or_else(|| ForeignError::NoSuchFormat { name: name.to_owned(), known: names() })
 }
 
+/// Recognizes a format that is read piece by piece by the first bytes of a file, up to [`HEAD_BYTES`]; `None` if it is none of
+/// these.
+#[must_use]
+pub fn recognise_stream(head: &[u8]) -> Option<&'static ImportFormat> {
+    let head = head.get(..HEAD_BYTES).unwrap_or(head);
+    // A document that quotes a log is none.
+    if head.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    IMPORTS.iter().find(|format| matches!(format.reader, Reader::Stream { recognise, .. } if recognise(head)))
+}
+
 /// Recognizes the format of a text by its content; `None` if no format does.
 #[must_use]
 pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
-    let text = String::from_utf8_lossy(bytes);
-    IMPORTS.iter().find(|format| (format.recognise)(&text))
+    recognise_stream(bytes).or_else(|| {
+        let text = String::from_utf8_lossy(bytes);
+        IMPORTS.iter().find(|format| matches!(format.reader, Reader::Text { recognise, .. } if recognise(&text)))
+    })
 }
 
 /// Reads the output of another program, in the given format or else in the one that its content shows.
@@ -111,12 +148,65 @@ pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
 /// # Errors
 /// If no format recognizes the text, or if it does not match its format. The error names the line or the field.
 pub fn import(bytes: &[u8], format: Option<&ImportFormat>, options: Options) -> Result<Imported, ForeignError> {
-    // Command lines and names in the text may have any encoding; the numbers are ASCII.
-    let text = String::from_utf8_lossy(bytes);
-    let format = format
-        .or_else(|| IMPORTS.iter().find(|format| (format.recognise)(&text)))
-        .ok_or_else(|| ForeignError::NotRecognised { known: names() })?;
-    let mut imported = (format.read)(&text, options)?;
-    imported.finish(format.name, bytes);
-    Ok(imported)
+    let format = format.or_else(|| recognise(bytes)).ok_or_else(|| ForeignError::NotRecognised { known: names() })?;
+    match format.reader {
+        Reader::Text { read, .. } => {
+            // Command lines and names in the text may have any encoding; the numbers are ASCII.
+            let mut imported = read(&String::from_utf8_lossy(bytes), options)?;
+            imported.finish(format.name, source::fnv1a(bytes));
+            Ok(imported)
+        }
+        Reader::Stream { begin, .. } => {
+            let mut importer = Importer::new(format.name, begin());
+            importer.feed(bytes)?;
+            importer.finish()
+        }
+    }
+}
+
+/// Reads the output of another program piece by piece, in memory that does not grow with its length.
+pub struct Importer {
+    name: &'static str,
+    reader: Box<dyn StreamReader>,
+    identity: Identity,
+}
+
+impl Importer {
+    /// Begins to read a format; `None` if that is read as a whole.
+    #[must_use]
+    pub fn begin(format: &ImportFormat) -> Option<Self> {
+        match format.reader {
+            Reader::Text { .. } => None,
+            Reader::Stream { begin, .. } => Some(Self::new(format.name, begin())),
+        }
+    }
+
+    fn new(name: &'static str, reader: Box<dyn StreamReader>) -> Self {
+        Self { name, reader, identity: Identity::default() }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// If they do not match the format.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), ForeignError> {
+        self.identity.take(bytes);
+        self.reader.feed(bytes)
+    }
+
+    /// Ends with the file.
+    ///
+    /// # Errors
+    /// If nothing in it was a result.
+    pub fn finish(self) -> Result<Imported, ForeignError> {
+        let mut imported = self.reader.finish()?;
+        imported.finish(self.name, self.identity.value());
+        Ok(imported)
+    }
+}
+
+impl std::fmt::Debug for Importer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Importer").field("name", &self.name).finish_non_exhaustive()
+    }
 }

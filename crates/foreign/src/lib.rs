@@ -16,4 +16,7 @@ mod import;
 
 pub use error::{ExportError, ForeignError};
 pub use export::{EXPORTS, ExportFormat, export, export_format};
-pub use import::{ALWAYS_MISSING, IMPORTS, ImportFormat, Imported, Options, Unit, import, import_format, recognise};
+pub use import::{
+    HEAD_BYTES, IMPORTS, ImportFormat, Imported, Importer, Options, Unit, always_missing, import, import_format,
+    recognise, recognise_stream,
+};

@@ -14,12 +14,14 @@
 pub mod boot;
 mod capture;
 mod ethtool;
+mod named_socket;
 mod read;
 mod root;
 mod source;
 mod window;
 
 pub use capture::{CaptureError, CaptureSummary, capture};
+pub use named_socket::NamedSocket;
 pub use profile::{IssueReason, ProbeIssue, Profile};
 pub use read::{read_profile, virtual_machine};
 pub use root::{Root, RootError};

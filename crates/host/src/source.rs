@@ -187,6 +187,26 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The target of a link as it stands, if there is one that may be read; nothing is remembered of it.
+    pub(crate) fn link(&self, path: &str) -> Option<std::path::PathBuf> {
+        std::fs::read_link(self.root.locate(path)).ok()
+    }
+
+    /// Whether a path leads to a file, and not to a pipe or a device that may keep its reader waiting.
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        std::fs::metadata(self.root.locate(path)).is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Whether an interface has a device behind it; nothing is remembered of it.
+    pub(crate) fn has_device(&self, interface: &str) -> bool {
+        !interface.contains('/') && self.root.locate(&format!("{}/{interface}/device", profile::paths::NET)).exists()
+    }
+
+    /// The files that a pattern with `*` names, in order; nothing is remembered of them.
+    pub(crate) fn matching(&self, pattern: &str) -> Vec<String> {
+        if self.is_plain(pattern) { crate::boot::matching_files(self.root, pattern) } else { Vec::new() }
+    }
+
     /// Whether a folder is there.
     pub(crate) fn has_folder(&self, path: &str) -> bool {
         let has = self.is_plain(path) && self.root.locate(path).is_dir();

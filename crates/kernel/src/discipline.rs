@@ -71,6 +71,16 @@ pub fn read() -> io::Result<Discipline> {
     })
 }
 
+/// The rate at which the kernel corrects CLOCK_REALTIME now (parts per billion): the frequency, and the length of the tick.
+///
+/// # Errors
+/// Where the kernel refuses.
+pub fn rate_ppb() -> io::Result<f64> {
+    let read = read()?;
+    // A tick is 10000 us (kernel/time/ntp.c, USER_HZ of 100).
+    Ok(read.frequency_ppb + units::approx_f64_i64(read.tick_us - 10_000) * 100_000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ mod collect;
 mod context;
 mod crew;
 mod decider;
+mod disruption;
 mod dma_latency;
 mod explain;
 mod instrument;

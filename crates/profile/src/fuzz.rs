@@ -55,6 +55,18 @@ pub const ENTRIES: &[Entry] = &[
     ("task-stat", |text| {
         let _ = (crate::process::parse_stat(text), crate::process::reduce_stat(text));
     }),
+    ("time-programs", |text| {
+        let arguments: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        for name in ["ptp4l", "phc2sys", "ts2phc"] {
+            drop(crate::time_program::linuxptp(name, &arguments, Some(text)));
+        }
+        let mut read = sync::chrony::config::Configuration::default();
+        read.take(text);
+        let arguments = sync::chrony::config::Arguments::parse(&arguments);
+        drop(crate::time_program::Chronyd::from_configuration(&arguments, &read));
+        let _ = (crate::time_program::Ntpd::from_file(text), crate::time_program::may_set_system_clock(text, text));
+        drop((crate::time_program::parse(text), crate::time::parse_discipline(text)));
+    }),
     ("words", |text| {
         let _ = (crate::text::line(text), crate::text::number(text), crate::text::signed(text));
         let _ = (crate::text::switch(text), crate::text::chosen(text), crate::text::words(text));
@@ -86,6 +98,11 @@ mod tests {
             Just("MemTotal: ".to_owned()),
             Just(" -- ".to_owned()),
             Just("[]()".to_owned()),
+            Just("[global]\nstep_threshold 1e300\nclock_type ".to_owned()),
+            Just("refclock PHC /dev/ptp0:extpps offset ".to_owned()),
+            Just("makestep -1 ".to_owned()),
+            Just("-Sf -i eth0 --step_threshold=-1 ".to_owned()),
+            Just("CapEff:\tffffffffffffffff\n".to_owned()),
             "\\PC{0,8}",
             "[0-9,:/ \\-]{0,12}",
         ];

@@ -28,6 +28,12 @@ const VOLATILE: &[&[&str]] = &[
     &["net", "interfaces", "*", "state"],
     &["net", "interfaces", "*", "speed_mbps"],
     &["net", "virtual_interface_count"],
+    &["net", "phcs", "*", "ahead_of_system_ns"],
+    &["time", "discipline"],
+    // What a reader without rights does not see.
+    &["services", "time_programs", "*", "may_set_system_clock"],
+    &["services", "time_programs", "*", "shares_network"],
+    &["services", "time_programs", "*", "ptp"],
     &["virt", "steal_ms"],
     // Sources name the evidence, which depends on the reader's rights.
     &["virt", "guest_source"],

@@ -27,10 +27,12 @@ pub mod net;
 pub mod paths;
 pub mod power;
 pub mod process;
+pub mod ptp_state;
 pub mod sched;
 pub mod services;
 pub mod text;
 pub mod time;
+pub mod time_program;
 pub mod virt;
 
 use schemars::JsonSchema;

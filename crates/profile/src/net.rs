@@ -142,6 +142,8 @@ pub struct Phc {
     pub pin_count: Option<u64>,
     /// Whether it gives a pulse per second to the kernel (pps_available).
     pub pps: Option<bool>,
+    /// The hardware clock less the system clock, CLOCK_REALTIME, in nanoseconds, good to a millisecond or better.
+    pub ahead_of_system_ns: Option<i64>,
 }
 
 /// Replaces a clock's name that is the port's address: some drivers know no better one (`igc_ptp_init()`).

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
 use crate::process::{Policy, Task};
+use crate::time_program::TimeProgram;
 
 /// Names of services that touch timing, cut to the 15 characters that the kernel keeps (TASK_COMM_LEN).
 pub const WATCHED: [&str; 16] = [
@@ -32,6 +33,8 @@ pub const WATCHED: [&str; 16] = [
 pub struct Services {
     /// Those that run.
     pub running: Vec<Service>,
+    /// Programs that concern themselves with a clock, in the order of their names.
+    pub time_programs: Vec<TimeProgram>,
     /// The profile that tuned says is active (/etc/tuned/active_profile).
     pub tuned_profile: Option<String>,
     /// CPUs that irqbalance is configured to leave alone (/etc/default/irqbalance or /etc/sysconfig/irqbalance);

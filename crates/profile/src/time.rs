@@ -17,4 +17,39 @@ pub struct Time {
     /// Processor flags that concern time: constant_tsc, nonstop_tsc, tsc_known_freq, tsc_deadline_timer
     /// (/proc/cpuinfo).
     pub tsc_flags: Vec<String>,
+    /// What the kernel knows of how the system clock is synchronized (adjtimex(2)).
+    pub discipline: Option<Discipline>,
+}
+
+/// What the kernel knows of how the system clock is synchronized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Discipline {
+    /// Whether a program claims to synchronize the clock (STA_UNSYNC is not set).
+    pub is_synchronized: bool,
+    /// The leap second that is announced.
+    pub leap: Leap,
+    /// TAI less UTC, in seconds; 0 where nobody has set it.
+    pub tai_less_utc_s: i32,
+}
+
+/// A leap second as the kernel sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leap {
+    /// None is announced.
+    #[default]
+    None,
+    /// A second will be inserted at the end of the day in UTC (STA_INS).
+    Insert,
+    /// A second will be left out at the end of the day in UTC (STA_DEL).
+    Delete,
+    /// The inserted second is now, or was just now.
+    Now,
+}
+
+/// Reads what a capture stored of it (punctual/time/discipline.json).
+#[must_use]
+pub fn parse_discipline(text: &str) -> Option<Discipline> {
+    serde_json::from_str(text).ok()
 }

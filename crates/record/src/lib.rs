@@ -53,8 +53,8 @@ pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Series, SeriesDetail, WorstSample};
 pub use sync::{
-    AllanPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService, SyncSource,
-    SyncState, TrackPoint,
+    AllanPoint, GrowthPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService,
+    SyncSource, SyncState, TrackPoint,
 };
 pub use time::{ClockReading, Moment, NodeClocks, Point, Uncertainty};
 pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::ClockName;
+use units::{ClockName, format};
 
 use crate::{Moment, Place};
 
@@ -10,7 +10,7 @@ use crate::{Moment, Place};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncRun {
     /// How much the rate of an uncorrected clock is assumed to differ from the reference's at most (parts per billion).
-    /// Hard bounds grow with it between two exchanges.
+    /// Hard bounds grow with it between two exchanges. 0 where no bound rests on it, as in imported logs.
     pub max_drift_ppb: u32,
     /// The sources, in the order in which they were found.
     pub sources: Vec<SyncSource>,
@@ -31,8 +31,9 @@ pub struct SyncSource {
     pub version: Option<String>,
     /// The place of its series.
     pub place: Place,
-    /// The clock that is compared with the reference.
-    pub clock: ClockName,
+    /// The clock that is compared with the reference; absent if an imported source does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockName>,
     /// What the clock is compared with, in words: "grand master 0cc47a.fffe.8a1b2c", "server 192.168.1.1".
     pub reference: String,
     /// Bounds on the offset that hold without trust in a servo, or why there are none.
@@ -46,6 +47,9 @@ pub struct SyncSource {
     /// Allan deviation of the offsets by averaging time, shortest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allan: Vec<AllanPoint>,
+    /// By how much the offset would have grown without corrections, after each of a few times, shortest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growth: Vec<GrowthPoint>,
     /// State of the source over time: each entry holds from its moment until the next one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<StateChange>,
@@ -66,6 +70,22 @@ impl SyncSource {
     /// The largest number of points in a track: neighbouring ones are joined until no more are left.
     pub const MOST_POINTS: usize = 4_096;
 
+    /// By how much the offset would have grown without corrections; `None` if that is not known.
+    #[must_use]
+    pub fn growth_in_words(&self) -> Option<String> {
+        let words = |point: &GrowthPoint| {
+            let (largest, after) = (format::latency(point.largest_ns), format::span(point.after_ns));
+            format!("{largest} within {after}")
+        };
+        let points: Vec<String> = self.growth.iter().map(words).collect();
+        (!points.is_empty()).then(|| {
+            format!(
+                "had its corrections ended during the run, the offset would have changed by at most {}",
+                points.join(", ")
+            )
+        })
+    }
+
     /// Service and place as one name: "ptp4l eth0 domain 0", "chronyd".
     #[must_use]
     pub fn name(&self) -> String {
@@ -75,6 +95,16 @@ impl SyncSource {
             place
         } else {
             format!("{service} {place}")
+        }
+    }
+
+    /// The clock that is compared, or words that stand for a clock without a name: "that the source does not name".
+    #[must_use]
+    pub fn clock_words(&self) -> String {
+        match (&self.clock, self.service) {
+            (Some(clock), _) => clock.to_string(),
+            (None, SyncService::Capture) => "that stamped the capture".to_owned(),
+            (None, _) => "that the source does not name".to_owned(),
         }
     }
 }
@@ -91,6 +121,18 @@ pub enum SyncService {
     Kernel,
     /// A PTP hardware clock, compared with the system clock.
     Phc,
+    /// ClockBound's daemon, over the memory that it shares.
+    Clockbound,
+    /// The fbclock daemon, over the memory that it shares.
+    Fbclock,
+    /// What the hypervisor says of a virtual machine's clock (/dev/vmclock0).
+    Vmclock,
+    /// phc2sys of linuxptp, by its log.
+    Phc2sys,
+    /// ts2phc of linuxptp, by its log.
+    Ts2phc,
+    /// Captured messages of a time service, by whoever exchanged them.
+    Capture,
 }
 
 impl SyncService {
@@ -102,6 +144,12 @@ impl SyncService {
             Self::Chrony => "chronyd",
             Self::Kernel => "kernel",
             Self::Phc => "phc",
+            Self::Clockbound => "clockbound",
+            Self::Fbclock => "fbclock",
+            Self::Vmclock => "vmclock",
+            Self::Phc2sys => "phc2sys",
+            Self::Ts2phc => "ts2phc",
+            Self::Capture => "capture",
         }
     }
 }
@@ -166,6 +214,18 @@ pub struct AllanPoint {
     /// The deviation: a ratio of frequencies, without unit.
     pub deviation: f64,
     /// Number of second differences that it was computed from.
+    pub count: u64,
+}
+
+/// By how much an offset would have grown at most within a time, had the corrections of the clock ended at a moment of the run
+/// and the rate stayed as it was then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthPoint {
+    /// The time (ns).
+    pub after_ns: u64,
+    /// The largest change of the offset, to either side (ns). It contains the jitter of the offsets.
+    pub largest_ns: u64,
+    /// Number of moments from which it was followed; those of a long time overlap.
     pub count: u64,
 }
 
@@ -275,6 +335,10 @@ pub enum SyncChange {
     TaiOffset,
     /// The source appeared or disappeared, or was restarted.
     Source,
+    /// The hypervisor moved or restored this virtual machine: what was known of its clocks is void.
+    Disruption,
+    /// The source reported something that keeps it from its work: no time stamp of a message, no link, a failed correction.
+    Fault,
 }
 
 impl SyncChange {
@@ -288,6 +352,8 @@ impl SyncChange {
             Self::Leap => "leap second",
             Self::TaiOffset => "TAI offset",
             Self::Source => "source",
+            Self::Disruption => "disruption",
+            Self::Fault => "fault",
         }
     }
 }

@@ -78,6 +78,8 @@ reasons! {
     Stopped: Invalid, "measure again, without stopping, tracing or freezing the program";
     /// The machine was suspended during the run.
     Suspended: Invalid, "keep the machine awake for the run: systemd-inhibit punctual …";
+    /// The hypervisor moved this virtual machine to another host during the run, or restored it from a snapshot: its counter, from which all clocks are read, was disrupted.
+    VmDisrupted: Invalid, "measure again, while the machine stays where it is; where the hypervisor announces a move, /dev/vmclock0 says so";
     /// Samples were lost between the measuring thread and the record.
     SamplesDropped: Invalid, "leave a CPU free for the drain thread, or lengthen the interval";
     /// The requested load did not run, or reached only a small part of the requested CPU time.

@@ -56,7 +56,7 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
         service: SyncService::Linuxptp,
         version: None,
         place: place.clone(),
-        clock: ClockId::Realtime.into(),
+        clock: Some(ClockId::Realtime.into()),
         reference: "grand master a".to_owned(),
         bound: bound_ns.map_or_else(
             || HardBound::Missing { reason: "no raw stamps".to_owned() },
@@ -78,6 +78,7 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
         }),
         own_estimate: None,
         allan: Vec::new(),
+        growth: Vec::new(),
         states: Vec::new(),
         track: (0..).zip(offsets_ns).map(point).collect(),
         could_be_missed: Vec::new(),

@@ -72,7 +72,7 @@ pub(crate) fn bound_sentence(source: &SyncSource) -> String {
     let gives = source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference);
     match &source.bound {
         HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, trusts } => format!(
-            "within {}, at one moment at most {} wide, at best {}; trusts that {trusts}",
+            "within {}; widest {} at one moment, narrowest {}; trusts that {trusts}",
             range((*lowest_ns, *highest_ns)),
             format::latency(*widest_ns),
             range(*narrowest_ns)
@@ -121,7 +121,7 @@ fn source(source: &SyncSource, record: &Record) -> SyncSourceView {
         name: source.name(),
         version: source.version.clone(),
         place: source.place.to_string(),
-        clock: source.clock.to_string(),
+        clock: source.clock_words(),
         reference: reference(source).to_owned(),
         state: source.states.last().map(|last| state(last.state)),
         judged: series.is_some_and(|series| series.judged),
@@ -129,6 +129,7 @@ fn source(source: &SyncSource, record: &Record) -> SyncSourceView {
         bound_sentence: bound_sentence(source),
         spread,
         own_estimate_sentence: own_estimate_sentence(source),
+        growth_sentence: source.growth_in_words(),
         from_zero: series.map(|series| some(&series.histogram)),
         below_zero: series.and_then(|series| series.below_zero.as_ref()).map(some),
         allan: SyncAllanView {
@@ -182,7 +183,7 @@ mod tests {
         let source = &view["sources"][0];
         assert_eq!((source["name"].as_str(), source["judged"].as_bool()), (Some("ptp4l eth0 domain 0"), Some(true)));
         let sentence = source["bound_sentence"].as_str().unwrap();
-        assert!(sentence.starts_with("within -37.3 us to 15.2 us, at most"), "{sentence}");
+        assert!(sentence.starts_with("within -37.3 us to 15.2 us; widest 52.6 us at one moment"), "{sentence}");
         assert!(sentence.ends_with("trusts that the stamps are right"), "{sentence}");
         assert_eq!((source["from_zero"]["count"].as_u64(), source["below_zero"]["count"].as_u64()), (Some(2), Some(2)));
         assert_eq!(source["below_zero"]["max_ns"], 11_753, "by its magnitude");

@@ -1,19 +1,31 @@
 //! Follows one source of time through a run: what it says goes in, series, events and summary come out.
 
 use record::{
-    Counters, HardBound, Histogram, Interval, Moment, OwnEstimate, Place, Series, Spread, StateChange, SyncChange,
-    SyncEvent, SyncService, SyncSource, SyncState, TrackPoint, Uncertainty,
+    Counters, HardBound, Interval, Moment, OwnEstimate, Place, Series, StateChange, SyncChange, SyncEvent, SyncService,
+    SyncSource, SyncState, TrackPoint, Uncertainty,
 };
 use units::ClockName;
 
 use crate::allan::Allan;
 use crate::bound::OffsetBound;
+use crate::growth::{Growth, Steering};
+use crate::signed::Signed;
 use crate::track::Track;
 
 /// The latency that a limit applies to.
 pub const OFFSET: &str = "reference_to_clock";
 /// Half of a round trip.
 pub const DELAY: &str = "sent_to_received";
+
+/// Where the length of a run is not known, its intervals begin this long (ns)...
+const FIRST_INTERVAL_NS: u64 = 1_000_000_000;
+/// ...and are joined in pairs where more than this many are shorter than [`LONG_INTERVAL_NS`], so that a run has about as many as
+/// one of known length...
+const MOST_SHORT_INTERVALS: usize = 120;
+/// ...which has none above five minutes (ns); the power of two below that...
+const LONG_INTERVAL_NS: u64 = 256_000_000_000;
+/// ...and where more than this many are longer, so that a log of years fits the memory.
+const MOST_INTERVALS: usize = 2_048;
 
 /// What a source is called and compared with.
 #[derive(Clone, Debug)]
@@ -22,8 +34,8 @@ pub struct About {
     pub service: SyncService,
     /// The place of its series.
     pub place: Place,
-    /// The clock that is compared.
-    pub clock: ClockName,
+    /// The clock that is compared; `None` if the source does not name it.
+    pub clock: Option<ClockName>,
     /// What has to be true for its bounds to hold, as a sentence.
     pub trusts: String,
     /// Whether a limit applies to its offsets, if they have a bound: not where its clock is but one of several in a chain.
@@ -43,40 +55,12 @@ pub struct Shown {
     pub frequency_ppb: Option<f64>,
 }
 
-/// Values of both signs: a series is two histograms.
-#[derive(Clone, Debug, Default)]
-struct Signed {
-    above: Histogram,
-    below: Histogram,
-}
-
-impl Signed {
-    fn record(&mut self, ns: i64) {
-        if ns < 0 { &mut self.below } else { &mut self.above }.record_n(ns.unsigned_abs(), 1);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.above.merge(&other.above);
-        self.below.merge(&other.below);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.above.is_empty() && self.below.is_empty()
-    }
-
-    fn below_zero(&self) -> Option<Histogram> {
-        (!self.below.is_empty()).then(|| self.below.clone())
-    }
-}
-
 /// An interval that has not ended.
 #[derive(Clone, Debug, Default)]
 struct Open {
     offsets: Signed,
     delays: Signed,
     uncertainty: Option<Uncertainty>,
-    /// Sum of the offsets and of their squares.
-    sums: (f64, f64),
 }
 
 /// Follows one source.
@@ -85,6 +69,8 @@ pub struct Follower {
     about: About,
     started: Moment,
     interval_ns: u64,
+    /// Whether intervals are joined where they become many, since the length of the run is not known at its start.
+    intervals_grow: bool,
     version: Option<String>,
     reference: String,
     /// Those of the intervals that ended.
@@ -101,10 +87,10 @@ pub struct Follower {
     hull: Option<OffsetBound>,
     narrowest: Option<OffsetBound>,
     widest_ns: u64,
-    /// Sum of the offsets and of their squares, in the intervals that ended.
-    sums: (f64, f64),
     own: (u64, f64, u64),
     allan: Allan,
+    growth: Growth,
+    steering: Option<Steering>,
     track: Track,
     state: Option<SyncState>,
     states: Vec<StateChange>,
@@ -138,6 +124,37 @@ pub struct Followed {
     pub contradiction: Option<Moment>,
 }
 
+/// Adds an interval to those before it; one that begins with the last one is a part of that.
+fn push_or_join(intervals: &mut Vec<Interval>, interval: Interval) {
+    match intervals.last_mut().filter(|last| last.start_offset_ns == interval.start_offset_ns) {
+        Some(last) => {
+            last.length_ns = last.length_ns.max(interval.length_ns);
+            last.histogram.merge(&interval.histogram);
+            if let Some(below) = interval.below_zero {
+                last.below_zero.get_or_insert_default().merge(&below);
+            }
+            last.uncertainty = match (last.uncertainty, interval.uncertainty) {
+                (Some(one), Some(other)) => Some(one.widest(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        None => intervals.push(interval),
+    }
+}
+
+impl Followed {
+    /// Names the source's place, where that is known only at the end.
+    pub fn rename(&mut self, place: &Place) {
+        self.source.place = place.clone();
+        for series in &mut self.series {
+            series.place = place.clone();
+        }
+        for event in &mut self.events {
+            event.place = place.clone();
+        }
+    }
+}
+
 impl Follower {
     /// Follows a source from `started` on, in intervals of `interval_ns` (above 0).
     #[must_use]
@@ -146,6 +163,7 @@ impl Follower {
             about,
             started,
             interval_ns: interval_ns.max(1),
+            intervals_grow: false,
             version: None,
             reference: String::new(),
             offsets: Signed::default(),
@@ -159,9 +177,10 @@ impl Follower {
             hull: None,
             narrowest: None,
             widest_ns: 0,
-            sums: (0.0, 0.0),
             own: (0, 0.0, 0),
             allan: Allan::default(),
+            growth: Growth::default(),
+            steering: None,
             track: Track::default(),
             state: None,
             states: Vec::new(),
@@ -170,6 +189,13 @@ impl Follower {
             could_be_missed: Vec::new(),
             contradiction: None,
         }
+    }
+
+    /// Follows a source through a run of unknown length: from intervals of a second on, neighbouring ones are joined where they
+    /// become many.
+    #[must_use]
+    pub fn with_growing_intervals(about: About, started: Moment) -> Self {
+        Self { intervals_grow: true, ..Self::new(about, started, FIRST_INTERVAL_NS) }
     }
 
     /// The program's version, once it is known.
@@ -217,6 +243,7 @@ impl Follower {
             return false;
         }
         self.allan.interrupt();
+        self.growth.interrupt();
         self.event(at, SyncChange::Reference, format!("{before} to {reference}"));
         true
     }
@@ -224,6 +251,7 @@ impl Follower {
     /// The clock was set by `step_ns`.
     pub fn step(&mut self, at: Moment, step_ns: i64) {
         self.allan.interrupt();
+        self.growth.interrupt();
         self.event(at, SyncChange::Step, format!("the clock was set by {}", units::format::latency(step_ns)));
     }
 
@@ -243,6 +271,34 @@ impl Follower {
         self.own = (count + 1, squares + value * value, largest.max(offset_ns.unsigned_abs()));
     }
 
+    /// How the clock is steered at the moment of the next offset.
+    pub const fn steered(&mut self, steering: Steering) {
+        self.steering = Some(steering);
+    }
+
+    /// What the service itself says of offsets that it does not list: their root mean square and their largest magnitude (ns).
+    pub fn own_summary(&mut self, rms_ns: f64, largest_ns: u64) {
+        let (count, squares, largest) = self.own;
+        self.own = (count + 1, squares + rms_ns * rms_ns, largest.max(largest_ns));
+    }
+
+    /// What follows is no continuation: the Allan deviation takes no difference across this moment.
+    pub fn interrupt(&mut self) {
+        self.allan.interrupt();
+        self.growth.interrupt();
+    }
+
+    /// What the clock is compared with, if that was seen already.
+    #[must_use]
+    pub fn current_reference(&self) -> Option<&str> {
+        (!self.reference.is_empty()).then_some(&self.reference)
+    }
+
+    /// The clock that is compared, once the source names it.
+    pub fn clock(&mut self, clock: ClockName) {
+        self.about.clock = Some(clock);
+    }
+
     /// An offset, with the bound at that moment.
     pub fn offset(&mut self, at: Moment, shown: Shown, bound: Option<OffsetBound>) {
         self.pass(at);
@@ -250,9 +306,10 @@ impl Follower {
         if let Some(delay_ns) = shown.delay_ns {
             self.open.delays.record(delay_ns);
         }
-        let value = units::approx_f64_i64(shown.offset_ns);
-        self.open.sums = (self.open.sums.0 + value, self.open.sums.1 + value * value);
         self.allan.take(at.monotonic.as_ns(), shown.offset_ns);
+        if let Some(steering) = self.steering.take() {
+            self.growth.take(at.monotonic.as_ns(), shown.offset_ns, steering);
+        }
         self.last = Some(shown.offset_ns);
         self.track.take(TrackPoint {
             at,
@@ -313,29 +370,49 @@ impl Follower {
         if number > self.number {
             self.close(self.interval_ns);
             // Intervals in which nothing was shown are not made up.
-            self.number = number;
+            self.number = elapsed_ns / self.interval_ns;
+        }
+    }
+
+    /// Joins neighbouring intervals until they are few enough, each twice as long as before.
+    fn join_intervals(&mut self) {
+        let is_many = |intervals: &[Interval], interval_ns: u64| {
+            intervals.len() > if interval_ns < LONG_INTERVAL_NS { MOST_SHORT_INTERVALS } else { MOST_INTERVALS }
+        };
+        while self.intervals.iter().any(|intervals| is_many(intervals, self.interval_ns)) {
+            let Some(interval_ns) = self.interval_ns.checked_mul(2) else { return };
+            self.interval_ns = interval_ns;
+            for intervals in &mut self.intervals {
+                for interval in std::mem::take(intervals) {
+                    let start_offset_ns = interval.start_offset_ns / interval_ns * interval_ns;
+                    push_or_join(intervals, Interval { start_offset_ns, length_ns: interval_ns, ..interval });
+                }
+            }
         }
     }
 
     fn close(&mut self, length_ns: u64) {
-        let Open { offsets, delays, uncertainty, sums } = std::mem::take(&mut self.open);
+        let Open { offsets, delays, uncertainty } = std::mem::take(&mut self.open);
+        let start_offset_ns = self.number.saturating_mul(self.interval_ns);
         self.offsets.merge(&offsets);
         self.delays.merge(&delays);
-        self.sums = (self.sums.0 + sums.0, self.sums.1 + sums.1);
-        let start_offset_ns = self.number * self.interval_ns;
         for (of, signed, uncertainty) in [(0, offsets, uncertainty), (1, delays, None)] {
             if signed.is_empty() {
                 continue;
             }
             let below_zero = signed.below_zero();
-            self.intervals[of].push(Interval {
+            let interval = Interval {
                 start_offset_ns,
                 length_ns,
                 missed_periods: 0,
                 histogram: signed.above,
                 below_zero,
                 uncertainty,
-            });
+            };
+            push_or_join(&mut self.intervals[of], interval);
+        }
+        if self.intervals_grow {
+            self.join_intervals();
         }
     }
 
@@ -355,15 +432,30 @@ impl Follower {
     pub fn so_far(&self, part: Part) -> Followed {
         let mut followed = self.clone();
         if let Part::Until(at) = part {
-            followed.pass(at);
-            let elapsed_ns = u64::try_from(at.monotonic.since(followed.started.monotonic).0).unwrap_or(0);
-            followed.close((elapsed_ns - (followed.number * followed.interval_ns).min(elapsed_ns)).max(1));
+            followed.close_until(at);
         }
         followed.conclude()
     }
 
+    /// Ends at a moment.
+    #[must_use]
+    pub fn finish(mut self, at: Moment) -> Followed {
+        self.close_until(at);
+        self.conclude()
+    }
+
+    fn close_until(&mut self, at: Moment) {
+        self.pass(at);
+        let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
+        let open_since_ns = self.number.saturating_mul(self.interval_ns);
+        self.close((elapsed_ns - open_since_ns.min(elapsed_ns)).max(1));
+        for last in self.intervals.iter_mut().filter_map(|intervals| intervals.last_mut()) {
+            last.length_ns = last.length_ns.min(elapsed_ns.saturating_sub(last.start_offset_ns)).max(1);
+        }
+    }
+
     fn conclude(self) -> Followed {
-        let spread = self.spread();
+        let spread = self.offsets.spread();
         let bound = self.hull.map_or_else(
             || HardBound::Missing { reason: self.about.without_bound.clone() },
             |hull| HardBound::Stated {
@@ -414,6 +506,7 @@ impl Follower {
             spread,
             own_estimate,
             allan: self.allan.points(),
+            growth: self.growth.points(),
             states: self.states,
             track: self.track.points().to_vec(),
             could_be_missed: self.could_be_missed,
@@ -425,31 +518,6 @@ impl Follower {
             events_left_out: self.events_left_out,
             contradiction: self.contradiction,
         }
-    }
-
-    fn spread(&self) -> Option<Spread> {
-        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-        let (above, below) = (&self.offsets.above, &self.offsets.below);
-        let count = above.count() + below.count();
-        if count == 0 {
-            return None;
-        }
-        let lowest_ns = below.max_ns().map(|ns| -signed(ns)).or_else(|| above.min_ns().map(signed))?;
-        let highest_ns = above.max_ns().map(signed).or_else(|| below.min_ns().map(|ns| -signed(ns)))?;
-        // The one in the middle, counted from the lowest; below zero that is from the largest magnitude.
-        let middle = count.div_ceil(2);
-        let ranked = |histogram: &Histogram, rank: u64| {
-            histogram.quantile_ns((units::approx_f64(rank) - 0.5) / units::approx_f64(histogram.count()))
-        };
-        let median_ns = if middle <= below.count() {
-            ranked(below, below.count() - middle + 1).map(|ns| -signed(ns))
-        } else {
-            ranked(above, middle - below.count()).map(signed)
-        };
-        let total = units::approx_f64(count);
-        let mean_ns = self.sums.0 / total;
-        let deviation_ns = (self.sums.1 / total - mean_ns * mean_ns).max(0.0).sqrt();
-        Some(Spread { count, median_ns: median_ns.unwrap_or(lowest_ns), lowest_ns, highest_ns, mean_ns, deviation_ns })
     }
 }
 
@@ -467,7 +535,7 @@ mod tests {
         let about = About {
             service: SyncService::Linuxptp,
             place: Place::Port { port: "eth0".to_owned(), domain: Some(0) },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: "the stamps".to_owned(),
             is_judged: true,
             without_bound: "no raw stamps".to_owned(),

@@ -1393,6 +1393,10 @@ export interface SyncSourceView {
    */
   from_zero?: HistogramView1 | null;
   /**
+   * By how much the offset would have grown without corrections; absent if that is not known.
+   */
+  growth_sentence?: string | null;
+  /**
    * Whether a stated limit applies to its offsets.
    */
   judged: boolean;

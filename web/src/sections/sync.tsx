@@ -49,6 +49,7 @@ function Head({ run, source }: { run: RunView; source: SyncSourceView }) {
   const invalid = run.state === "invalid";
   const facts: [string, string][] = [[source.bound ? "hard bound" : "bound", source.bound_sentence]];
   if (source.spread) facts.push(["spread", spreadWords(source)]);
+  if (source.growth_sentence) facts.push(["without corrections", source.growth_sentence]);
   if (source.own_estimate_sentence) facts.push(["what the service says of itself", source.own_estimate_sentence]);
   if (source.could_be_missed.length > 0) facts.push(["could be missed", source.could_be_missed.join("; ")]);
   return (

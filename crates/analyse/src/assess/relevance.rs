@@ -108,6 +108,17 @@ fn subject(finding: &str) -> Subject {
         "clock-source-slow" | "tsc-rejected" | "high-resolution-timers-off" => return Subject::EveryWakeUp,
         "time-sync-not-realtime"
         | "two-time-services"
+        | "tai-taken-for-utc"
+        | "tai-offset-not-set"
+        | "clock-steps-while-running"
+        | "leap-second-ahead"
+        | "host-may-set-clock"
+        | "hardware-clock-steered-twice"
+        | "hardware-clock-not-steered"
+        | "hardware-timestamps-asked-and-missing"
+        | "software-timestamps-beside-hardware"
+        | "neighbor-delay-threshold"
+        | "port-not-as-capable"
         | "no-hardware-timestamps"
         | "boot-list-unreadable"
         | "autogroup" => return Subject::NoWakeUp,
@@ -172,18 +183,20 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoHardBound, NoSamples,
         PageFaults, ReferenceChanged, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
         SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck,
-        ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, WatchdogFired,
+        ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted, WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
         SchedulingNotGranted => &["rt-group-scheduling"],
         AffinityNotGranted => &["cpus-offline"],
-        ClockStepped | SyncLost | ReferenceChanged | BoundsContradict => &["two-time-services"],
+        ClockStepped => &["two-time-services", "clock-steps-while-running", "host-may-set-clock", "leap-second-ahead"],
+        SyncLost | ReferenceChanged | BoundsContradict => &["two-time-services", "hardware-clock-steered-twice"],
         ClockSourceChanged => &["tsc-rejected", "clock-source-slow"],
         // The load's threads have an ordinary policy, so a CPU quota of their group stops them.
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
-        ThreadDied | Stopped | Suspended | SamplesDropped | NoSamples | SourceContradicts | MaximumUnknown => &[],
+        ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | NoSamples | SourceContradicts
+        | MaximumUnknown => &[],
         // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine

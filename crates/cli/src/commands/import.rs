@@ -7,11 +7,11 @@ use record::{Origin, Record};
 
 use crate::exit::Exit;
 use crate::output;
-use crate::records::{self, RecordArgs};
+use crate::records::RecordArgs;
 use crate::session::OutputArgs;
 use crate::view::{result, wrap};
 
-/// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat) as a record, with all that they lack
+/// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat; logs of linuxptp and chronyd, captures of PTP and NTP) as a record, with all that they lack
 ///
 /// The format is recognized by the content. An import never looks better than its source: the record is degraded at best,
 /// lists what its source lacks, and is invalid (exit 3) if the source contradicts itself or has no maximum.
@@ -36,7 +36,7 @@ impl ImportArgs {
         let is_kept = self.output.keeps_the_record();
         let destination = self.output.prepare()?;
         let format = self.format.as_deref().map(foreign::import_format).transpose()?;
-        let mut record = self.read.import(&self.file, &records::bytes(&self.file)?, format)?;
+        let mut record = self.read.import_file(&self.file, format)?;
         if let Some(label) = self.label {
             record.label = label;
         }

@@ -63,7 +63,9 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     let width = wrap::width();
     let Some(run) = record.sync() else { return conclusion(record, colour) };
     let elapsed = format::span(record.measured_ns());
-    let head = format!("offsets of this machine's clocks, for {elapsed}");
+    let is_imported = matches!(record.manifest().origin, record::Origin::Imported { .. });
+    let whose = if is_imported { "clocks" } else { "this machine's clocks" };
+    let head = format!("offsets of {whose}, for {elapsed}");
     let mut text = wrap::paragraph(&head, "", width);
     if !run.sources.is_empty() {
         text.push('\n');
@@ -113,7 +115,7 @@ fn about(source: &SyncSource, width: usize) -> String {
     let mut text = String::from("\n");
     let version = source.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     let reference = if source.reference.is_empty() { "nothing yet".to_owned() } else { source.reference.clone() };
-    let head = format!("{}{version}: clock {} against {reference}", source.name(), source.clock);
+    let head = format!("{}{version}: clock {} against {reference}", source.name(), source.clock_words());
     text.push_str(&wrap::paragraph(&head, "  ", width));
     if source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference) {
         text.push_str(&wrap::paragraph("it gives the time, and compares its clock with none", "    ", width));
@@ -121,7 +123,7 @@ fn about(source: &SyncSource, width: usize) -> String {
     }
     let line = match &source.bound {
         HardBound::Stated { narrowest_ns: (lower_ns, upper_ns), widest_ns, trusts, .. } => format!(
-            "hard bound, at one moment at most {} wide, at best {} to {}: it trusts that {trusts}",
+            "hard bound: widest {} at one moment, narrowest {} to {}; it trusts that {trusts}",
             format::latency(*widest_ns),
             format::latency(*lower_ns),
             format::latency(*upper_ns)
@@ -136,6 +138,9 @@ fn about(source: &SyncSource, width: usize) -> String {
             format::latency(own.largest_ns),
             format::count(own.count)
         );
+        text.push_str(&wrap::paragraph(&line, "    ", width));
+    }
+    if let Some(line) = source.growth_in_words() {
         text.push_str(&wrap::paragraph(&line, "    ", width));
     }
     for missed in &source.could_be_missed {

@@ -19,15 +19,14 @@ use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{lines, number, numbers};
-use super::{ImportFormat, Options};
+use super::{ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-histogram",
     what: "cyclictest -h or -H on stdout, or --histfile's file",
     is_distinct: true,
-    recognise,
-    read,
+    reader: Reader::Text { recognise, read },
 };
 
 fn recognise(text: &str) -> bool {

@@ -14,15 +14,14 @@ use units::format;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, lines, number, quoted};
-use super::{ImportFormat, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-text",
     what: "cyclictest's table of threads, -q or redrawn",
     is_distinct: true,
-    recognise,
-    read,
+    reader: Reader::Text { recognise, read },
 };
 
 /// A shortest latency from this number on cannot be in microseconds: no machine is that slow. A smaller number cannot be in

@@ -12,15 +12,14 @@ use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
 use super::tally::Tally;
 use super::text::{head, lines, number};
-use super::{ImportFormat, Options};
+use super::{ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-verbose",
     what: "cyclictest -v, each sample on its own line",
     is_distinct: false,
-    recognise,
-    read,
+    reader: Reader::Text { recognise, read },
 };
 
 fn recognise(text: &str) -> bool {

@@ -9,11 +9,15 @@ use super::rt_tests::{Entries, SysInfo, finite};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::head;
-use super::{ImportFormat, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "jitterdebugger", what: "jitterdebugger's results.json", is_distinct: true, recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "jitterdebugger",
+    what: "jitterdebugger's results.json",
+    is_distinct: true,
+    reader: Reader::Text { recognise, read },
+};
 
 fn recognise(text: &str) -> bool {
     let head = head(text);

@@ -10,11 +10,15 @@ use super::rt_tests::{self, Entries};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::head;
-use super::{ImportFormat, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "oslat-json", what: "oslat --json", is_distinct: true, recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "oslat-json",
+    what: "oslat --json",
+    is_distinct: true,
+    reader: Reader::Text { recognise, read },
+};
 
 fn recognise(text: &str) -> bool {
     let head = head(text);

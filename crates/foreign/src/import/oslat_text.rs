@@ -17,11 +17,15 @@ use super::oslat_json::{self, OneCore};
 use super::source::Imported;
 use super::tally::Mean;
 use super::text::{fraction, lines, number, numbers};
-use super::{ImportFormat, Options};
+use super::{ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "oslat-text", what: "oslat's text", is_distinct: true, recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "oslat-text",
+    what: "oslat's text",
+    is_distinct: true,
+    reader: Reader::Text { recognise, read },
+};
 
 fn recognise(text: &str) -> bool {
     text.contains("Counter Freq:") && text.contains("Core:")

@@ -10,15 +10,14 @@ use roxmltree::{Document, Node};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, quoted};
-use super::{ImportFormat, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rteval",
     what: "rteval's summary.xml, of cyclictest or timerlat",
     is_distinct: true,
-    recognise,
-    read,
+    reader: Reader::Text { recognise, read },
 };
 
 fn recognise(text: &str) -> bool {

@@ -21,15 +21,14 @@ use super::rtla;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{fraction, head, lines, number, quoted};
-use super::{ImportFormat, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-hist",
     what: "rtla timerlat hist and rtla osnoise hist",
     is_distinct: true,
-    recognise,
-    read,
+    reader: Reader::Text { recognise, read },
 };
 
 fn recognise(text: &str) -> bool {

@@ -8,6 +8,7 @@ use record::{
     NodeIdentity, Origin, ReasonCode, Record, Requested, Series, ToolVersion, Validity,
 };
 
+use super::clocks::Clocks;
 use super::tally::Tally;
 use crate::error::ForeignError;
 
@@ -25,14 +26,16 @@ pub struct Imported {
     duration_ns: Option<i64>,
     load: LoadManifest,
     series: Vec<Series>,
+    /// What was seen of clocks, if that is what the source is about.
+    clocks: Option<Clocks>,
     lacks: Vec<String>,
     reasons: Vec<(ReasonCode, String)>,
     format: &'static str,
     identity: u64,
 }
 
-/// What every import lacks.
-const ALWAYS_LACKS: [&str; ALWAYS_MISSING.len()] = [
+/// What every import of latencies lacks.
+const LATENCIES_LACK: [&str; LATENCIES_MISS.len()] = [
     "the order of the samples in time: no intervals, no worst case over time, no wall-clock times of the worst samples",
     "missed periods: a late wake-up counts as one sample, however many schedules it skipped",
     "what the threads were granted: policy, priority, affinity and locked memory were not read back",
@@ -40,8 +43,23 @@ const ALWAYS_LACKS: [&str; ALWAYS_MISSING.len()] = [
 ];
 
 /// The same in a few words, for one line about an import.
-pub const ALWAYS_MISSING: [&str; 4] =
+const LATENCIES_MISS: [&str; 4] =
     ["the order in time", "missed periods", "what the threads were granted", "what disturbed the run"];
+
+/// What every import about clocks lacks.
+const CLOCKS_LACK: [&str; CLOCKS_MISS.len()] = [
+    "suspends of the machine, and steps of its clock that the source does not mention",
+    "what happened while the source was silent: its own changes between two lines or messages",
+];
+
+/// The same in a few words.
+const CLOCKS_MISS: [&str; 2] = ["suspends and unmentioned steps", "what happened while it was silent"];
+
+/// What every import of this kind lacks, in a few words, for one line about it.
+#[must_use]
+pub fn always_missing(record: &Record) -> &'static [&'static str] {
+    if record.sync().is_some() { &CLOCKS_MISS } else { &LATENCIES_MISS }
+}
 
 impl Imported {
     /// An empty result of the given program.
@@ -56,11 +74,20 @@ impl Imported {
             duration_ns: None,
             load: LoadManifest::default(),
             series: Vec::new(),
+            clocks: None,
             lacks: Vec::new(),
             reasons: Vec::new(),
             format: "",
             identity: 0,
         }
+    }
+
+    /// The content of a source that is about clocks; `program` is who wrote it.
+    pub(super) fn from_clocks(program: &str, clocks: Clocks) -> Self {
+        let mut imported = Self::from_program(program, Measurement::Sync);
+        imported.series = clocks.series();
+        imported.clocks = Some(clocks);
+        imported
     }
 
     pub(super) fn tool_version(&mut self, version: &str) {
@@ -130,14 +157,20 @@ impl Imported {
     }
 
     /// Adds what is the same for every format; called once all samples were added.
-    pub(super) fn finish(&mut self, format: &'static str, bytes: &[u8]) {
+    pub(super) fn finish(&mut self, format: &'static str, identity: u64) {
         self.format = format;
-        self.identity = fnv1a(bytes);
-        if self.series.iter().all(|series| series.histogram.is_empty()) {
-            self.reason(ReasonCode::NoSamples, "the source counted none");
-        }
-        if self.started_ns.is_none() {
-            self.lacks("when it was measured");
+        self.identity = identity;
+        if let Some(clocks) = &self.clocks {
+            self.reasons.extend(clocks.reasons());
+            if !clocks.has_wall_time() {
+                self.lacks.push("when it was logged: its times have no date".to_owned());
+            }
+            if clocks.lacks_clock() {
+                self.lacks.push("which clock the offsets are of".to_owned());
+            }
+            self.lacks.extend(CLOCKS_LACK.iter().map(|text| (*text).to_owned()));
+        } else {
+            self.finish_latencies();
         }
         if self.node.hostname.is_empty() {
             self.lacks("on which machine and kernel it was measured");
@@ -145,13 +178,6 @@ impl Imported {
         if self.load.name.is_empty() {
             self.lacks("what else ran during the run");
         }
-        if self.requested.policy.is_empty() {
-            self.lacks("with which scheduling policy it was measured");
-        }
-        if self.requested.clock.is_none() {
-            self.lacks("on which clock it was measured");
-        }
-        self.lacks.extend(ALWAYS_LACKS.iter().map(|text| (*text).to_owned()));
         let program = format!("{} {}", self.tool.name, self.tool.version);
         self.reason(
             ReasonCode::Imported,
@@ -161,6 +187,22 @@ impl Imported {
                 self.lacks.len()
             ),
         );
+    }
+
+    fn finish_latencies(&mut self) {
+        if self.series.iter().all(|series| series.histogram.is_empty()) {
+            self.reason(ReasonCode::NoSamples, "the source counted none");
+        }
+        if self.started_ns.is_none() {
+            self.lacks("when it was measured");
+        }
+        if self.requested.policy.is_empty() {
+            self.lacks("with which scheduling policy it was measured");
+        }
+        if self.requested.clock.is_none() {
+            self.lacks("on which clock it was measured");
+        }
+        self.lacks.extend(LATENCIES_LACK.iter().map(|text| (*text).to_owned()));
     }
 
     /// Converts to a record, whose validity is degraded at best.
@@ -173,9 +215,13 @@ impl Imported {
             monotonic: Timestamp::from_ns(duration_ns),
             realtime: Timestamp::from_ns(self.started_ns.map_or(0, |start| start.saturating_add(duration_ns))),
         };
+        let (started, ended) = self.clocks.as_ref().map_or((started, ended), Clocks::span);
         let mut requested = self.requested;
-        let threads: BTreeSet<Option<u32>> = self.series.iter().map(|series| series.place.thread_number()).collect();
-        requested.threads = u32::try_from(threads.len()).unwrap_or(u32::MAX);
+        if self.clocks.is_none() {
+            let threads: BTreeSet<Option<u32>> =
+                self.series.iter().map(|series| series.place.thread_number()).collect();
+            requested.threads = u32::try_from(threads.len()).unwrap_or(u32::MAX);
+        }
         let mut validity = Validity::default();
         for (code, details) in by_code(self.reasons) {
             let more = details.len().saturating_sub(SHOWN_DETAILS);
@@ -214,7 +260,7 @@ impl Imported {
             series: self.series,
             worst: Vec::new(),
             rows: Vec::new(),
-            detail: Detail::None,
+            detail: self.clocks.map_or(Detail::None, |clocks| Detail::Sync(clocks.into_run())),
         };
         record.with_node_named()
     }
@@ -235,6 +281,6 @@ fn by_code(reasons: Vec<(ReasonCode, String)>) -> BTreeMap<ReasonCode, Vec<Strin
 }
 
 /// The 64-bit FNV-1a hash (RFC 9923), which gives two imports of one text the same run identifier.
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

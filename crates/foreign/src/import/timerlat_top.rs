@@ -14,15 +14,14 @@ use super::rtla;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, lines, number};
-use super::{ImportFormat, Options, Unit};
+use super::{ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-timerlat-top",
     what: "rtla timerlat top, best with -q",
     is_distinct: true,
-    recognise,
-    read,
+    reader: Reader::Text { recognise, read },
 };
 
 /// The latencies of the groups, in the order of the columns.

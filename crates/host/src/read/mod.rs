@@ -7,8 +7,11 @@ mod kernel;
 mod net;
 mod places;
 mod power;
+mod process_files;
+mod ptp4l;
 mod settings;
 mod tasks;
+mod timekeeping;
 
 use profile::{ProbeIssue, Profile};
 

@@ -75,5 +75,6 @@ fn phc(source: &Source<'_>, index: u32, interfaces: Vec<String>) -> Phc {
         periodic_output_count: number("n_periodic_outputs"),
         pin_count: number("n_programmable_pins"),
         pps: source.value(&path("pps_available"), text::switch),
+        ahead_of_system_ns: super::timekeeping::ahead_of_system_ns(source, index),
     }
 }

@@ -47,6 +47,7 @@ pub(crate) fn services(source: &Source<'_>, tasks: &[Task]) -> Services {
         ..Services::default()
     };
     services.add_tasks(tasks);
+    services.time_programs = super::timekeeping::programs(source, tasks);
     keep_unit(source, tasks);
     services
 }

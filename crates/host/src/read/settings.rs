@@ -102,6 +102,7 @@ pub(crate) fn time(source: &Source<'_>, cpuinfo: &CpuInfo) -> Time {
         clocksource: source.value(paths::CLOCKSOURCE, text::line),
         clocksources_available: source.text(paths::CLOCKSOURCES).map(|list| text::words(&list)).unwrap_or_default(),
         broadcast_device: source.value("/sys/devices/system/clockevents/broadcast/current_device", text::line),
+        discipline: super::timekeeping::discipline(source),
         tsc_flags: cpuinfo.flags.iter().filter(|flag| FLAGS.contains(&flag.as_str())).cloned().collect(),
     }
 }

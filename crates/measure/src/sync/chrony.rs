@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use ::sync::bound::OffsetBound;
-use ::sync::chrony::{LeapStatus, Reply, Request, SourceState, Tracking, UtcTime, decode};
+use ::sync::chrony::{BOUND_TRUSTS, LeapStatus, Reply, Request, SourceState, Tracking, UtcTime, decode};
 use ::sync::follow::{About, Followed, Follower, Part, Shown};
 use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::ClockId;
@@ -27,8 +27,6 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const GONE_AFTER: u32 = 3;
 /// More sources than anybody has; a damaged answer is no reason to ask for ever.
 const MOST_SOURCES: u32 = 64;
-const TRUSTS: &str = "chronyd's server is right, and it and every server up to stratum 1 report their delay and dispersion \
-                      truthfully (remaining correction ± (root dispersion + root delay / 2), chronyc(1), tracking)";
 const NO_BOUND: &str = "chronyd is not synchronized, or serves this machine's own clock";
 
 /// Follows one chronyd through a run.
@@ -66,8 +64,8 @@ impl Chrony {
         let about = About {
             service: SyncService::Chrony,
             place: Place::Port { port: "chronyd".to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
-            trusts: TRUSTS.to_owned(),
+            clock: Some(ClockId::Realtime.into()),
+            trusts: BOUND_TRUSTS.to_owned(),
             is_judged: true,
             without_bound: NO_BOUND.to_owned(),
         };
@@ -166,7 +164,8 @@ impl Chrony {
             let shown = Shown {
                 offset_ns,
                 delay_ns: tracking.root_delay.nearest_ns().map(|ns| ns / 2),
-                frequency_ppb: Some(tracking.frequency_ppm.value() * 1_000.0),
+                // The correction is the negative of how fast the clock would run without it.
+                frequency_ppb: Some(-tracking.frequency_ppm.value() * 1_000.0),
             };
             self.follower.offset(at, shown, bound);
         }

@@ -24,7 +24,7 @@ impl KernelClock {
         let about = About {
             service: SyncService::Kernel,
             place: Place::Port { port: "kernel".to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: String::new(),
             is_judged: false,
             without_bound: NO_BOUND.to_owned(),
@@ -122,7 +122,8 @@ mod tests {
         follow(&mut follower, at, Some(&quiet), &quiet);
         let leap = Discipline { leap: LeapState::Insert, tai_less_utc_s: 37, is_synchronized: false, ..quiet };
         follow(&mut follower, at, Some(&quiet), &leap);
-        let words: Vec<String> = follower.finish(at).events.into_iter().map(|event| event.detail).collect();
+        let words: Vec<String> =
+            follower.so_far(Part::Until(at)).events.into_iter().map(|event| event.detail).collect();
         assert_eq!(words.len(), 3, "{words:?}");
         assert!(words[0].starts_with("locked to lost: no program"), "{words:?}");
         assert_eq!(words[1], "a second is inserted at the end of the UTC day");

@@ -17,6 +17,12 @@ const CLASS: &str = "/sys/class/ptp";
 /// From one comparison to the next (ns). External time stamps of some devices are lost while others poll their clock, so it is
 /// not polled more often than a servo would.
 const EVERY_NS: i64 = 1_000_000_000;
+/// The file in which a driver states how wrong its clock can be (ns): that of Amazon's ENA has it.
+const ERROR_FILE: &str = "device/phc_error_bound";
+/// What such a driver says where it does not know it: all bits of the number.
+const UNKNOWN_ERROR_NS: u64 = 0xffff_ffff;
+const TRUSTS_ERROR: &str = ", and states truly how wrong the hardware clock is (phc_error_bound), by which the window is widened: it \
+                            holds for true time";
 const TRUSTS: &str =
     "the driver reads the register between the two readings of the system clock, or latches both at once";
 
@@ -26,7 +32,25 @@ pub(crate) struct Hardware {
     clock: HardwareClock,
     follower: Follower,
     next_ns: i64,
-    last: Option<(i64, OffsetBound)>,
+    last: Option<(i64, Option<OffsetBound>)>,
+    /// Where the driver states how wrong the clock can be, if it does.
+    stated_error: Option<PathBuf>,
+}
+
+/// How wrong a hardware clock can be, as its driver states it (ns); `None` where it does not know.
+fn stated_error_ns(file: &Path) -> Option<i64> {
+    let stated: u64 = std::fs::read_to_string(file).ok()?.trim().parse().ok()?;
+    (stated != UNKNOWN_ERROR_NS).then(|| i64::try_from(stated).ok()).flatten()
+}
+
+/// The window in which a hardware clock was read, as a bound; `None` where the driver states the clock's error, and does not know
+/// it now.
+fn bound_of(window: OffsetBound, stated_error: Option<&Path>) -> Option<OffsetBound> {
+    let error_ns = stated_error.map_or(Some(0), stated_error_ns)?;
+    Some(OffsetBound {
+        lower_ns: window.lower_ns.saturating_sub(error_ns),
+        upper_ns: window.upper_ns.saturating_add(error_ns),
+    })
 }
 
 /// The hardware clocks of this machine: `ptp0`, …, and why one cannot be read. A limit applies to them where they alone were asked
@@ -51,12 +75,14 @@ pub(crate) fn all(started: Moment, interval_ns: u64, is_judged: bool) -> (Vec<Ha
 
 impl Hardware {
     fn begin(name: String, clock: HardwareClock, started: Moment, (interval_ns, is_judged): (u64, bool)) -> Self {
-        let driver = std::fs::read_to_string(Path::new(CLASS).join(&name).join("clock_name"));
+        let folder = Path::new(CLASS).join(&name);
+        let driver = std::fs::read_to_string(folder.join("clock_name"));
+        let stated_error = Some(folder.join(ERROR_FILE)).filter(|file| file.is_file());
         let about = About {
             service: SyncService::Phc,
             place: Place::Port { port: name.clone(), domain: None },
-            clock: ClockName::Phc(name.clone()),
-            trusts: TRUSTS.to_owned(),
+            clock: Some(ClockName::Phc(name.clone())),
+            trusts: format!("{TRUSTS}{}", if stated_error.is_some() { TRUSTS_ERROR } else { "" }),
             is_judged,
             without_bound: "the device could not be compared with the system clock".to_owned(),
         };
@@ -65,7 +91,7 @@ impl Hardware {
             follower.version(driver.trim().to_owned());
         }
         follower.reference(started, "the system clock (CLOCK_REALTIME)");
-        Self { name, clock, follower, next_ns: 0, last: None }
+        Self { name, clock, follower, next_ns: 0, last: None, stated_error }
     }
 }
 
@@ -86,13 +112,14 @@ impl Source for Hardware {
                 // Readings take their time, in which a clock drifts: the offset is of the moment at which it was read.
                 let read_at = now.when(compared.middle_ns()).moment;
                 self.follower.state(now.moment, SyncState::Locked, "");
-                let bound = OffsetBound {
+                let window = OffsetBound {
                     lower_ns: compared.phc_ns.saturating_sub(compared.after_ns),
                     upper_ns: compared.phc_ns.saturating_sub(compared.before_ns),
                 };
                 let offset_ns = compared.offset_ns();
                 let shown = Shown { offset_ns, delay_ns: None, frequency_ppb: None };
-                self.follower.offset(read_at, shown, Some(bound));
+                let bound = bound_of(window, self.stated_error.as_deref());
+                self.follower.offset(read_at, shown, bound);
                 self.last = Some((offset_ns, bound));
             }
             Err(error) => {
@@ -109,7 +136,7 @@ impl Source for Hardware {
             name: self.name.clone(),
             state: self.follower.current_state(),
             offset_ns: self.last.map(|(offset_ns, _)| offset_ns),
-            bound: self.last.map(|(_, bound)| bound),
+            bound: self.last.and_then(|(_, bound)| bound),
         }
     }
 
@@ -119,5 +146,25 @@ impl Source for Hardware {
 
     fn so_far(&self, part: Part) -> Result<Followed, String> {
         Ok(self.follower.so_far(part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_that_a_driver_states_widens_the_window_and_an_unknown_one_leaves_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("phc_error_bound");
+        let window = OffsetBound { lower_ns: -100, upper_ns: 300 };
+        assert_eq!(bound_of(window, None), Some(window));
+        std::fs::write(&file, "15000\n").unwrap();
+        assert_eq!(bound_of(window, Some(&file)), Some(OffsetBound { lower_ns: -15_100, upper_ns: 15_300 }));
+        for unknown in ["4294967295\n", "-1\n", "", "soon"] {
+            std::fs::write(&file, unknown).unwrap();
+            assert_eq!(bound_of(window, Some(&file)), None, "{unknown}");
+        }
+        assert_eq!(bound_of(window, Some(&folder.path().join("gone"))), None);
     }
 }

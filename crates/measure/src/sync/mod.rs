@@ -4,13 +4,16 @@
 //! and looks a few times a second at what has to be asked for. What follows from it is computed by the pure crate `sync`.
 
 mod chrony;
+mod clockbound;
 mod clocks;
 mod discipline;
+mod fbclock;
 mod hardware;
-mod judge;
 mod linuxptp;
 mod live;
+mod shared_memory;
 mod source;
+mod vmclock;
 
 use std::time::{Duration, Instant};
 
@@ -83,6 +86,32 @@ fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Result<Sour
     if wanted(request.source, SourceChoice::Chrony) {
         let chrony = chrony::Chrony::begin(request.chrony_address.as_deref(), started, interval_ns)?;
         sources.all.push(Box::new(chrony));
+    }
+    let memories = [
+        (SourceChoice::Clockbound, clockbound::Daemon::may_run(request.clockbound_memory.as_deref())),
+        (SourceChoice::Fbclock, fbclock::Daemon::may_run(request.fbclock_memory.as_deref())),
+    ];
+    for (choice, may_run) in memories {
+        // Where nothing of the daemon's is there, nobody who asked for all of them misses it.
+        if request.source != choice && !(request.source == SourceChoice::Auto && may_run) {
+            continue;
+        }
+        let found = if choice == SourceChoice::Clockbound {
+            let path = request.clockbound_memory.as_deref();
+            clockbound::Daemon::find(path, started, interval_ns).map(|one| Box::new(one) as Box<dyn Source>)
+        } else {
+            let path = request.fbclock_memory.as_deref();
+            fbclock::Daemon::find(path, started, interval_ns).map(|one| Box::new(one) as Box<dyn Source>)
+        };
+        match found {
+            Ok(one) => sources.all.push(one),
+            Err(why) => sources.missing.push(why),
+        }
+    }
+    // Whatever is followed is void once the machine was moved.
+    match vmclock::HostClock::find(started, interval_ns) {
+        Ok(found) => sources.all.extend(found.map(|one| Box::new(one) as Box<dyn Source>)),
+        Err(why) => sources.missing.push(why),
     }
     if wanted(request.source, SourceChoice::Phc) {
         let (found, refused) = hardware::all(started, interval_ns, request.source == SourceChoice::Phc);
@@ -185,7 +214,7 @@ impl Run<'_> {
         let offsets = units::total(
             record.series.iter().filter(|one| one.name == ::sync::follow::OFFSET).map(record::Series::taken),
         );
-        record.validity = judge::judge(&judge::Facts {
+        record.validity = ::sync::judge::judge(&::sync::judge::Facts {
             run: &run,
             started: self.started,
             offsets,
@@ -338,7 +367,7 @@ mod tests {
         let about = About {
             service: SyncService::Linuxptp,
             place: Place::Port { port: port.to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: String::new(),
             is_judged: true,
             without_bound: String::new(),

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::RecvError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,7 @@ use super::read_back::{Grant, ReadBack};
 use super::rivals::{Live, Rank, RivalWatch};
 use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
+use crate::disruption::{self, DisruptionWatch};
 use crate::task_stat::read_short;
 
 /// Stack of a thread that looks or waits: it prints nothing and parses little.
@@ -215,6 +217,7 @@ struct Looks {
     sentinel: Option<Sentinel>,
     rivals: RivalWatch<Live>,
     suspend: SuspendWatch,
+    disruptions: DisruptionWatch,
     /// Moments at which this process is known to have run (ns), the last few.
     ran_ns: Vec<i64>,
     whole_look_ns: i64,
@@ -244,6 +247,7 @@ impl Looks {
         let mut looks = Self {
             rivals: RivalWatch::new(Live, orders.ranked.clone()),
             suspend: SuspendWatch::new(),
+            disruptions: DisruptionWatch::begin(Path::new(disruption::DEVICE)),
             ran_ns: Vec::new(),
             whole_look_ns: i64::MIN,
             longest_gap_ns: 0,
@@ -258,6 +262,9 @@ impl Looks {
         match sentinel {
             Ok(sentinel) => looks.sentinel = Some(sentinel),
             Err(error) => looks.lacks(&format!("stops of this process (no thread to be had: {error})")),
+        }
+        if let Some(why) = looks.disruptions.refusal().map(str::to_owned) {
+            looks.lacks(&format!("moves of this virtual machine to another host ({why})"));
         }
         looks.look(true);
         looks
@@ -360,6 +367,9 @@ impl Looks {
     fn look_at_machine(&mut self, now_ns: i64) {
         let start_ns = Arc::clone(&self.start_ns);
         let when = || time_in_run(&start_ns, now_ns);
+        if let Some(disrupted) = self.disruptions.look() {
+            self.seen.add_once(ReasonCode::VmDisrupted, format!("{}, seen {}", disrupted.words(), when()));
+        }
         let limit_us = crate::dma_latency::effective_us();
         if limit_us != self.seen.idle_limit_us {
             let (before, now) = (limit_text(self.seen.idle_limit_us), limit_text(limit_us));
@@ -546,29 +556,4 @@ impl Seen {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_source_of_evidence_that_is_missing_is_named() {
-        let mut seen = Seen::nothing();
-        seen.add(ReasonCode::EvidenceMissing, "threads that outrank the measuring ones are not seen".to_owned());
-        seen.judge_gap(LONGEST_GAP_NS);
-        seen.judge_gap(LONGEST_GAP_NS + 1_000_000_000);
-        let mut validity = Validity::default();
-        seen.judge(&mut validity, &[]);
-        let details: Vec<&str> = validity.reasons().iter().map(|reason| reason.detail.as_str()).collect();
-        assert_eq!(details.len(), 2, "{details:?}");
-        assert!(details.iter().any(|detail| detail.contains("got no CPU for 11 s")), "{details:?}");
-        assert!(validity.reasons().iter().all(|reason| reason.code == ReasonCode::EvidenceMissing));
-    }
-
-    #[test]
-    fn what_every_look_finds_changed_is_named_once() {
-        let mut seen = Seen::nothing();
-        for when in ["1 s into the run", "2 s into the run"] {
-            seen.add_once(ReasonCode::IdleLimit, format!("it changed, seen {when}"));
-        }
-        assert_eq!(seen.reasons.len(), 1);
-    }
-}
+mod tests;

@@ -15,6 +15,7 @@ mod kernel;
 mod memory;
 mod net;
 mod power;
+mod ptp;
 mod published;
 mod rule;
 mod sched;
@@ -22,6 +23,7 @@ mod services;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod time;
 mod topology;
 mod virt;
 
@@ -58,6 +60,7 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &irq::BOOT_AFFINITY,
         &irq::ARRIVALS,
         &isolation::EVERY_CPU,
+        &ptp::STAMPS_MISSING,
         // The kernel.
         &kernel::PREEMPTION,
         &kernel::HIGH_RESOLUTION,
@@ -99,7 +102,15 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         // Who else competes.
         &tasks::TOP_PRIORITY,
         &services::PTP_ORDINARY,
-        &services::TWO_TIME_SERVICES,
+        &time::TWO_TIME_SERVICES,
+        &time::TAI_AS_UTC,
+        &time::STEPS,
+        &time::TAI_OFFSET,
+        &ptp::TWO_DISCIPLINE,
+        &ptp::UNDISCIPLINED,
+        &ptp::NEIGHBOR_DELAY,
+        &ptp::NOT_CAPABLE,
+        &ptp::SOFTWARE_STAMPS,
         &services::TUNED_PROFILE,
         &virt::STEAL,
         &virt::GUEST,
@@ -125,6 +136,8 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &power::BOOST,
         &power::CAPPED,
         &services::POWER_PROFILES,
+        &time::LEAP_SECOND,
+        &time::HOST_SETS_CLOCK,
         &topology::SMT,
         &topology::CORES_DIFFER,
         &boot::SKEW_TICK,

@@ -38,35 +38,6 @@ pub(super) static PTP_ORDINARY: Rule = Rule {
     },
 };
 
-pub(super) static TWO_TIME_SERVICES: Rule = Rule {
-    id: "two-time-services",
-    title: "Several services may steer the system clock",
-    severities: &[Warning, Note],
-    what: "More than one of chronyd, ntpd, systemd-timesyncd and phc2sys runs. A note where phc2sys is one of only \
-           two, since it is no rival where it steers a hardware clock from the system clock.",
-    why: "Each corrects what the other just did, so the clock's rate wanders and steps, and tasks that sleep until a \
-          wall-clock time wake early or late.",
-    see: "`systemctl status chronyd ntpd systemd-timesyncd phc2sys`; the direction of phc2sys in its options -s and \
-          -c.",
-    change: "Keep one; where chronyd is to follow PTP, let it read the hardware clock (refclock PHC) and stop \
-             phc2sys.",
-    price: "None.",
-    checked: Checked::Independent("the behavior of chrony, ntpd, systemd-timesyncd and phc2sys"),
-    sources: &["phc2sys(8)", "chrony.conf(5), refclock"],
-    find: |profile| {
-        let running: Vec<&str> = ["chronyd", "ntpd", "systemd-timesyn", "phc2sys"]
-            .into_iter()
-            .filter(|name| profile.services.named(name).is_some())
-            .collect();
-        let found = match running.len() {
-            0 | 1 => return None,
-            2 if running.contains(&"phc2sys") => Found::note("phc2sys may steer the system clock beside another"),
-            _ => Found::warning(format!("Several services steer the system clock: {}", running.join(", "))),
-        };
-        Some(found.read("running services", running.join(", ")))
-    },
-};
-
 /// Profiles that ship with tuned and are made for something else than latency; unknown names are the user's own and not
 /// judged.
 const TUNED_OTHERS: [&str; 12] = [

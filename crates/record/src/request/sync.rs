@@ -36,6 +36,13 @@ pub struct SyncRequest {
     /// The address of chronyd's command port; `None`: 127.0.0.1:323.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chrony_address: Option<String>,
+    /// The file of the memory that ClockBound's daemon shares; `None`: the known places below /var/run/clockbound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clockbound_memory: Option<String>,
+    /// The file of the memory that an fbclock daemon shares, whose name ends in `_v2` where it has the second form; `None`: the
+    /// known places below /run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fbclock_memory: Option<String>,
 }
 
 /// Which sources of time are looked at.
@@ -53,6 +60,10 @@ pub enum SourceChoice {
     Kernel,
     /// PTP hardware clocks against the system clock.
     Phc,
+    /// ClockBound's daemon, over the memory that it shares.
+    Clockbound,
+    /// The fbclock daemon, over the memory that it shares.
+    Fbclock,
 }
 
 impl Default for SyncRequest {
@@ -65,6 +76,8 @@ impl Default for SyncRequest {
             ptp_socket: None,
             ptp_events: None,
             chrony_address: None,
+            clockbound_memory: None,
+            fbclock_memory: None,
         }
     }
 }

@@ -76,7 +76,7 @@ fn ptp4l(duration_ns: u64) -> Follower {
     let about = About {
         service: SyncService::Linuxptp,
         place: Place::Port { port: "eth0".to_owned(), domain: Some(0) },
-        clock: units::ClockName::Phc("ptp0".to_owned()),
+        clock: Some(units::ClockName::Phc("ptp0".to_owned())),
         trusts: "no message was received before it was sent (raw time stamps of the exchanges with its parent in domain 0), \
                  and that an uncorrected clock drifts by at most 20 ppm"
             .to_owned(),
@@ -95,7 +95,7 @@ fn chronyd(duration_ns: u64) -> Follower {
     let about = About {
         service: SyncService::Chrony,
         place: Place::Port { port: "chronyd".to_owned(), domain: None },
-        clock: ClockId::Realtime.into(),
+        clock: Some(ClockId::Realtime.into()),
         trusts: "the server is right, and that half of the root delay and the root dispersion contain the error"
             .to_owned(),
         is_judged: true,
@@ -227,7 +227,7 @@ pub(crate) fn unbounded() -> Record {
         About {
             service: SyncService::Kernel,
             place: Place::Port { port: "kernel".to_owned(), domain: None },
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             trusts: String::new(),
             is_judged: false,
             without_bound: "the kernel passes on what a time service stated, and knows no offset of its own".to_owned(),

@@ -45,7 +45,7 @@ fn table(page: &mut String, run: &Record, sync: &SyncRun) {
             "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>",
             run.validity.state().word(),
             escape(&source.name()),
-            escape(&source.clock.to_string()),
+            escape(&source.clock_words()),
             escape(reference(source)),
             source.states.last().map_or("\u{2013}", |last| last.state.word()),
             spread.map_or_else(|| "\u{2013}".to_owned(), |spread| format::count(spread.count)),
@@ -68,6 +68,9 @@ fn table(page: &mut String, run: &Record, sync: &SyncRun) {
 
 fn about(page: &mut String, source: &SyncSource) {
     let _ = write!(page, "<p><b>{}</b>: {}.", escape(&source.name()), escape(&bound_sentence(source)));
+    if let Some(growth) = source.growth_in_words() {
+        let _ = write!(page, " Without corrections: {}.", escape(&growth));
+    }
     if let Some(own) = own_estimate_sentence(source) {
         let _ = write!(page, " The service itself says: {}.", escape(&own));
     }

@@ -44,6 +44,8 @@ pub struct SyncSourceView {
     pub spread: Option<SyncSpreadView>,
     /// What the service itself says of its offset, as a sentence that says whose view it is; null if it says nothing.
     pub own_estimate_sentence: Option<String>,
+    /// By how much the offset would have grown without corrections; absent if that is not known.
+    pub growth_sentence: Option<String>,
     /// Offsets of zero and above; null if there was no offset.
     pub from_zero: Option<HistogramView>,
     /// Offsets below zero, by their magnitude; null if there are none.

@@ -25,6 +25,7 @@
 //! 28 bytes and its fields. The facts are from chrony's `candm.h`, `pktlength.c` and `util.c`, and from captures of
 //! chronyd 4.3 and 4.6.1, which are the fixtures of the tests.
 
+pub mod config;
 mod float;
 pub mod log;
 mod ntp_data;
@@ -41,3 +42,7 @@ pub use reports::{
 };
 pub use request::{EncodedRequest, MAX_REQUEST_BYTES, Request};
 pub use wire::{Address, UtcTime};
+
+/// What has to be true for the bound that chronyd's own report gives ([`Tracking::bound_ns`]), as the end of a sentence.
+pub const BOUND_TRUSTS: &str = "chronyd's server is right, and it and every server up to stratum 1 report their delay and dispersion \
+                                truthfully (remaining correction ± (root dispersion + root delay / 2), chronyc(1), tracking)";

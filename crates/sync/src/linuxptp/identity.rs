@@ -20,7 +20,7 @@ pub struct PortIdentity {
 }
 
 impl ClockIdentity {
-    pub(super) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
+    pub(crate) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
         reader.array(what).map(Self)
     }
 }
@@ -29,7 +29,7 @@ impl PortIdentity {
     /// All bits set: the message is meant for every clock and port (IEEE 1588-2019, 15.3.1).
     pub const ANY: Self = Self { clock: ClockIdentity([0xff; 8]), port: 0xffff };
 
-    pub(super) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
+    pub(crate) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
         Ok(Self { clock: ClockIdentity::read(reader, what)?, port: reader.u16(what)? })
     }
 }

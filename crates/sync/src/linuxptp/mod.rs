@@ -29,9 +29,11 @@ mod error;
 mod header;
 mod id;
 mod identity;
+pub mod log;
 mod management;
 mod reader;
 mod request;
+mod settings;
 mod signaling;
 mod time;
 mod tlv;
@@ -43,6 +45,7 @@ pub use id::{ManagementErrorId, ManagementId};
 pub use identity::{ClockIdentity, PortIdentity};
 pub use management::{Action, ManagementMessage, ManagementTlvs};
 pub use request::{EncodedRequest, Request, Requester};
+pub use settings::{Program, Settings};
 pub use signaling::{DelayRecord, Record, Records, SignalingMessage, SignalingTlv, SignalingTlvs, SyncRecord};
 pub use time::{ScaledNs, TimeInterval, Timestamp};
 pub use tlv::{
@@ -51,7 +54,7 @@ pub use tlv::{
     PortProperties, PortState, PortStats, SubscribeEvents, TimeProperties, TimeSource, TimeStatus, Timestamping,
 };
 
-use reader::Reader;
+pub(crate) use reader::Reader;
 
 /// A message that a daemon sends to a management or monitoring socket.
 #[derive(Debug, Clone, Copy)]

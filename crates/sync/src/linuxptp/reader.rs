@@ -3,26 +3,26 @@
 use super::error::DecodeError;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Reads `bytes`, the first of which is byte `at` of the message.
-    pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { rest: bytes, at }
     }
 
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rest.len()
     }
 
-    pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
+    pub(crate) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.truncated(what, N));
         };
@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    pub(super) fn slice(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], DecodeError> {
+    pub(crate) fn slice(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], DecodeError> {
         let Some((head, rest)) = self.rest.split_at_checked(len) else {
             return Err(self.truncated(what, len));
         };
@@ -44,36 +44,36 @@ impl<'a> Reader<'a> {
         DecodeError::Truncated { what, at: self.at, needed, available: self.rest.len() }
     }
 
-    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8, DecodeError> {
+    pub(crate) fn u8(&mut self, what: &'static str) -> Result<u8, DecodeError> {
         self.array(what).map(u8::from_be_bytes)
     }
 
-    pub(super) fn i8(&mut self, what: &'static str) -> Result<i8, DecodeError> {
+    pub(crate) fn i8(&mut self, what: &'static str) -> Result<i8, DecodeError> {
         self.array(what).map(i8::from_be_bytes)
     }
 
-    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
+    pub(crate) fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
         self.array(what).map(u16::from_be_bytes)
     }
 
-    pub(super) fn i16(&mut self, what: &'static str) -> Result<i16, DecodeError> {
+    pub(crate) fn i16(&mut self, what: &'static str) -> Result<i16, DecodeError> {
         self.array(what).map(i16::from_be_bytes)
     }
 
-    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
+    pub(crate) fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
         self.array(what).map(u32::from_be_bytes)
     }
 
-    pub(super) fn i32(&mut self, what: &'static str) -> Result<i32, DecodeError> {
+    pub(crate) fn i32(&mut self, what: &'static str) -> Result<i32, DecodeError> {
         self.array(what).map(i32::from_be_bytes)
     }
 
-    pub(super) fn i64(&mut self, what: &'static str) -> Result<i64, DecodeError> {
+    pub(crate) fn i64(&mut self, what: &'static str) -> Result<i64, DecodeError> {
         self.array(what).map(i64::from_be_bytes)
     }
 
     /// A truth value that linuxptp writes as a 32-bit 0 or 1.
-    pub(super) fn bool32(&mut self, what: &'static str) -> Result<bool, DecodeError> {
+    pub(crate) fn bool32(&mut self, what: &'static str) -> Result<bool, DecodeError> {
         let at = self.at;
         match self.u32(what)? {
             0 => Ok(false),
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses what follows the last field of `what`, whose layout has `expected` bytes and begins at byte `start`.
-    pub(super) fn end(&self, what: &'static str, start: usize, expected: usize) -> Result<(), DecodeError> {
+    pub(crate) fn end(&self, what: &'static str, start: usize, expected: usize) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
             more => Err(DecodeError::Length { what, at: start, found: expected + more, expected }),

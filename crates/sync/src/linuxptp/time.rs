@@ -11,7 +11,7 @@ pub struct TimeInterval {
 }
 
 impl TimeInterval {
-    pub(super) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
+    pub(crate) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
         Ok(Self { scaled_ns: reader.i64(what)? })
     }
 
@@ -31,7 +31,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    pub(super) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
+    pub(crate) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
         let seconds = u64::from(reader.u16(what)?) << 32 | u64::from(reader.u32(what)?);
         let at = reader.at();
         let nanoseconds = reader.u32(what)?;

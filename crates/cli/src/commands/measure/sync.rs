@@ -33,6 +33,12 @@ pub(crate) struct SyncArgs {
     /// Address of chronyd's command port [default: 127.0.0.1:323]
     #[arg(long, value_name = "ADDRESS:PORT")]
     chrony: Option<String>,
+    /// The memory that ClockBound's daemon shares [default: /var/run/clockbound/shm0, then shm]
+    #[arg(long, value_name = "FILE")]
+    clockbound: Option<String>,
+    /// The memory that an fbclock daemon shares [default: /run/fbclock_data_v2, then _v1]
+    #[arg(long, value_name = "FILE")]
+    fbclock: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -48,6 +54,8 @@ fn source() -> impl clap::builder::TypedValueParser<Value = SourceChoice> {
         ("chrony", "chronyd"),
         ("kernel", "the kernel's clock discipline"),
         ("phc", "PTP hardware clocks against the system clock"),
+        ("clockbound", "ClockBound's daemon"),
+        ("fbclock", "the fbclock daemon"),
     ];
     PossibleValuesParser::new(names.map(|(name, help)| PossibleValue::new(name).help(help))).map(|name| {
         match name.as_str() {
@@ -55,6 +63,8 @@ fn source() -> impl clap::builder::TypedValueParser<Value = SourceChoice> {
             "chrony" => SourceChoice::Chrony,
             "kernel" => SourceChoice::Kernel,
             "phc" => SourceChoice::Phc,
+            "clockbound" => SourceChoice::Clockbound,
+            "fbclock" => SourceChoice::Fbclock,
             _ => SourceChoice::Auto,
         }
     })
@@ -85,6 +95,8 @@ impl SyncArgs {
             ptp_socket: self.ptp_socket.clone(),
             ptp_events: self.ptp_events.clone(),
             chrony_address: self.chrony.clone(),
+            clockbound_memory: self.clockbound.clone(),
+            fbclock_memory: self.fbclock.clone(),
         }
     }
 

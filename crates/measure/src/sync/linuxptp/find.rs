@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::sync::linuxptp::Config;
+use ::sync::linuxptp::{Config, Program, Settings};
 
 /// Where ptp4l makes its management socket unless it is configured: up to 4.4, and after.
 const KNOWN: [&str; 2] = ["/var/run/ptp4l", "/var/run/ptp/ptp4l"];
@@ -18,6 +18,8 @@ pub(super) struct Found {
     pub(super) sockets: Vec<String>,
     /// Where it sends its raw time stamps.
     pub(super) events: Option<String>,
+    /// Its interface and whether packets are stamped in software, as it was started with, where it has one port.
+    pub(super) port: Option<(String, bool)>,
     pub(super) domain_number: u8,
     pub(super) transport_specific: u8,
 }
@@ -55,7 +57,19 @@ fn of_process(pid: u32) -> Option<Found> {
         // Another user may not look through its eyes; the path is most often the same.
         std::fs::read_to_string(seen).or_else(|_| std::fs::read_to_string(file)).ok()
     });
-    Some(found(Some(pid), &config.or_from_file(&text.unwrap_or_default())))
+    let text = text.unwrap_or_default();
+    let port = port(&Settings::from_arguments(Program::Ptp4l, &arguments).with_file(&text));
+    Some(Found { port, ..found(Some(pid), &config.or_from_file(&text)) })
+}
+
+/// The one port, and whether it stamps in software: the socket that answers questions alone says neither (4.2).
+fn port(settings: &Settings) -> Option<(String, bool)> {
+    let mut names: Vec<&str> = settings.values('i').chain(settings.sections()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let [name] = names.as_slice() else { return None };
+    let is_software = settings.count('S') > 0 || settings.named(&["time_stamping"]) == Some("software");
+    Some(((*name).to_owned(), is_software))
 }
 
 /// What its configuration means; where that says nothing, the known places.
@@ -72,6 +86,7 @@ fn found(pid: Option<u32>, config: &Config) -> Found {
             .chain(known(&config.read_only, KNOWN_READ_ONLY))
             .collect(),
         events: config.events.clone(),
+        port: None,
         domain_number: config.domain_number.unwrap_or(0),
         transport_specific: config.transport_specific.unwrap_or(0),
     }
@@ -114,6 +129,19 @@ mod tests {
         let own = found(Some(9), &own);
         assert_eq!(own.sockets, ["/run/a", "/var/run/ptp4lro", "/var/run/ptp/ptp4lro"]);
         assert_eq!((own.pid, own.domain_number), (Some(9), 5));
+    }
+
+    #[test]
+    fn the_port_of_a_ptp4l_is_known_by_how_it_was_started() {
+        let port = |line: &str, file: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            port(&Settings::from_arguments(Program::Ptp4l, &words).with_file(file))
+        };
+        assert_eq!(port("-S -i eth0", ""), Some(("eth0".to_owned(), true)));
+        assert_eq!(port("-f x -i eth0", "[global]\ntime_stamping software\n[eth0]\n"), Some(("eth0".to_owned(), true)));
+        assert_eq!(port("-f x", "[eth1]\n"), Some(("eth1".to_owned(), false)));
+        assert_eq!(port("-f x -i eth0", "[eth1]\n"), None, "which of the two follows is not known");
+        assert_eq!(port("", ""), None);
     }
 
     #[test]

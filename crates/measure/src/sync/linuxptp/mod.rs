@@ -5,7 +5,6 @@
 
 mod find;
 mod receiver;
-mod socket;
 mod stamps;
 
 use std::io;
@@ -18,13 +17,13 @@ use ::sync::linuxptp::{
     ClockIdentity, ManagementId, ManagementTlv, Message, PortIdentity, PortState, Request, Requester, SignalingTlv,
     Timestamping, decode,
 };
+use host::NamedSocket;
 use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
-use self::socket::Named;
 use self::stamps::Stamps;
 use super::clocks::{self, Now};
 use super::live::LiveSource;
@@ -34,7 +33,7 @@ use super::source::Source;
 const GONE_NS: i64 = 3_000_000_000;
 /// From one look to the next, if this program had no CPU for a while (ns).
 const STILL_NS: i64 = 1_000_000_000;
-/// Looks for one at which everything is asked, and not only the last offset.
+/// Looks for one at which everything is asked, and not only what can change at any moment.
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
                          the section [global] of its configuration, and start it again";
@@ -45,21 +44,16 @@ const MOST_AT_ONCE: usize = 256;
 const MOST_PORTS: usize = 256;
 const ONE_WAY: &str = "no raw time stamps of both directions came; with the peer-to-peer delay mechanism ptp4l passes on those of \
                        one direction alone";
-/// Asked at every look.
-const OFFSET: [ManagementId; 1] = [ManagementId::TimeStatus];
+/// Asked at every look: what can change at any moment.
+const CHANGING: [ManagementId; 3] = [ManagementId::TimeStatus, ManagementId::PortDataSet, ManagementId::ParentDataSet];
 /// Asked once a second.
-const ALL: [ManagementId; 5] = [
-    ManagementId::TimePropertiesDataSet,
-    ManagementId::CurrentDataSet,
-    ManagementId::ParentDataSet,
-    ManagementId::PortDataSet,
-    ManagementId::PortProperties,
-];
+const SLOW: [ManagementId; 3] =
+    [ManagementId::TimePropertiesDataSet, ManagementId::CurrentDataSet, ManagementId::PortProperties];
 
 /// Follows one ptp4l.
 pub(crate) struct Ptp {
     found: Found,
-    own: Option<Named>,
+    own: Option<NamedSocket>,
     events: Option<Receiver>,
     /// Why the raw time stamps cannot be received, in words.
     no_events: String,
@@ -117,7 +111,7 @@ impl Ptp {
                 (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}"))
             }
         };
-        let (own, refusal) = match Named::for_answers() {
+        let (own, refusal) = match NamedSocket::for_answers() {
             Ok(own) => (Some(own), None),
             Err(error) => (None, Some(format!("no socket for the answers of ptp4l can be made: {error}"))),
         };
@@ -190,7 +184,7 @@ impl Ptp {
             let about = About {
                 service: SyncService::Linuxptp,
                 place: Place::Port { port: self.seen.interface.clone(), domain: Some(self.found.domain_number) },
-                clock: clock.clone(),
+                clock: Some(clock.clone()),
                 trusts: format!(
                     "no message was received before it was sent (raw time stamps of the exchanges with its parent in domain {}), and \
                      that an uncorrected clock drifts by at most {ppm} ppm",
@@ -200,7 +194,7 @@ impl Ptp {
                 without_bound: self.no_events.clone(),
             };
             let mut follower = Follower::new(about, self.begun.0, self.begun.1);
-            follower.could_miss("changes of state between two questions, 1 s apart".to_owned());
+            follower.could_miss("changes of state between two questions, 250 ms apart".to_owned());
             if self.events.is_none() {
                 follower.could_miss("offsets between two questions, 250 ms apart".to_owned());
             }
@@ -353,6 +347,9 @@ impl Ptp {
                 delay_ns: Some(exchange.delay_ns),
                 frequency_ppb: concluded.frequency_ppb,
             };
+            if let Some(steering) = concluded.steering {
+                follower.steered(steering);
+            }
             follower.offset(at, shown, concluded.bound);
             self.last = Some((exchange.offset_ns, concluded.bound));
         }
@@ -409,7 +406,7 @@ impl Seen {
 
 impl Source for Ptp {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let own = self.own.iter().map(Named::descriptor);
+        let own = self.own.iter().map(NamedSocket::descriptor);
         own.chain(self.events.iter().map(Receiver::descriptor)).collect()
     }
 
@@ -446,11 +443,19 @@ impl Source for Ptp {
             }
         }
         if self.looks % ALL_EVERY == 0 {
-            self.ask(&ALL);
+            self.ask(&SLOW);
         }
-        self.ask(&OFFSET);
+        self.ask(&CHANGING);
         self.looks = self.looks.wrapping_add(1);
         self.asked_ns.get_or_insert(raw_ns);
+        // The socket that answers questions alone refuses PORT_PROPERTIES_NP (seen with 4.2).
+        if self.seen.timestamping.is_none() && self.answered_ns != 0 && self.looks > 2 * ALL_EVERY {
+            if let Some((interface, is_software)) = self.found.port.clone() {
+                self.seen.interface = interface;
+                self.seen.timestamping =
+                    Some(if is_software { Timestamping::Software } else { Timestamping::Hardware });
+            }
+        }
         self.conclude_stamps(now);
     }
 

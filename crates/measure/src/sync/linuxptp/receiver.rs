@@ -13,12 +13,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ::sync::bound::ClockReading;
+use host::NamedSocket;
 use kernel::wait::Readable;
 use record::Moment;
 use units::Timestamp;
 
 use super::super::clocks::{self, Now};
-use super::socket::Named;
 
 /// The hidden command that this program starts itself with.
 pub const RECEIVER_COMMAND: &str = "__sync-stamps";
@@ -158,7 +158,7 @@ pub fn receive() -> io::Result<()> {
     // What stops the terminal's programs, or ends them, does not reach it.
     kernel::process::start_session();
     let path = std::env::args_os().nth(2).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let named = match Named::at(Path::new(&path)) {
+    let named = match NamedSocket::at(Path::new(&path)) {
         Ok(named) => named,
         Err(error) => {
             eprint!("{error}");

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ::sync::bound::{ClockReading, OffsetBound, OffsetBounds};
 use ::sync::exchange::{Exchange, Pairing, Received, Sent};
+use ::sync::growth::Steering;
 use ::sync::linuxptp::{DelayRecord, PortIdentity, SyncRecord, Timestamp};
 use kernel::phc::HardwareClock;
 use record::Moment;
@@ -33,6 +34,8 @@ pub(super) struct Concluded {
     pub(super) is_blind: bool,
     /// Another port than before answers, in words.
     pub(super) other_parent: Option<String>,
+    /// How the clock is steered now; `None` if that is not known.
+    pub(super) steering: Option<Steering>,
     /// The correction of the clock's rate against the uncorrected one (parts per billion).
     pub(super) frequency_ppb: Option<f64>,
 }
@@ -173,6 +176,12 @@ impl Stamps {
             }
         }
         concluded.frequency_ppb = self.bounds.correction_ppb();
+        // Most kernels show the rate of a hardware clock only to who may change it (kernel/time/posix-clock.c).
+        let rate_ppb = (!self.is_hardware).then(kernel::discipline::rate_ppb).and_then(Result::ok);
+        concluded.steering = rate_ppb.map(|frequency_ppb| Steering {
+            less_uncorrected_ns: reading.clock_ns.saturating_sub(reading.raw_ns),
+            frequency_ppb,
+        });
         concluded.bound = self.bounds.now();
         concluded
     }

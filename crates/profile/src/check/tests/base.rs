@@ -7,6 +7,8 @@ use crate::kernel::Preemption;
 use crate::power::{FrequencyPolicy, IdleState};
 use crate::process::{Policy, Task};
 use crate::services::Service;
+use crate::time::{Discipline, Leap};
+use crate::time_program::{Chronyd, Ptp4l, PtpPort, TimeProgram, TimeSettings};
 use crate::{Profile, cmdline, kconfig};
 
 pub(crate) fn cpus(text: &str) -> CpuSet {
@@ -165,7 +167,50 @@ pub(crate) fn good() -> Profile {
     profile.virt.vulnerabilities = [("meltdown".to_owned(), "Not affected".to_owned())].into_iter().collect();
     profile.net.interfaces = vec![nic()];
     profile.services.running = vec![service("chronyd", Policy::Other), service("ptp4l", Policy::Fifo)];
+    profile.services.time_programs = vec![
+        time_program("chronyd", TimeSettings::Chronyd(chronyd())),
+        time_program("ptp4l", TimeSettings::Ptp4l(ptp4l())),
+    ];
+    profile.time.discipline = Some(Discipline { is_synchronized: true, leap: Leap::None, tai_less_utc_s: 37 });
+    profile.net.phcs = vec![crate::net::Phc {
+        index: 0,
+        interfaces: vec!["eth0".to_owned()],
+        ahead_of_system_ns: Some(37_000_000_150),
+        ..crate::net::Phc::default()
+    }];
+    profile.tasks.kernel_per_cpu_count = 24;
     profile
+}
+
+/// A program that may set the system clock and sees this machine's interfaces.
+pub(crate) fn time_program(name: &str, settings: TimeSettings) -> TimeProgram {
+    TimeProgram {
+        name: name.to_owned(),
+        may_set_system_clock: Some(true),
+        shares_network: Some(true),
+        configuration: Some("command line".to_owned()),
+        settings: Some(settings),
+        ptp: None,
+    }
+}
+
+/// chronyd as Debian configures it.
+pub(crate) fn chronyd() -> Chronyd {
+    Chronyd { corrects_clock: true, step_threshold_ns: Some(1_000_000_000), step_limit: 3, ..Chronyd::default() }
+}
+
+/// ptp4l that follows a grand master over eth0, with stamps in hardware.
+pub(crate) fn ptp4l() -> Ptp4l {
+    Ptp4l {
+        ports: vec![PtpPort {
+            interface: "eth0".to_owned(),
+            neighbor_delay_threshold_ns: 20_000_000,
+            ..PtpPort::default()
+        }],
+        client_only: true,
+        servo: "pi".to_owned(),
+        ..Ptp4l::default()
+    }
 }
 
 /// An interface that does everything right.

@@ -136,7 +136,7 @@ fn every_rule_is_registered() {
 #[test]
 fn every_rule_is_tested_both_ways() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check/tests");
-    let tests: String = ["isolation.rs", "kernel.rs", "machine.rs", "traffic.rs"]
+    let tests: String = ["isolation.rs", "kernel.rs", "machine.rs", "time.rs", "traffic.rs"]
         .iter()
         .map(|file| fs::read_to_string(folder.join(file)).unwrap())
         .collect();

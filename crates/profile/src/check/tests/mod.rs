@@ -5,6 +5,7 @@ mod catalogue;
 mod isolation;
 mod kernel;
 mod machine;
+mod time;
 mod traffic;
 
 use super::{Finding, Severity, check as audit};

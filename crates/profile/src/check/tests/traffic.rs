@@ -64,11 +64,6 @@ fn time_services() {
     let id = "time-sync-not-realtime";
     check(id, Warning, |p| p.services.running[1].policy = Policy::Other);
     check_silent(id, |p| p.services.running.clear());
-
-    let id = "two-time-services";
-    check(id, Warning, |p| p.services.running.push(service("ntpd", Policy::Other)));
-    check(id, Note, |p| p.services.running.push(service("phc2sys", Policy::Fifo)));
-    check_silent(id, |p| p.services.running = vec![service("phc2sys", Policy::Fifo)]);
 }
 
 #[test]

@@ -15,20 +15,23 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A socket with a name in the file system; the name is gone once it is dropped.
 #[derive(Debug)]
-pub(super) struct Named {
+pub struct NamedSocket {
     socket: UnixDatagram,
     path: PathBuf,
 }
 
-impl Drop for Named {
+impl Drop for NamedSocket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-impl Named {
+impl NamedSocket {
     /// One for answers, which are sent to its name.
-    pub(super) fn for_answers() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Where no folder takes it.
+    pub fn for_answers() -> io::Result<Self> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let folders = [PathBuf::from("/run"), std::env::temp_dir()];
@@ -45,7 +48,10 @@ impl Named {
     }
 
     /// One at a path that another program sends to. A name that nobody listens at any more is taken over.
-    pub(super) fn at(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Where the path is taken, or its folder is not for this user.
+    pub fn at(path: &Path) -> io::Result<Self> {
         match Self::bind(path) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_abandoned(path) => {
                 std::fs::remove_file(path)?;
@@ -64,16 +70,23 @@ impl Named {
         Ok(named)
     }
 
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+    /// What becomes readable once a datagram waits.
+    #[must_use]
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    pub(super) fn send_to(&self, bytes: &[u8], to: &Path) -> io::Result<()> {
+    /// Sends a datagram to another such socket.
+    ///
+    /// # Errors
+    /// Where nobody listens there, or this user may not send.
+    pub fn send_to(&self, bytes: &[u8], to: &Path) -> io::Result<()> {
         self.socket.send_to(bytes, to).map(|_| ())
     }
 
     /// The next datagram; `None` where none waits.
-    pub(super) fn receive<'b>(&self, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    #[must_use]
+    pub fn receive<'b>(&self, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         let length = self.socket.recv(buffer).ok()?;
         buffer.get(..length)
     }
@@ -105,9 +118,9 @@ mod tests {
     fn a_name_is_gone_with_its_socket_and_one_in_use_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events");
-        let first = Named::at(&path).unwrap();
-        assert_eq!(Named::at(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        let other = Named::for_answers().unwrap();
+        let first = NamedSocket::at(&path).unwrap();
+        assert_eq!(NamedSocket::at(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        let other = NamedSocket::for_answers().unwrap();
         other.send_to(b"x", &path).unwrap();
         let mut buffer = [0; 8];
         assert_eq!(first.receive(&mut buffer), Some(&b"x"[..]));
@@ -117,14 +130,14 @@ mod tests {
         // As a killed run leaves it.
         drop(UnixDatagram::bind(&path).unwrap());
         assert!(path.exists());
-        assert!(Named::at(&path).is_ok());
+        assert!(NamedSocket::at(&path).is_ok());
         let killed = folder.path().join(format!("{PREFIX}1-0"));
         drop(UnixDatagram::bind(&killed).unwrap());
         let lives = UnixDatagram::bind(folder.path().join(format!("{PREFIX}2-0"))).unwrap();
         remove_abandoned(folder.path());
         assert!(!killed.exists() && folder.path().join(format!("{PREFIX}2-0")).exists(), "{lives:?}");
         std::fs::write(&path, "a user's file").unwrap();
-        assert!(Named::at(&path).is_err());
+        assert!(NamedSocket::at(&path).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"a user's file");
     }
 }

@@ -1,4 +1,5 @@
-//! What was seen of the sources makes a run valid or not; pure.
+//! Whether what was seen of the sources of time makes a run valid: one table of reasons for runs that were measured and for
+//! those that are imported.
 
 use record::{Moment, ReasonCode, SyncChange, SyncEvent, SyncRun, SyncState, Validity};
 use units::format::span;
@@ -7,25 +8,27 @@ use units::format::span;
 const NAMED: usize = 5;
 
 /// All that is known of a finished run beside its offsets.
-pub(super) struct Facts<'a> {
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
     /// What was seen of the sources.
-    pub(super) run: &'a SyncRun,
+    pub run: &'a SyncRun,
     /// When the run began.
-    pub(super) started: Moment,
+    pub started: Moment,
     /// Offsets of all sources.
-    pub(super) offsets: u64,
+    pub offsets: u64,
     /// Bounds that excluded each other: which source, and when first.
-    pub(super) contradictions: &'a [(String, Moment)],
+    pub contradictions: &'a [(String, Moment)],
     /// How long the machine was suspended (ns).
-    pub(super) suspended_ns: i64,
+    pub suspended_ns: i64,
     /// Why the run ended before its time, in words, where it did.
-    pub(super) ended_early: Option<String>,
+    pub ended_early: Option<String>,
     /// Why no source that was wanted could be followed, in words, where that is so.
-    pub(super) no_source: Option<String>,
+    pub no_source: Option<String>,
 }
 
-/// What they make of the run.
-pub(super) fn judge(facts: &Facts<'_>) -> Validity {
+/// The reasons that the facts give against the run.
+#[must_use]
+pub fn judge(facts: &Facts<'_>) -> Validity {
     let mut validity = Validity::default();
     let into_run = |at: Moment| span(at.monotonic.since(facts.started.monotonic).0.max(0));
     let named = |what: SyncChange, wanted: &dyn Fn(&SyncEvent) -> bool| {
@@ -43,6 +46,9 @@ pub(super) fn judge(facts: &Facts<'_>) -> Validity {
     };
     if let Some(steps) = named(SyncChange::Step, &|_| true) {
         validity.add(ReasonCode::ClockStepped, steps);
+    }
+    if let Some(moves) = named(SyncChange::Disruption, &|_| true) {
+        validity.add(ReasonCode::VmDisrupted, moves);
     }
     if let Some(changes) = named(SyncChange::Reference, &|_| true) {
         validity.add(ReasonCode::ReferenceChanged, changes);
@@ -126,7 +132,7 @@ mod tests {
             service: SyncService::Linuxptp,
             version: None,
             place: place(),
-            clock: ClockId::Realtime.into(),
+            clock: Some(ClockId::Realtime.into()),
             reference: "grand master a".to_owned(),
             bound: HardBound::Stated {
                 lowest_ns: -9,
@@ -138,6 +144,7 @@ mod tests {
             spread: Some(spread),
             own_estimate: None,
             allan: Vec::new(),
+            growth: Vec::new(),
             states: states.iter().map(|&(s, state)| StateChange { at: at_s(s), state }).collect(),
             track: Vec::new(),
             could_be_missed: Vec::new(),
@@ -201,6 +208,8 @@ mod tests {
         let locked = &[(0, Locked)];
         let step = run_of(locked, &[(SyncChange::Step, "the clock was set by 3 ms")]);
         only(&judged(&step, |_| {}), ReasonCode::ClockStepped, "set by 3 ms, noticed 7 s into the run");
+        let moved = run_of(locked, &[(SyncChange::Disruption, "the marker changed from 7 to 8")]);
+        only(&judged(&moved, |_| {}), ReasonCode::VmDisrupted, "from 7 to 8, noticed 7 s into the run");
         let other = run_of(locked, &[(SyncChange::Reference, "a to b")]);
         only(&judged(&other, |_| {}), ReasonCode::ReferenceChanged, "eth0 domain 0: a to b, noticed 7 s");
         let many = run_of(locked, &[(SyncChange::Step, "x"); 7]);

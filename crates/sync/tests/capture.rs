@@ -1,0 +1,243 @@
+//! Exchanges put together from frames that are written here: masters, domains, one-step Sync, relays, time scales, time lost.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use record::{HardBound, SyncChange};
+use sync::capture::exchanges::{Captured, Exchanges};
+use sync::capture::file::Frame;
+
+const S: i64 = 1_000_000_000;
+const EPOCH: i64 = 1_700_000_000 * S;
+
+/// A network of which one machine captures: each message is put into the capture as that machine saw it.
+struct Network {
+    exchanges: Exchanges,
+    domain: u8,
+    master: u8,
+    /// What the master's time is ahead of UTC, and says so.
+    tai_s: i64,
+    /// The capturing clock less UTC (ns).
+    offset_ns: i64,
+    knows_direction: bool,
+    requester: u8,
+    relay_ns: i64,
+}
+
+impl Network {
+    fn new() -> Self {
+        Self {
+            exchanges: Exchanges::new(100_000),
+            domain: 0,
+            master: 1,
+            tai_s: 0,
+            offset_ns: 0,
+            knows_direction: true,
+            requester: 9,
+            relay_ns: 0,
+        }
+    }
+
+    fn message(&self, kind: u8, source: u8, sequence: u16, flags: u16, correction_ns: i64, body: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0; 12];
+        frame.extend([0x88, 0xf7]);
+        let length = u16::try_from(34 + body.len()).unwrap();
+        frame.extend([kind, 2]);
+        frame.extend(length.to_be_bytes());
+        frame.extend([self.domain, 0]);
+        frame.extend(flags.to_be_bytes());
+        frame.extend((correction_ns << 16).to_be_bytes());
+        frame.extend([0; 4]);
+        frame.extend([0, 0, 0, 0xff, 0xfe, 0, 0, source, 0, 1]);
+        frame.extend(sequence.to_be_bytes());
+        frame.extend([0, 0]);
+        frame.extend(body);
+        frame
+    }
+
+    fn stamp(&self, utc_ns: i64) -> Vec<u8> {
+        let ns = utc_ns + self.tai_s * S;
+        let seconds = u64::try_from(ns / S).unwrap().to_be_bytes();
+        [&seconds[2..], &u32::try_from(ns % S).unwrap().to_be_bytes()].concat()
+    }
+
+    fn captured(&mut self, utc_ns: i64, is_outgoing: bool, bytes: &[u8]) {
+        self.exchanges.take(&Frame {
+            at_ns: Some(utc_ns + self.offset_ns),
+            resolution_ns: 0,
+            link_type: 1,
+            is_outgoing: self.knows_direction.then_some(is_outgoing),
+            is_cut: false,
+            bytes,
+        });
+    }
+
+    fn announce(&mut self, utc_ns: i64) {
+        let mut body = vec![0; 10];
+        body.extend(i16::try_from(self.tai_s).unwrap().to_be_bytes());
+        body.extend([0; 7]);
+        body.extend([0, 0, 0, 0xff, 0xfe, 0, 0, self.master]);
+        body.extend([0, 0, 0x20]);
+        let flags = if self.tai_s == 0 { 0 } else { 8 };
+        let bytes = self.message(0xb, self.master, 0, flags, 0, &body);
+        self.captured(utc_ns, false, &bytes);
+    }
+
+    /// A Sync in one step that is on its way for `forward_ns`, then a request that is for `backward_ns`.
+    fn exchange(&mut self, utc_ns: i64, sequence: u16, forward_ns: i64, backward_ns: i64) {
+        let sync = self.message(0x0, self.master, sequence, 0, self.relay_ns, &self.stamp(utc_ns));
+        self.captured(utc_ns + forward_ns, false, &sync);
+        let sent_ns = utc_ns + 100_000_000;
+        let request = self.message(0x1, self.requester, sequence, 0, 0, &[0; 10]);
+        self.captured(sent_ns, true, &request);
+        let mut body = self.stamp(sent_ns + backward_ns);
+        body.extend([0, 0, 0, 0xff, 0xfe, 0, 0, self.requester, 0, 1]);
+        let answer = self.message(0x9, self.master, sequence, 0, 0, &body);
+        self.captured(sent_ns + backward_ns + 50_000, false, &answer);
+    }
+
+    fn exchanges(&mut self, from_s: i64, count: u16) {
+        for number in 0..count {
+            self.exchange(EPOCH + (from_s + i64::from(number)) * S, number, 10_000, 20_000);
+        }
+    }
+}
+
+fn bound(captured: &Captured, source: usize) -> (i64, i64) {
+    match &captured.followed[source].source.bound {
+        HardBound::Stated { lowest_ns, highest_ns, .. } => (*lowest_ns, *highest_ns),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn notes(captured: &Captured) -> String {
+    captured.notes.join("; ")
+}
+
+#[test]
+fn one_step_sync_of_a_master_on_tai_bounds_a_clock_on_utc() {
+    let mut network = Network { tai_s: 37, offset_ns: 5_000, ..Network::new() };
+    network.announce(EPOCH);
+    network.exchanges(1, 5);
+    let captured = network.exchanges.finish();
+    assert_eq!((captured.followed.len(), captured.offsets), (1, 5));
+    // 10 us there and 20 us back: the servo would be 5 us off, the bound is not.
+    let spread = captured.followed[0].source.spread.unwrap();
+    assert_eq!((spread.lowest_ns, spread.highest_ns), (0, 0));
+    let (lowest_ns, highest_ns) = bound(&captured, 0);
+    assert!(lowest_ns <= 5_000 - 20_000 && 5_000 + 10_000 <= highest_ns, "{lowest_ns} {highest_ns}");
+    // Between two exchanges a second passes: 600 ppm of it at most on each side.
+    assert!(lowest_ns > -700_000 && highest_ns < 700_000, "{lowest_ns} {highest_ns}");
+    assert_eq!(captured.followed[0].source.reference, "grand master 000000.fffe.000001");
+}
+
+#[test]
+fn what_relays_say_moves_the_offset_and_never_tightens_the_bound() {
+    for relay_ns in [8_000, -8_000] {
+        let mut network = Network { relay_ns, ..Network::new() };
+        network.announce(EPOCH);
+        network.exchanges(1, 3);
+        let captured = network.exchanges.finish();
+        assert_eq!(captured.followed[0].source.spread.unwrap().lowest_ns, (10_000 - relay_ns - 20_000) / 2);
+        let first = captured.followed[0].source.track[0].bound_ns.unwrap();
+        let upper_ns = if relay_ns < 0 { 18_000 } else { 10_000 };
+        // And what a tenth of a second of drift adds.
+        assert!((upper_ns..upper_ns + 70_000).contains(&first.1), "{relay_ns}: {first:?}");
+    }
+}
+
+#[test]
+fn domains_and_masters_are_followed_each_by_itself_and_a_change_is_an_event() {
+    let mut network = Network::new();
+    network.announce(EPOCH);
+    network.exchanges(1, 3);
+    network.domain = 24;
+    network.announce(EPOCH + 10 * S);
+    network.exchanges(11, 3);
+    network.domain = 0;
+    network.master = 2;
+    network.announce(EPOCH + 20 * S);
+    network.exchanges(21, 3);
+    let captured = network.exchanges.finish();
+    let names: Vec<String> = captured.followed.iter().map(|one| one.source.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "capture 000000.fffe.000001-1 domain 0",
+            "capture 000000.fffe.000001-1 domain 24",
+            "capture 000000.fffe.000002-1 domain 0"
+        ]
+    );
+    let changes: Vec<&str> = captured.followed[2].events.iter().map(|event| event.detail.as_str()).collect();
+    assert_eq!(changes, ["master 000000.fffe.000001-1 to master 000000.fffe.000002-1"]);
+    assert_eq!(captured.followed[2].events[0].what, SyncChange::Reference);
+    assert!(captured.followed[1].events.is_empty(), "another domain is no change");
+}
+
+#[test]
+fn a_master_that_never_says_its_time_scale_gives_no_offset() {
+    let mut network = Network::new();
+    network.exchanges(1, 3);
+    let captured = network.exchanges.finish();
+    assert_eq!((captured.followed.len(), captured.offsets), (0, 0));
+    assert!(notes(&captured).contains("TAI or UTC is not known"), "{}", notes(&captured));
+}
+
+#[test]
+fn another_time_scale_forgets_both_sides() {
+    let mut network = Network { tai_s: 36, ..Network::new() };
+    network.announce(EPOCH);
+    network.exchanges(1, 3);
+    network.tai_s = 37;
+    network.announce(EPOCH + 10 * S);
+    network.exchanges(11, 3);
+    let captured = network.exchanges.finish();
+    assert!(captured.contradictions.is_empty(), "{:?}", captured.contradictions);
+    let events: Vec<SyncChange> = captured.followed[0].events.iter().map(|event| event.what).collect();
+    assert_eq!(events, [SyncChange::TaiOffset]);
+}
+
+#[test]
+fn stamps_that_exclude_each_other_again_and_again_are_no_steps() {
+    let mut network = Network::new();
+    network.announce(EPOCH);
+    for number in 0..12_u16 {
+        network.offset_ns = if number % 2 == 0 { 0 } else { 30_000_000 };
+        network.exchange(EPOCH + i64::from(number + 1) * S, number, 10_000, 10_000);
+    }
+    let captured = network.exchanges.finish();
+    assert_eq!(captured.contradictions.len(), 1, "{:?}", captured.contradictions);
+    // A request that is answered before it was sent cannot be, whatever the clock did.
+    let mut network = Network::new();
+    network.announce(EPOCH);
+    network.exchange(EPOCH + S, 1, 10_000, -200_000);
+    network.exchange(EPOCH + 2 * S, 2, 10_000, -200_000);
+    let captured = network.exchanges.finish();
+    assert_eq!(captured.contradictions.len(), 1, "{:?}", captured.contradictions);
+}
+
+#[test]
+fn without_directions_each_requester_is_a_source_of_its_own_and_none_has_a_bound() {
+    let mut network = Network { knows_direction: false, ..Network::new() };
+    network.announce(EPOCH);
+    network.exchanges(1, 3);
+    network.requester = 8;
+    network.exchanges(11, 3);
+    let captured = network.exchanges.finish();
+    assert_eq!(captured.followed.len(), 2);
+    for followed in &captured.followed {
+        assert!(matches!(followed.source.bound, HardBound::Missing { .. }));
+        assert!(!followed.series[0].judged);
+    }
+}
+
+#[test]
+fn peer_delay_and_what_a_master_sends_give_no_offset() {
+    let mut network = Network::new();
+    let request = network.message(0x2, 9, 1, 0, 0, &[0; 20]);
+    network.captured(EPOCH, true, &request);
+    let sync = network.message(0x0, 9, 1, 0, 0, &network.stamp(EPOCH));
+    network.captured(EPOCH, true, &sync);
+    let captured = network.exchanges.finish();
+    assert_eq!(captured.offsets, 0);
+    let notes = notes(&captured);
+    assert!(notes.contains("1 messages are of the peer-to-peer") && notes.contains("as master or server"), "{notes}");
+}
