@@ -37,11 +37,13 @@ struct DeadlineCheck {
     beyond: u64,
     /// How far the worst sample may be beyond the deadline within its uncertainty (ns); 0 if no sample can be.
     perhaps_by_ns: u64,
+    /// The largest magnitude that a signed sample can have within its uncertainty (ns); 0 without signed samples.
+    farthest_ns: u64,
 }
 
 /// Compares every judged sample with a deadline, using the uncertainty of its interval or of its series.
 fn check_deadline(record: &Record, deadline_ns: u64) -> DeadlineCheck {
-    let mut check = DeadlineCheck { beyond: 0, perhaps_by_ns: 0 };
+    let mut check = DeadlineCheck { beyond: 0, perhaps_by_ns: 0, farthest_ns: 0 };
     for series in record.series.iter().filter(|series| series.judged) {
         let sign = record.sign(series);
         let whole = [(&series.histogram, series.below_zero.as_ref(), series.uncertainty)];
@@ -79,6 +81,7 @@ impl DeadlineCheck {
         if sign == Sign::Magnitude {
             // The true value of the smallest sample can lie on the other side of zero, and farther from it.
             highest_ns = highest_ns.max(uncertainty.below_ns.saturating_sub(min_ns));
+            self.farthest_ns = self.farthest_ns.max(highest_ns);
         }
         self.perhaps_by_ns = self.perhaps_by_ns.max(highest_ns.saturating_sub(deadline_ns));
     }
@@ -153,6 +156,12 @@ fn conclude(
             format!("{worst}; the samples are so uncertain that one can be beyond {limit} by up to {by}"),
         );
     }
+    // What holds is the bound, not the sample.
+    let worst = if check.farthest_ns > deciding.worst_ns.unsigned_abs() {
+        format!("{worst}, at most {} with its uncertainty", format::latency(check.farthest_ns))
+    } else {
+        worst
+    };
     match record.shortfall() {
         None => (VerdictState::Holds, format!("{worst}, within {limit}")),
         Some(shortfall) => (
@@ -304,6 +313,15 @@ mod tests {
         assert_eq!(state(&[5_000], &[], by(16_000, 0)), VerdictState::CannotTell);
         let judged = verdict(&signed(&[9_000], &[], by(0, 3_500)), 10_000);
         assert!(judged.reason.contains("can be beyond 10.0 us by up to 2.5 us"), "{}", judged.reason);
+        // What holds is named: a sample of 2 us that may be -8 us is no proof of 2 us.
+        let judged = verdict(&signed(&[2_000], &[], by(10_000, 3_000)), 10_000);
+        assert!(
+            judged.reason.contains("2.0 us") && judged.reason.contains("at most 8.0 us with its uncertainty"),
+            "{}",
+            judged.reason
+        );
+        let exact = verdict(&signed(&[2_000], &[], None), 10_000);
+        assert!(!exact.reason.contains("uncertainty"), "{}", exact.reason);
     }
 
     #[test]

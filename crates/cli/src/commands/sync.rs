@@ -7,7 +7,7 @@ use knobs::time::{Stamps, TimeIntent, TimeProfile, TimeRole};
 use knobs::{Intent, Owner, Site};
 use units::CpuSet;
 
-use super::tune::{Tuner, Wish};
+use super::tune::{StandingCommand, Tuner, Wish};
 use crate::exit::Exit;
 use crate::node;
 
@@ -45,20 +45,8 @@ enum SyncCommand {
         #[command(flatten)]
         wanted: TimeArgs,
     },
-    /// Check that everything that was applied is still in force: what is not comes first
-    Verify {
-        /// List also what is in force
-        #[arg(long)]
-        all: bool,
-    },
-    /// Show what has been applied and not reverted
-    Status,
-    /// Revert everything that was applied
-    Revert {
-        /// Also revert what someone else has changed meanwhile
-        #[arg(long)]
-        force: bool,
-    },
+    #[command(flatten)]
+    Standing(StandingCommand),
 }
 
 /// The wanted time service.
@@ -165,9 +153,7 @@ impl SyncArgs {
             SyncCommand::Plan { wanted } => tuner.plan(&wanted),
             SyncCommand::Apply { wanted } => tuner.apply(&wanted, None, false),
             SyncCommand::Persist { wanted } => tuner.persist(&wanted),
-            SyncCommand::Verify { all } => tuner.verify(all),
-            SyncCommand::Status => tuner.status(),
-            SyncCommand::Revert { force } => tuner.revert(force),
+            SyncCommand::Standing(command) => command.run(&tuner),
         }
     }
 }

@@ -90,6 +90,21 @@ enum TuneCommand {
         #[command(flatten)]
         wanted: WantedArgs,
     },
+    #[command(flatten)]
+    Standing(StandingCommand),
+    /// The single knobs that an intent can name
+    Knobs,
+    /// Hold a bound on the way out of idle until this process is ended; `apply` starts it
+    #[command(hide = true)]
+    HoldLatency {
+        /// The bound (us)
+        us: u32,
+    },
+}
+
+/// What can be asked and done about changes that were applied, by 'tune' and by 'sync'.
+#[derive(clap::Subcommand)]
+pub(crate) enum StandingCommand {
     /// Check that everything that was applied is still in force: what is not comes first
     Verify {
         /// List also what is in force
@@ -104,14 +119,16 @@ enum TuneCommand {
         #[arg(long)]
         force: bool,
     },
-    /// The single knobs that an intent can name
-    Knobs,
-    /// Hold a bound on the way out of idle until this process is ended; `apply` starts it
-    #[command(hide = true)]
-    HoldLatency {
-        /// The bound (us)
-        us: u32,
-    },
+}
+
+impl StandingCommand {
+    pub(crate) fn run(self, tuner: &Tuner) -> anyhow::Result<Exit> {
+        match self {
+            Self::Verify { all } => tuner.verify(all),
+            Self::Status => tuner.status(),
+            Self::Revert { force } => tuner.revert(force),
+        }
+    }
 }
 
 impl TuneArgs {
@@ -123,9 +140,7 @@ impl TuneArgs {
             TuneCommand::Propose => tuner.propose(),
             TuneCommand::Apply { wanted, plan, keep_going } => tuner.apply(&wanted, plan.as_deref(), keep_going),
             TuneCommand::Persist { wanted } => tuner.persist(&wanted),
-            TuneCommand::Verify { all } => tuner.verify(all),
-            TuneCommand::Status => tuner.status(),
-            TuneCommand::Revert { force } => tuner.revert(force),
+            TuneCommand::Standing(command) => command.run(&tuner),
             TuneCommand::HoldLatency { us } => {
                 let path = knobs::catalogue::find("cpu.dma-latency-us").map_or("", |knob| knob.path);
                 ::tune::hold_latency(tuner.root().prefix(), path, us).context("the bound is not held")?;

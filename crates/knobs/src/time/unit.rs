@@ -9,7 +9,7 @@ pub(crate) enum Service {
     Ptp4l,
     /// The system clock and the card's clocks, of which one follows the other.
     Phc2sys,
-    /// NTP.
+    /// NTP: the system clock, and the answers to clients.
     Chronyd,
 }
 

@@ -21,7 +21,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// One guest to boot.
 pub(super) struct GuestBoot<'a> {
-    /// Its name.
+    /// Name of the boot, which is part of the name of its machine.
     pub(super) name: String,
     /// Time of its battery-backed clock at power-on.
     pub(super) epoch: &'a str,

@@ -130,6 +130,7 @@ fn scripts() -> Vec<(ReasonCode, Script, &'static str)> {
         (ReasonCode::RivalRealtime, seen(ReasonCode::RivalRealtime), "thread 1"),
         (ReasonCode::ClockSourceChanged, seen(ReasonCode::ClockSourceChanged), "thread 1"),
         (ReasonCode::IdleLimit, seen(ReasonCode::IdleLimit), "thread 1"),
+        (ReasonCode::VmDisrupted, seen(ReasonCode::VmDisrupted), "thread 1"),
     ]
 }
 
@@ -200,7 +201,7 @@ const ADDED_ELSEWHERE: [ReasonCode; 12] = [
     ReasonCode::LoadPartDropped,
     // Where late samples are explained.
     ReasonCode::ExplainingCosts,
-    // Where clocks are compared: `measure/src/sync/judge.rs`.
+    // Where clocks are compared: `sync/src/judge.rs`.
     ReasonCode::SyncLost,
     ReasonCode::ReferenceChanged,
     ReasonCode::BoundsContradict,

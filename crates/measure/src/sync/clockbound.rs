@@ -66,20 +66,18 @@ fn read(path: &Path) -> Result<ClockBound, Unread> {
 impl Daemon {
     /// The daemon that shares its memory at a path, or at the known ones; else why there is none.
     pub(crate) fn find(path: Option<&str>, started: Moment, interval_ns: u64) -> Result<Self, String> {
-        let candidates = path.map_or_else(|| KNOWN.to_vec(), |path| vec![path]);
-        let mut reasons = Vec::new();
-        for candidate in candidates {
-            match read(Path::new(candidate)) {
-                Ok(_) | Err(Unread::Busy) => return Ok(Self::begin(PathBuf::from(candidate), started, interval_ns)),
-                Err(Unread::Never(why)) => reasons.push(why),
-            }
-        }
-        Err(format!("no memory of ClockBound's daemon: {}", reasons.join("; ")))
+        let found = shared_memory::find(path, &KNOWN, |candidate| match read(candidate) {
+            // One that is being written is there.
+            Err(Unread::Never(why)) => Err(why),
+            Ok(_) | Err(Unread::Busy) => Ok(()),
+        });
+        let path = found.map_err(|why| format!("no memory of ClockBound's daemon: {why}"))?;
+        Ok(Self::begin(path, started, interval_ns))
     }
 
     /// Whether a daemon may run here: its folder or its memory is there.
     pub(crate) fn may_run(path: Option<&str>) -> bool {
-        path.is_some() || KNOWN.iter().any(|path| Path::new(path).exists())
+        shared_memory::may_run(path, &KNOWN)
     }
 
     fn begin(path: PathBuf, started: Moment, interval_ns: u64) -> Self {

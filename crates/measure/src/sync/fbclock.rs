@@ -92,20 +92,14 @@ fn around(
 impl Daemon {
     /// The daemon that shares its memory at a path, or at the known ones; else why there is none.
     pub(crate) fn find(path: Option<&str>, started: Moment, interval_ns: u64) -> Result<Self, String> {
-        let candidates = path.map_or_else(|| KNOWN.to_vec(), |path| vec![path]);
-        let mut reasons = Vec::new();
-        for candidate in candidates {
-            match read(Path::new(candidate)) {
-                Ok(_) => return Ok(Self::begin(PathBuf::from(candidate), started, interval_ns)),
-                Err(why) => reasons.push(why),
-            }
-        }
-        Err(format!("no memory of an fbclock daemon: {}", reasons.join("; ")))
+        let found = shared_memory::find(path, &KNOWN, |candidate| read(candidate).map(drop));
+        let path = found.map_err(|why| format!("no memory of an fbclock daemon: {why}"))?;
+        Ok(Self::begin(path, started, interval_ns))
     }
 
     /// Whether a daemon may run here: its memory is there.
     pub(crate) fn may_run(path: Option<&str>) -> bool {
-        path.is_some() || KNOWN.iter().any(|path| Path::new(path).exists())
+        shared_memory::may_run(path, &KNOWN)
     }
 
     fn begin(path: PathBuf, started: Moment, interval_ns: u64) -> Self {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
 
 /// The memory between two readings of its beginning, up to `most_bytes`.
@@ -30,6 +30,31 @@ fn at_most(file: &File, bytes: usize) -> io::Result<Vec<u8>> {
     }
     read.truncate(length);
     Ok(read)
+}
+
+/// The first of a daemon's files that can be read: the one that was named, or one of the known places.
+///
+/// # Errors
+/// Where none can: why, for each.
+pub(crate) fn find(
+    named: Option<&str>,
+    known: &[&str],
+    look: impl Fn(&Path) -> Result<(), String>,
+) -> Result<PathBuf, String> {
+    let candidates = named.map_or_else(|| known.to_vec(), |path| vec![path]);
+    let mut reasons = Vec::new();
+    for candidate in candidates {
+        match look(Path::new(candidate)) {
+            Ok(()) => return Ok(PathBuf::from(candidate)),
+            Err(why) => reasons.push(why),
+        }
+    }
+    Err(reasons.join("; "))
+}
+
+/// Whether a daemon may run here: one of its files was named, or is there.
+pub(crate) fn may_run(named: Option<&str>, known: &[&str]) -> bool {
+    named.is_some() || known.iter().any(|path| Path::new(path).exists())
 }
 
 /// Reads a file of shared memory once.

@@ -19,9 +19,9 @@ pub struct SyncRow {
     pub run: String,
     /// The source, by its service and place.
     pub source: String,
-    /// Looks with a bound, and those at which the truth was within the bound.
+    /// Looks at which there was a bound.
     pub bounds: u64,
-    /// See `bounds`.
+    /// Looks at which the truth was within the bound.
     pub contained: u64,
     /// Lowest and highest true offset at these looks (ns).
     pub truth_ns: Option<(i64, i64)>,
