@@ -73,17 +73,7 @@ impl SyncSource {
     /// By how much the offset would have grown without corrections; `None` if that is not known.
     #[must_use]
     pub fn growth_in_words(&self) -> Option<String> {
-        let words = |point: &GrowthPoint| {
-            let (largest, after) = (format::latency(point.largest_ns), format::span(point.after_ns));
-            format!("{largest} within {after}")
-        };
-        let points: Vec<String> = self.growth.iter().map(words).collect();
-        (!points.is_empty()).then(|| {
-            format!(
-                "had its corrections ended during the run, the offset would have changed by at most {}",
-                points.join(", ")
-            )
-        })
+        growth_in_words(&self.growth)
     }
 
     /// Service and place as one name: "ptp4l eth0 domain 0", "chronyd".
@@ -217,7 +207,7 @@ pub struct AllanPoint {
     pub count: u64,
 }
 
-/// By how much an offset would have grown at most within a time, had the corrections of the clock ended at a moment of the run
+/// By how much an offset would have changed at most after a time, had the corrections of the clock ended at a moment of the run
 /// and the rate stayed as it was then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthPoint {
@@ -227,6 +217,20 @@ pub struct GrowthPoint {
     pub largest_ns: u64,
     /// Number of moments from which it was followed; those of a long time overlap.
     pub count: u64,
+}
+
+fn growth_in_words(growth: &[GrowthPoint]) -> Option<String> {
+    // Not "within": the jitter of a moment can be larger than what is there after a longer time.
+    let words =
+        |point: &GrowthPoint| format!("{} after {}", format::latency(point.largest_ns), format::span(point.after_ns));
+    let points: Vec<String> = growth.iter().map(words).collect();
+    (!points.is_empty()).then(|| {
+        format!(
+            "had its corrections ended at a moment of the run, the offset would have changed by up to {}, the jitter of offsets \
+             included",
+            points.join(", ")
+        )
+    })
 }
 
 /// A moment at which the state of a source changed.
@@ -355,5 +359,20 @@ impl SyncChange {
             Self::Disruption => "disruption",
             Self::Fault => "fault",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growth_is_of_its_moment_and_not_of_all_before() {
+        // A jitter that meets the short time alone: "within 10 s" would be false.
+        let point = |s: u64, largest_ns| GrowthPoint { after_ns: s * 1_000_000_000, largest_ns, count: 9 };
+        let growth = vec![point(1, 13_000), point(10, 597)];
+        let words = growth_in_words(&growth).unwrap();
+        assert!(words.contains("13.0 us after 1 s, 597 ns after 10 s"), "{words}");
+        assert_eq!(growth_in_words(&[]), None);
     }
 }
