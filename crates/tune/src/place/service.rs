@@ -94,13 +94,10 @@ fn stays_active(unit: &str) -> io::Result<()> {
         std::thread::sleep(SETTLED / 10);
         let text = systemctl(&["show", "--property=ActiveState", "--property=NRestarts", unit])?;
         if !(text.contains("ActiveState=active\n") && text.contains("NRestarts=0\n")) {
-            let said =
-                run("journalctl", &["--unit", unit, "--lines=3", "--output=cat", "--no-pager"]).unwrap_or_default();
-            let last = said
-                .lines()
-                .rev()
-                .find(|line| !line.trim().is_empty() && !line.contains("systemd"))
-                .unwrap_or_default();
+            // What its own processes said, without the service manager's words about them.
+            let of_unit = format!("_SYSTEMD_UNIT={unit}");
+            let said = run("journalctl", &[&of_unit, "--lines=3", "--output=cat", "--no-pager"]).unwrap_or_default();
+            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
             let why =
                 format!("{unit} ended right after its start: {}; 'journalctl -u {unit}' has the rest", last.trim());
             return Err(io::Error::other(why));
