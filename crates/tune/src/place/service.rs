@@ -96,10 +96,10 @@ fn stays_active(unit: &str) -> io::Result<()> {
         if !(text.contains("ActiveState=active\n") && text.contains("NRestarts=0\n")) {
             // What its own processes said, without the service manager's words about them.
             let of_unit = format!("_SYSTEMD_UNIT={unit}");
-            let said = run("journalctl", &[&of_unit, "--lines=3", "--output=cat", "--no-pager"]).unwrap_or_default();
-            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-            let why =
-                format!("{unit} ended right after its start: {}; 'journalctl -u {unit}' has the rest", last.trim());
+            let said = run("journalctl", &[&of_unit, "--lines=2", "--output=cat", "--no-pager"]).unwrap_or_default();
+            let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let words = if words.is_empty() { "it said nothing".to_owned() } else { words.join("; ") };
+            let why = format!("{unit} ended right after its start: {words}; 'journalctl -u {unit}' has the rest");
             return Err(io::Error::other(why));
         }
     }
