@@ -157,10 +157,9 @@ impl Commander {
 
     fn check(&self, choice: &CampaignChoice) -> anyhow::Result<Exit> {
         let (campaign, planned) = choice.resolve(&mut Setting::look(&self.root)?)?;
-        let outline = present::Outline::new(&campaign, &planned);
+        let outline = present::Outline::new(&campaign, &planned, choice.is_short());
         self.print(&outline, || present::outline(&outline, wrap::width()))?;
-        let is_refused = outline.refusal().is_some() && !choice.is_short();
-        Ok(if conflicts(&planned).next().is_none() && !is_refused { Exit::Holds } else { Exit::Usage })
+        Ok(if conflicts(&planned).next().is_none() && outline.refusal().is_none() { Exit::Holds } else { Exit::Usage })
     }
 
     fn run(
@@ -184,9 +183,8 @@ impl Commander {
         if let Some((condition, conflict)) = conflicts(&planned).next() {
             bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
         }
-        let outline = present::Outline::new(&campaign, &planned);
-        // A short form is there to be seen running, and says that it shows nothing.
-        if let Some(refusal) = outline.refusal().filter(|_| !without_conclusion && !choice.is_short()) {
+        let outline = present::Outline::new(&campaign, &planned, choice.is_short());
+        if let Some(refusal) = outline.refusal().filter(|_| !without_conclusion) {
             bail!("{refusal}");
         }
         if outline.restarts > 0 && !restart {

@@ -60,7 +60,8 @@ struct OutlinedCondition {
 }
 
 impl Outline {
-    pub(super) fn new(campaign: &Campaign, planned: &[Planned]) -> Self {
+    /// A short form is there to be seen running, and is not refused for what it cannot show.
+    pub(super) fn new(campaign: &Campaign, planned: &[Planned], is_short: bool) -> Self {
         let layout = campaign.layout(None);
         let sight = campaign.sight();
         let confirmed = campaign.confirm.map_or(0, |confirm| confirm.repetitions as usize * 2);
@@ -82,7 +83,7 @@ impl Outline {
             least_repetitions: campaign.least_repetitions(),
             least_repetitions_body: sight.map_or(0, |sight| sight.least_for_body),
             will_see: sight.map(|sight| sight.sentences()).unwrap_or_default(),
-            refusal: sight.and_then(|sight| sight.refusal()),
+            refusal: sight.filter(|_| !is_short).and_then(|sight| sight.refusal()),
             comparisons: campaign.comparisons(),
             false_alarms: campaign.false_alarms,
             runs: visits * campaign.measurement.len(),
