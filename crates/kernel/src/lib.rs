@@ -18,6 +18,7 @@ pub mod hot_section;
 pub mod immutable;
 pub mod memory;
 pub mod msr;
+pub mod packet;
 pub mod perf;
 pub mod phc;
 pub mod process;
