@@ -16,6 +16,7 @@ pub mod file_lock;
 pub mod folder;
 pub mod hot_section;
 pub mod immutable;
+pub mod interface;
 pub mod memory;
 pub mod msr;
 pub mod packet;

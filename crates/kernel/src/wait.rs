@@ -23,6 +23,12 @@ impl<'fd> Readable<'fd> {
         Self { fds: fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect() }
     }
 
+    /// The same, where those with `true` are also waited for until they can be written.
+    pub fn or_writable(fds: impl IntoIterator<Item = (BorrowedFd<'fd>, bool)>) -> Self {
+        let flags = |write: bool| if write { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        Self { fds: fds.into_iter().map(|(fd, write)| PollFd::from_borrowed_fd(fd, flags(write))).collect() }
+    }
+
     /// Waits until at least one can be read, `timeout_ns` nanoseconds are over (at once where it is not above 0) or
     /// a signal handler ran.
     ///
@@ -42,7 +48,8 @@ impl<'fd> Readable<'fd> {
         }
     }
 
-    /// Indices of the descriptors that the last wait found readable, closed or broken; a read shows which of these.
+    /// Indices of the descriptors that the last wait found readable (or writable, where that was asked), closed or broken; a
+    /// read or a write shows which of these.
     pub fn ready(&self) -> impl Iterator<Item = usize> {
         self.fds.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty()).map(|(place, _)| place)
     }

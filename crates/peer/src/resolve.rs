@@ -1,0 +1,144 @@
+//! Names to addresses, as the machine itself resolves them.
+//!
+//! The static program has no name service switch of its own, so `getent` of the system is asked: it knows `/etc/hosts`, DNS,
+//! mDNS and whatever else this machine is configured for (docs/decisions/0029).
+
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use kernel::wait::Readable;
+
+use crate::address::{self, AddressError};
+
+/// A lookup has at most this long: DNS resolvers give up after 5 s by default.
+const LONGEST_LOOKUP: Duration = Duration::from_secs(6);
+/// More output than any name has addresses.
+const MOST_OUTPUT: u64 = 64 * 1024;
+/// The most addresses that are tried.
+const MOST_ADDRESSES: usize = 16;
+/// Exit code of getent where the name is unknown.
+const NOT_FOUND: i32 = 2;
+
+/// Why a name has no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// Not an address, and no name either.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Nobody knows the name.
+    #[error("no address is known for '{0}': check its spelling with 'getent ahosts {0}', or give the address")]
+    Unknown(String),
+    /// The system has no getent.
+    #[error(
+        "names are looked up by the system's 'getent', which this machine lacks ({reason}): give the address of '{name}'"
+    )]
+    NoGetent {
+        /// The name.
+        name: String,
+        /// Why it cannot be started.
+        reason: String,
+    },
+    /// The lookup takes too long.
+    #[error("looking up '{name}' took longer than {} s: the name server does not answer; give the address", seconds(*after))]
+    TooLong {
+        /// The name.
+        name: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The lookup failed.
+    #[error("looking up '{name}' failed ({reason}): give the address")]
+    Failed {
+        /// The name.
+        name: String,
+        /// What is known.
+        reason: String,
+    },
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1}", duration.as_secs_f64())
+}
+
+/// The addresses of a host, in the order in which the machine prefers them; at least one. `until` bounds the lookup.
+pub(crate) fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
+    resolve_with("getent", host, port, until)
+}
+
+fn resolve_with(getent: &str, host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
+    if let Some(address) = address::literal(host, port)? {
+        return Ok(vec![address]);
+    }
+    // Only what a name can have reaches the command line; a leading dash would be an option.
+    let is_name = host.len() <= 253
+        && !host.starts_with(['-', '.'])
+        && host.chars().all(|letter| letter.is_alphanumeric() || ".-_".contains(letter));
+    if !is_name || host.is_empty() {
+        return Err(AddressError::NotAName(host.to_owned()).into());
+    }
+    let output = ask(getent, host, until)?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for text in output.lines().filter_map(|line| line.split_whitespace().next()) {
+        // One that this program cannot use, such as of an interface that is gone, is not a reason to use none.
+        let Ok(Some(address)) = address::literal(text, port) else { continue };
+        if !addresses.contains(&address) && addresses.len() < MOST_ADDRESSES {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() { Err(ResolveError::Unknown(host.to_owned())) } else { Ok(addresses) }
+}
+
+/// What `getent ahosts NAME` prints: a line for each address and type of socket.
+fn ask(getent: &str, name: &str, until: Instant) -> Result<String, ResolveError> {
+    let mut child = Command::new(getent)
+        .args(["ahosts", name])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| ResolveError::NoGetent { name: name.to_owned(), reason: error.to_string() })?;
+    let begun = Instant::now();
+    let until = until.min(begun + LONGEST_LOOKUP);
+    let output = read_until(&mut child, until);
+    if !matches!(output, Ok(Some(_))) {
+        // It may have ended meanwhile.
+        let _ = child.kill();
+    }
+    let failed = |error: io::Error| ResolveError::Failed { name: name.to_owned(), reason: error.to_string() };
+    let status = child.wait().map_err(failed)?;
+    let Some(output) = output.map_err(failed)? else {
+        return Err(ResolveError::TooLong { name: name.to_owned(), after: begun.elapsed() });
+    };
+    match status.code() {
+        Some(0) => Ok(output),
+        Some(NOT_FOUND) => Err(ResolveError::Unknown(name.to_owned())),
+        _ => Err(ResolveError::Failed { name: name.to_owned(), reason: format!("getent: {status}") }),
+    }
+}
+
+/// What the child prints until it closes its output; `None` if that takes too long.
+fn read_until(child: &mut Child, until: Instant) -> io::Result<Option<String>> {
+    let Some(mut output) = child.stdout.take() else { return Ok(None) };
+    let mut text = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || text.len() > usize::try_from(MOST_OUTPUT).unwrap_or(usize::MAX) {
+            return Ok(None);
+        }
+        let mut ready = Readable::new([output.as_fd()]);
+        ready.wait(i64::try_from(left.as_nanos()).unwrap_or(i64::MAX))?;
+        if ready.ready().next().is_none() {
+            continue;
+        }
+        match output.read(&mut chunk) {
+            Ok(0) => return Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+            Ok(bytes) => text.extend_from_slice(chunk.get(..bytes).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

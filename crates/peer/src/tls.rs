@@ -1,0 +1,144 @@
+//! TLS 1.3 as this program uses it: known by a fingerprint, without names, dates, authorities, resumption or early data.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::{FINGERPRINT_BYTES, PROOF_BYTES, Proof, Secret, Token};
+use ring::hmac;
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::NoServerSessionStorage;
+use rustls::time_provider::TimeProvider;
+use rustls::version::TLS13;
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, Error, ServerConfig,
+    SignatureScheme,
+};
+
+use crate::Identity;
+use crate::identity::fingerprint;
+
+/// The protocol's name in TLS (ALPN): by it both sides recognize a punctual.
+pub(crate) const PROTOCOL_NAME: &[u8] = b"punctual";
+/// The label of the value that a proof is made of (RFC 8446, section 7.5).
+const PROOF_LABEL: &[u8] = b"EXPORTER-punctual-proof";
+/// The label of keys that partners derive for packets of their own.
+const KEY_LABEL: &[u8] = b"EXPORTER-punctual-key";
+
+/// TLS asks for the time of day, and nothing here depends on it: a node's clock may be years off. It always gets this.
+#[derive(Debug)]
+struct NoClock;
+
+impl TimeProvider for NoClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::ZERO))
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// How the listening side speaks TLS.
+pub(crate) fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, Error> {
+    let mut config = ServerConfig::builder_with_details(provider(), Arc::new(NoClock))
+        .with_protocol_versions(&[&TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(vec![identity.certificate()], identity.key())?;
+    config.alpn_protocols = vec![PROTOCOL_NAME.to_vec()];
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(Arc::new(config))
+}
+
+/// The connecting side of a TLS session with whoever has the token's certificate.
+pub(crate) fn client(token: &Token) -> Result<ClientConnection, Error> {
+    let provider = provider();
+    let verifier = Fingerprint { wanted: *token.fingerprint(), provider: Arc::clone(&provider) };
+    let mut config = ClientConfig::builder_with_details(provider, Arc::new(NoClock))
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![PROTOCOL_NAME.to_vec()];
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    // The name is not looked at; it has to be one.
+    let name = ServerName::try_from("punctual").map_err(|error| Error::General(error.to_string()))?;
+    ClientConnection::new(Arc::new(config), name)
+}
+
+/// Accepts one certificate, by its fingerprint, and from its holder alone.
+#[derive(Debug)]
+struct Fingerprint {
+    wanted: [u8; FINGERPRINT_BYTES],
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Fingerprint {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if fingerprint(end_entity) == self.wanted {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2 is not spoken here".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        // The certificate is public: without this, whoever has seen it could pretend to be its holder.
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The proof that the sender has the secret, for this TLS session alone.
+pub(crate) fn prove(tls: &Connection, secret: &Secret) -> Result<Proof, Error> {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
+    let tag = hmac::sign(&key, &session_value(tls)?);
+    let mut proof = [0; PROOF_BYTES];
+    for (byte, from) in proof.iter_mut().zip(tag.as_ref()) {
+        *byte = *from;
+    }
+    Ok(Proof(proof))
+}
+
+/// Whether a proof is of this TLS session and of the secret. It takes the same time for every wrong one.
+pub(crate) fn is_proved(tls: &Connection, secret: &Secret, proof: &Proof) -> bool {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
+    session_value(tls).is_ok_and(|value| hmac::verify(&key, &value, &proof.0).is_ok())
+}
+
+fn session_value(tls: &Connection) -> Result<[u8; 32], Error> {
+    tls.export_keying_material([0; 32], PROOF_LABEL, None)
+}
+
+/// A key that both ends of a session derive alike, and nobody else can.
+pub(crate) fn shared_key(tls: &Connection, purpose: &str) -> Result<[u8; 32], Error> {
+    tls.export_keying_material([0; 32], KEY_LABEL, Some(purpose.as_bytes()))
+}
