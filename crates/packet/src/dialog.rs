@@ -1,9 +1,9 @@
 //! What the two programs of a run say to each other beside the measured packets.
 //!
 //! ```text
-//! initiator ── Ask ─────► partner     what is wanted, the key, and where the initiator receives
+//! initiator ── Job ─────► partner     what is wanted, and where the initiator receives
 //! initiator ◄── Ready ─── partner     where the partner receives; or Refused
-//! initiator ── Begin ───► partner     both begin
+//! initiator ── Begin ───► partner     its threads are ready; the partner says the same once its own are, and both begin
 //! each      ── Sent ────► the other   it has sent all of its packets
 //! each      ── Half ────► the other   its half of the record
 //! ```
@@ -16,32 +16,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::header::Session;
 
-/// What is asked of the partner.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What is asked of the partner. The key of the packets is not in it: both programs derive it from their connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketJob {
     /// What is measured, and how.
     pub request: PacketRequest,
-    /// Number of the session.
-    pub session: u64,
-    /// Key of the session's tags.
-    pub key: [u8; 16],
     /// Where the initiator sends and receives.
     pub initiator: Endpoints,
 }
 
-impl std::fmt::Debug for PacketJob {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PacketJob").field("request", &self.request).field("initiator", &self.initiator).finish_non_exhaustive()
-    }
-}
-
-impl PacketJob {
-    /// The session of the packets.
-    #[must_use]
-    pub const fn session(&self) -> Session {
-        Session { number: self.session, key: self.key }
-    }
+/// The session of two programs that share 32 random bytes.
+#[must_use]
+pub fn session(shared: &[u8; 32]) -> Session {
+    let mut key = [0; 16];
+    key.copy_from_slice(&shared[..16]);
+    Session { number: crate::header::word(shared, 16), key }
 }
 
 /// Where a node sends and receives.
@@ -88,7 +78,7 @@ pub enum Message {
         /// Why not, with the remedy, as a sentence.
         why: String,
     },
-    /// Both begin.
+    /// The node's threads are ready. Said back by the partner: both begin.
     Begin,
     /// The node has sent all of its packets, and those that bring their stamps.
     Sent {

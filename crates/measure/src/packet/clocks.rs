@@ -27,6 +27,8 @@ const LONGEST_WAIT_NS: i64 = 50_000_000;
 /// A complete exchange, or what else was seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchanged {
+    /// Whether this node asked.
+    pub(crate) is_asker: bool,
     /// Comparisons of this node's clocks.
     pub(crate) own: Vec<ClockReading>,
     /// Comparisons of the partner's clocks.
@@ -49,8 +51,6 @@ pub(crate) struct ClockExchange {
     shared: Arc<Shared>,
     seen: Receiver<Exchanged>,
     thread: Option<JoinHandle<()>>,
-    /// Whether this node asks.
-    pub(crate) asks: bool,
 }
 
 impl ClockExchange {
@@ -79,7 +79,7 @@ impl ClockExchange {
                 if asks { talk.ask() } else { talk.answer() }
             })
             .map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Self { shared, seen, thread: Some(thread), asks })
+        Ok(Self { shared, seen, thread: Some(thread) })
     }
 
     /// The exchanges that were completed since the last call.
@@ -192,8 +192,8 @@ impl Talk<'_> {
         }
     }
 
-    fn complete(&self, own: Vec<ClockReading>, partner: Vec<ClockReading>, times: ExchangeTimes) {
-        let _ = self.send.send(Exchanged { own, partner, times });
+    fn complete(&self, is_asker: bool, [own, partner]: [Vec<ClockReading>; 2], times: ExchangeTimes) {
+        let _ = self.send.send(Exchanged { is_asker, own, partner, times });
     }
 
     fn ask(mut self) {
@@ -221,7 +221,7 @@ impl Talk<'_> {
             t3_ns: stamp.probe.sent_ns,
             t4_ns: answer.at_ns,
         };
-        self.complete(vec![first, last], vec![answer.probe.reading, stamp.probe.reading], times);
+        self.complete(true, [vec![first, last], vec![answer.probe.reading, stamp.probe.reading]], times);
         Some(())
     }
 
@@ -255,7 +255,7 @@ impl Talk<'_> {
                         t4_ns: probe.received_ns,
                     };
                     let own = open.own.into_iter().chain([clocks::now().realtime]).collect();
-                    self.complete(own, vec![open.partner, probe.reading], times);
+                    self.complete(false, [own, vec![open.partner, probe.reading]], times);
                 }
                 ProbeKind::Answer | ProbeKind::AnswerStamp => {}
             }

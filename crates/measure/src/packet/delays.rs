@@ -45,6 +45,11 @@ impl Delays {
         self.collector.take(Pair { first_ns: at_ns.saturating_sub(ns), second_ns: at_ns }, clocks);
     }
 
+    /// Late samples since the last call that a limit of the kernel's can have made.
+    pub(crate) fn take_long(&mut self) -> Vec<Pair> {
+        self.collector.take_long()
+    }
+
     /// What was collected so far, for the eye.
     pub(crate) fn live(&self) -> LiveThread {
         self.collector.live()

@@ -69,8 +69,8 @@ pub(crate) struct SendLoop<'a, E> {
     pub(super) ring: RingWriter<'a>,
     pub(super) stop: &'a AtomicBool,
     pub(super) watchdog: &'a AtomicBool,
-    /// How many were sent, for others to read.
-    pub(super) sent_so_far: &'a AtomicU64,
+    /// How many were sent, skipped and refused, for others to read.
+    pub(super) so_far: [&'a AtomicU64; 3],
 }
 
 /// What the loop counted.
@@ -115,19 +115,28 @@ impl<E: End> SendLoop<'_, E> {
             };
             self.send(header, &mut counts);
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: sent_ns });
-            self.sent_so_far.store(counts.sent, Ordering::Relaxed);
             earlier = self.newest_stamp(earlier);
             // What is late for the next schedule skips it, in one step however late it is.
             let late_ns = now_ns(monotonic) - next.ns();
             let passed = if late_ns < self.interval_ns { 1 } else { late_ns / self.interval_ns + 1 };
             counts.skipped += passed.unsigned_abs() - 1;
             sequence += passed.unsigned_abs();
+            self.leave(&counts);
             next = Schedule::at_ns(next.ns() + passed * self.interval_ns);
         }
         // Schedules after the last one were not skipped.
         counts.skipped -= sequence.saturating_sub(self.schedules).min(counts.skipped);
+        self.leave(&counts);
         self.follow_up(counts.sent, earlier, next);
         counts
+    }
+
+    #[inline(always)]
+    fn leave(&self, counts: &SendCounts) {
+        let [sent, skipped, refused] = self.so_far;
+        sent.store(counts.sent, Ordering::Relaxed);
+        skipped.store(counts.skipped, Ordering::Relaxed);
+        refused.store(counts.refused, Ordering::Relaxed);
     }
 
     #[inline(always)]

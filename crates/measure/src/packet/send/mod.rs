@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use kernel::packet::End;
+use packet::dialog::SentReport;
 use packet::header::{Purpose, Session};
 use units::ClockId;
 
@@ -24,8 +25,18 @@ pub(crate) struct SendShared {
     pub(crate) stop: AtomicBool,
     pub(crate) watchdog: Arc<AtomicBool>,
     pub(crate) sent: AtomicU64,
+    pub(crate) skipped: AtomicU64,
+    pub(crate) refused: AtomicU64,
     /// CLOCK_REALTIME less CLOCK_MONOTONIC at the start (ns).
     pub(crate) realtime_ahead_ns: AtomicI64,
+}
+
+impl SendShared {
+    /// What was sent so far.
+    pub(crate) fn report(&self) -> SentReport {
+        let [sent, skipped, refused] = [&self.sent, &self.skipped, &self.refused].map(|count| count.load(Ordering::Relaxed));
+        SentReport { sent, skipped, refused }
+    }
 }
 
 /// What is sent.
@@ -71,6 +82,8 @@ impl Sending {
             stop: AtomicBool::new(false),
             watchdog,
             sent: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             realtime_ahead_ns: AtomicI64::new(0),
         });
         // Filler that no compression on the way makes smaller than it looks matters to nobody here; zeros are plain.
@@ -98,7 +111,7 @@ impl<E: End> Sender<E> {
             ring: shared.ring.writer(),
             stop: &shared.stop,
             watchdog: &shared.watchdog,
-            sent_so_far: &shared.sent,
+            so_far: [&shared.sent, &shared.skipped, &shared.refused],
         }
         .run()
     }
@@ -118,6 +131,8 @@ impl<E: End + Send> Work for Sender<E> {
             stop: AtomicBool::new(false),
             watchdog: Arc::default(),
             sent: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             realtime_ahead_ns: AtomicI64::new(0),
         };
         let start_ns = now_ns(ClockId::Monotonic);
