@@ -1,6 +1,6 @@
 //! Makes one record of the halves of two nodes.
 
-use record::{Detail, Node, Nodes, PacketFlow, PacketRun, Record};
+use record::{Detail, Node, Nodes, PacketFlow, PacketRun, ReasonCode, Record, Validity};
 
 /// Worst samples of a record.
 const MOST_WORST: usize = 64;
@@ -42,13 +42,8 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     worst.truncate(MOST_WORST);
     let mut rows = initiator.rows;
     rows.extend(partner.rows);
-    let mut validity = initiator.validity;
-    for reason in partner.validity.reasons() {
-        validity.add(reason.code, reason.detail.clone());
-    }
-    for what in partner.validity.not_observable() {
-        validity.add_not_observable(what.what, what.detail.clone());
-    }
+    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    let validity = join_validity([&initiator.validity, &partner.validity], &names);
     Ok(Record {
         id: initiator.id,
         measurement: initiator.measurement,
@@ -61,6 +56,34 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
         rows,
         detail: Detail::Packet(run),
     })
+}
+
+/// What both halves say, said once; each detail with the node that it is about, save where it is the same.
+fn join_validity(halves: [&Validity; 2], names: &[String]) -> Validity {
+    let named = || halves.into_iter().zip(names);
+    let details = |code: ReasonCode| {
+        let of_half = |validity: &Validity| -> Vec<String> {
+            validity.reasons().iter().filter(|one| one.code == code).map(|one| one.detail.clone()).collect()
+        };
+        let [first, second] = halves.map(of_half);
+        if first == second {
+            return first.join("; ");
+        }
+        let all = named().zip([first, second]).filter(|(_, details)| !details.is_empty());
+        all.map(|((_, name), details)| format!("{name}: {}", details.join("; "))).collect::<Vec<_>>().join("; ")
+    };
+    let mut validity = Validity::default();
+    for reason in halves.into_iter().flat_map(Validity::reasons) {
+        if !validity.has(reason.code) {
+            validity.add(reason.code, details(reason.code));
+        }
+    }
+    for (half, name) in named() {
+        for what in half.not_observable() {
+            validity.add_not_observable(what.what, format!("{name}: {}", what.detail));
+        }
+    }
+    validity
 }
 
 fn is_of(series: &record::Series, flow: &PacketFlow) -> bool {
@@ -90,7 +113,7 @@ fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
 
 #[cfg(test)]
 mod tests {
-    use record::{Counters, Direction, Manifest, Measurement, NodeIdentity, Place, ReasonCode, Series};
+    use record::{Counters, Direction, Manifest, Measurement, NodeIdentity, Place, Series};
 
     use super::*;
 
@@ -134,7 +157,20 @@ mod tests {
     fn what_makes_one_half_invalid_makes_the_run_invalid() {
         let (sender, mut receiver) = halves();
         receiver.validity.add(ReasonCode::ClockStepped, "by 1 s");
-        assert!(join(sender, receiver).unwrap().validity.is_invalid());
+        let joined = join(sender.clone(), receiver.clone()).unwrap().validity;
+        assert!(joined.is_invalid());
+        assert_eq!(joined.reasons()[0].detail, "b: by 1 s");
+        let mut sender = sender;
+        for half in [&mut sender, &mut receiver] {
+            half.validity.add(ReasonCode::NoTimeService, "none was asked");
+        }
+        receiver.validity.add(ReasonCode::NoTimeService, "and none was there");
+        sender.validity.add(ReasonCode::VirtualMachine, "kvm");
+        receiver.validity.add(ReasonCode::VirtualMachine, "kvm");
+        let details: Vec<String> =
+            join(sender, receiver).unwrap().validity.reasons().iter().map(|reason| reason.detail.clone()).collect();
+        assert!(details.contains(&"kvm".to_owned()), "{details:?}");
+        assert!(details.contains(&"a: none was asked; b: none was asked; and none was there".to_owned()), "{details:?}");
     }
 
     #[test]

@@ -16,6 +16,8 @@ const KEPT: usize = 512;
 /// Between two comparisons a clock's rate is corrected by at most this (parts per billion): adjtime(3) by 500 parts per
 /// million, the kernel's own frequency by as much.
 const MOST_CORRECTION_PPB: i64 = 1_000_000;
+/// Exchanges through which the line of the likeliest offset goes: those of about a second.
+const FITTED: usize = 50;
 /// Smaller changes of a clock are no step (ns).
 const LEAST_STEP_NS: i64 = 20_000;
 
@@ -134,17 +136,30 @@ fn beside(near: &ClockReading, clock_ns: i64) -> Uncorrected {
     }
 }
 
-/// The bound at the moment of an exchange.
+/// What is held of an exchange, at its moment.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     own_raw_ns: i64,
     bound: OffsetBound,
+    /// What this exchange alone would make of the offset, and how long its messages were on their way.
+    alone_ns: i64,
+    round_trip_ns: i64,
+    /// Where within the bound the offset lies, as the exchanges before show together.
+    likely: Likely,
+}
+
+/// An estimate of the offset, which is no bound.
+#[derive(Clone, Copy, Debug)]
+struct Likely {
+    offset_ns: i64,
+    /// The spread of the exchanges about it (ns).
+    spread_ns: u64,
 }
 
 /// What an exchange showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// This node's system clock less the partner's (ns): the middle of the bound.
+    /// This node's system clock less the partner's (ns): the likeliest value within the bound.
     pub offset_ns: i64,
     /// The bound on that (ns).
     pub bound: OffsetBound,
@@ -155,12 +170,14 @@ pub struct Seen {
 /// The delay of a packet from the partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay {
-    /// The delay (ns), with the middle of what the offset of the clocks can be.
+    /// The delay (ns), with the likeliest offset of the clocks that their bound allows.
     pub ns: i64,
     /// By how much the true one can be lower (ns).
     pub below_ns: u64,
     /// By how much the true one can be higher (ns).
     pub above_ns: u64,
+    /// The spread of the estimate (ns), which is no bound.
+    pub spread_ns: u64,
 }
 
 /// What is known of the clocks of this node and of its partner.
@@ -212,7 +229,16 @@ impl Relation {
         if self.held.len() == KEPT {
             self.held.pop_front();
         }
-        self.held.push_back(Held { own_raw_ns: at_ns, bound });
+        let (forward_ns, backward_ns) = (came.ns.saturating_sub(sent.ns), arrived.ns.saturating_sub(went.ns));
+        let round_trip_ns = forward_ns.saturating_add(backward_ns);
+        let alone_ns = clamped((i128::from(forward_ns) - i128::from(backward_ns)).div_euclid(2));
+        // Until it is known, the middle.
+        let likely = Likely { offset_ns: middle_ns(bound), spread_ns: 0 };
+        self.held.push_back(Held { own_raw_ns: at_ns, bound, alone_ns, round_trip_ns, likely });
+        let likely = self.likely_now(bound);
+        if let Some(last) = self.held.back_mut() {
+            last.likely = likely;
+        }
         // What the two system clocks showed at that moment.
         let (own_reading, partner_reading) = (self.own.last()?, self.partner.last()?);
         let own_ahead_ns = own_reading.clock_ns.saturating_sub(own_reading.raw_ns);
@@ -222,9 +248,44 @@ impl Relation {
             lower_ns: bound.lower_ns.saturating_add(between_ns),
             upper_ns: bound.upper_ns.saturating_add(between_ns),
         };
-        let forward_ns = came.ns.saturating_sub(sent.ns);
-        let backward_ns = arrived.ns.saturating_sub(went.ns);
-        Some(Seen { offset_ns: middle_ns(bound), bound, round_trip_ns: forward_ns.saturating_add(backward_ns) })
+        Some(Seen { offset_ns: likely.offset_ns.saturating_add(between_ns), bound, round_trip_ns })
+    }
+
+    /// What the last exchanges show together: a line through them, since the clocks drift from each other, on which an exchange
+    /// has the more weight the shorter its round trip was. A long one was queued on one of its ways, nobody knows on which.
+    fn likely_now(&self, bound: OffsetBound) -> Likely {
+        let recent = || self.held.iter().rev().take(FITTED);
+        let fallback = Likely { offset_ns: middle_ns(bound), spread_ns: bound.width_ns() / 4 };
+        let Some((newest, shortest_ns)) = self.held.back().zip(recent().map(|held| held.round_trip_ns).min()) else {
+            return fallback;
+        };
+        let scale = units::approx_f64_i64(shortest_ns.max(1_000)) / 8.0;
+        let point = |held: &Held| {
+            let excess = units::approx_f64_i64(held.round_trip_ns.saturating_sub(shortest_ns)) / scale;
+            let weight = 1.0 / (1.0 + excess * excess);
+            let x = units::approx_f64_i64(held.own_raw_ns.saturating_sub(newest.own_raw_ns)) / 1e9;
+            let y = units::approx_f64_i64(held.alone_ns.saturating_sub(newest.alone_ns));
+            (weight, x, y)
+        };
+        let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (weight, x, y) in recent().map(point) {
+            w += weight;
+            wx += weight * x;
+            wy += weight * y;
+            wxx += weight * x * x;
+            wxy += weight * x * y;
+        }
+        let determinant = w * wxx - wx * wx;
+        // Few exchanges that lie close together have no direction.
+        let slope = if determinant > 1e-9 * w * w { (w * wxy - wx * wy) / determinant } else { 0.0 };
+        let now = (wy - slope * wx) / w;
+        let residual = |(weight, x, y): (f64, f64, f64)| weight * (y - now - slope * x).powi(2);
+        let spread = (recent().map(point).map(residual).sum::<f64>() / w).sqrt();
+        if !now.is_finite() || bound.is_contradiction() {
+            return fallback;
+        }
+        let offset_ns = newest.alone_ns.saturating_add(units::round_i64(now));
+        Likely { offset_ns: offset_ns.clamp(bound.lower_ns, bound.upper_ns), spread_ns: units::round_u64(spread) }
     }
 
     /// Forgets all bounds: a clock was set in a way that the comparisons cannot show, or the path is another one.
@@ -249,13 +310,19 @@ impl Relation {
         let after = self.held.partition_point(|held| held.own_raw_ns < came.ns);
         let around = [after.checked_sub(1).and_then(|at| self.held.get(at)), self.held.get(after)];
         let bound = around.into_iter().flatten().map(|held| self.aged(held, came.ns)).reduce(intersection)?;
-        let middle_ns = middle_ns(bound);
+        let likely = likely_between(around, came.ns)?;
+        let middle_ns = if bound.is_contradiction() {
+            middle_ns(bound)
+        } else {
+            likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns)
+        };
         let error_ns = sent.error_ns.saturating_add(came.error_ns);
         let width = |ns: i64| u64::try_from(ns.saturating_add(error_ns)).unwrap_or(0);
         Some(Delay {
             ns: came.ns.saturating_sub(sent.ns).saturating_sub(middle_ns),
             below_ns: width(bound.upper_ns.saturating_sub(middle_ns)),
             above_ns: width(middle_ns.saturating_sub(bound.lower_ns)),
+            spread_ns: likely.spread_ns,
         })
     }
 
@@ -267,6 +334,18 @@ impl Relation {
             upper_ns: held.bound.upper_ns.saturating_add(drift_ns),
         }
     }
+}
+
+/// The estimate at a moment between two exchanges; that of the only one where there is one.
+fn likely_between([before, after]: [Option<&Held>; 2], own_raw_ns: i64) -> Option<Likely> {
+    let (Some(before), Some(after)) = (before, after) else { return before.or(after).map(|held| held.likely) };
+    let whole = units::approx_f64_i64(after.own_raw_ns.saturating_sub(before.own_raw_ns)).max(1.0);
+    let part = (units::approx_f64_i64(own_raw_ns.saturating_sub(before.own_raw_ns)) / whole).clamp(0.0, 1.0);
+    let change = units::approx_f64_i64(after.likely.offset_ns.saturating_sub(before.likely.offset_ns));
+    Some(Likely {
+        offset_ns: before.likely.offset_ns.saturating_add(units::round_i64(part * change)),
+        spread_ns: before.likely.spread_ns.max(after.likely.spread_ns),
+    })
 }
 
 /// What both bounds allow; a contradiction if that is nothing.

@@ -35,7 +35,7 @@ impl Delays {
         while self.uncertainties.len() < self.collector.finished().len() {
             self.uncertainties.push(self.open.take());
         }
-        let this = Uncertainty { below_ns: delay.below_ns, above_ns: delay.above_ns, spread_ns: None };
+        let this = Uncertainty { below_ns: delay.below_ns, above_ns: delay.above_ns, spread_ns: Some(delay.spread_ns) };
         self.open = Some(self.open.map_or(this, |open| open.widest(this)));
         self.whole = Some(self.whole.map_or(this, |whole| whole.widest(this)));
     }

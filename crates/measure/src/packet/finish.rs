@@ -26,7 +26,7 @@ struct Parts {
 
 impl Half<'_> {
     /// The record of this half.
-    pub(super) fn finish(mut self, watching: Watching, ending: Ending) -> Record {
+    pub(super) fn finish(mut self, watching: Watching, ending: &Ending) -> Record {
         let ended_ns = now_ns(ClockId::Realtime);
         let (witnessed, mut seen) = watching.end();
         let mut parts = Parts::default();
@@ -68,7 +68,7 @@ impl Half<'_> {
             ended_early,
             worst: &worst,
         });
-        self.judge_clocks(unrelated, &ending, &mut validity);
+        self.judge_clocks(unrelated, ending, &mut validity);
         let request = Request::Packet(self.plan.request.clone());
         let mut record = self.setup.context.record(request, self.plan.requested(), self.started, ended);
         record.validity = validity;

@@ -83,6 +83,8 @@ pub(super) struct Ending {
     /// Why it was stopped, by whom.
     pub(super) stopped: Option<String>,
     pub(super) gone: Option<PartnerGone>,
+    /// The partner's half, where it came before this node was done.
+    pub(super) partner_half: Option<String>,
 }
 
 /// A node's half of a run, its threads ready.
@@ -186,13 +188,13 @@ impl<'a> Half<'a> {
         }
     }
 
-    /// Runs to the end, and makes the record of this half; also whether the partner is gone.
+    /// Runs to the end, and makes the record of this half; also how it ended.
     pub(super) fn carry_out(
         mut self,
         watching: Watching,
         dialog: &mut dyn Dialog,
         observe: &mut dyn FnMut(&LivePackets),
-    ) -> (Record, bool) {
+    ) -> (Record, Ending) {
         self.started = moment_now();
         watching.run_starts(self.started);
         self.throttle.run_begins();
@@ -207,8 +209,7 @@ impl<'a> Half<'a> {
             flow.receives.member.begin_at(now_ns(ClockId::Monotonic));
         }
         let ending = self.watch(dialog, observe);
-        let is_gone = ending.gone.is_some();
-        (self.finish(watching, ending), is_gone)
+        (self.finish(watching, &ending), ending)
     }
 
     /// Takes over what the threads hand out until the run is over.
@@ -227,7 +228,13 @@ impl<'a> Half<'a> {
                 Ok(Some(Message::Stop { why })) => {
                     ending.stopped.get_or_insert(format!("the partner ended the run: {why}"));
                 }
+                Ok(Some(Message::Half { record })) => {
+                    partner_sent.get_or_insert_with(Instant::now);
+                    ending.partner_half = Some(record);
+                }
                 Ok(_) => {}
+                // One that has handed its half over may go.
+                Err(_) if ending.partner_half.is_some() => {}
                 Err(gone) => note(&mut ending, Err(gone)),
             }
             if self.setup.stop.ended_early() && ending.stopped.is_none() {
@@ -446,7 +453,7 @@ impl ClocksSeen {
         if seen.bound.is_contradiction() {
             self.contradiction.get_or_insert(at);
         }
-        self.round_trips.take(Delay { ns: seen.round_trip_ns, below_ns: 0, above_ns: 0 }, last_own.clock_ns, clocks);
+        self.round_trips.take(Delay { ns: seen.round_trip_ns, below_ns: 0, above_ns: 0, spread_ns: 0 }, last_own.clock_ns, clocks);
         self.track.take(TrackPoint {
             at,
             count: 1,

@@ -208,11 +208,14 @@ fn await_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> 
 /// Hands this node's half over, takes the partner's, and makes one record of both; this node's half alone where the partner
 /// is gone.
 fn conclude(
-    (own, is_gone): (Record, bool),
+    (own, ending): (Record, half::Ending),
     setup: &Setup<'_>,
     dialog: &mut dyn Dialog,
 ) -> Result<Record, PacketError> {
-    let joined = if is_gone { None } else { Some(exchange_halves(&own, setup.role, dialog)) };
+    let joined = match ending.gone {
+        None => Some(exchange_halves(&own, ending.partner_half, setup.role, dialog)),
+        Some(_) => None,
+    };
     let mut record = match joined {
         Some(Ok(record)) => record,
         Some(Err(PacketError::Gone(gone))) => with_partner_lost(own, &gone.0),
@@ -231,12 +234,29 @@ fn with_partner_lost(mut own: Record, why: &str) -> Record {
     own
 }
 
-fn exchange_halves(own: &Record, role: Role, dialog: &mut dyn Dialog) -> Result<Record, PacketError> {
-    dialog.say(&Message::Half { record: own.to_json() })?;
+fn exchange_halves(
+    own: &Record,
+    heard: Option<String>,
+    role: Role,
+    dialog: &mut dyn Dialog,
+) -> Result<Record, PacketError> {
+    let said = dialog.say(&Message::Half { record: own.to_json() });
+    let text = match heard {
+        Some(text) => text,
+        None => said.map_err(PacketError::from).and_then(|()| hear_half(dialog))?,
+    };
+    let partner = Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
+    Ok(match role {
+        Role::Initiator => packet::join::join(own.clone(), partner)?,
+        Role::Partner => packet::join::join(partner, own.clone())?,
+    })
+}
+
+fn hear_half(dialog: &mut dyn Dialog) -> Result<String, PacketError> {
     let until = Instant::now() + HANDING_OVER;
-    let text = loop {
+    loop {
         match dialog.hear(Duration::from_millis(100))? {
-            Some(Message::Half { record }) => break record,
+            Some(Message::Half { record }) => return Ok(record),
             // What it says of its packets may come after this node has given up waiting for it.
             Some(Message::Sent { .. } | Message::Stop { .. }) => {}
             Some(_) => return Err(PacketError::Unexpected("something else than its half of the record")),
@@ -245,10 +265,5 @@ fn exchange_halves(own: &Record, role: Role, dialog: &mut dyn Dialog) -> Result<
             }
             None => {}
         }
-    };
-    let partner = Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
-    Ok(match role {
-        Role::Initiator => packet::join::join(own.clone(), partner)?,
-        Role::Partner => packet::join::join(partner, own.clone())?,
-    })
+    }
 }

@@ -139,6 +139,20 @@ fn the_error_is_about_half_of_the_round_trip_and_an_asymmetry_is_inside_of_it() 
 }
 
 #[test]
+fn the_likeliest_offset_follows_drifting_clocks_far_closer_than_the_bound() {
+    let case = Case { seed: 11, drifts_ppb: [30_000, -20_000], corrections_ppb: vec![(0, 0); 60], ways_ns: [20_000, 20_000] };
+    let (told, seen) = run(&case);
+    // Of 20 us each way, and up to 10 us of queueing, both alike.
+    let wrong = |ns: i64, truth_ns: i64| (ns - truth_ns).unsigned_abs();
+    let mut errors: Vec<u64> = told.iter().skip(600).map(|one| wrong(one.delay.ns, one.true_ns)).collect();
+    errors.sort_unstable();
+    assert!(errors[errors.len() / 2] < 1_500 && errors[errors.len() * 99 / 100] < 4_000, "{:?}", &errors[errors.len() - 9..]);
+    let widest = told.iter().skip(600).map(|one| one.delay.below_ns).min().unwrap();
+    assert!(widest > 15_000, "{widest}");
+    assert!(seen.len() > 200);
+}
+
+#[test]
 fn a_round_trip_and_the_offset_of_the_system_clocks_are_shown_with_each_exchange() {
     let case = Case { seed: 5, drifts_ppb: [0, 0], corrections_ppb: vec![(20_000, -30_000); 10], ways_ns: [10_000, 10_000] };
     let (_, seen) = run(&case);
