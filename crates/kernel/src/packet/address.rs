@@ -72,10 +72,15 @@ impl RawAddress {
         (raw.sll_halen == 6).then(|| raw.sll_addr[..6].try_into().unwrap_or_default())
     }
 
-    fn read<T: Address>(self) -> T {
+    /// What kind of packet an `AF_PACKET` address came with.
+    pub(super) fn link_kind(&self) -> u8 {
+        self.read::<libc::sockaddr_ll>().sll_pkttype
+    }
+
+    fn read<T: Address>(&self) -> T {
         // SAFETY: `Address` promises a structure of integers that is no longer than the storage, which is aligned for all
         // of them and initialised as a whole.
-        unsafe { std::ptr::from_ref(&self.storage).cast::<T>().read() }
+        unsafe { (&raw const self.storage).cast::<T>().read() }
     }
 
     fn write<T: Address>(raw: T) -> Self {
@@ -121,6 +126,24 @@ impl From<SocketAddr> for RawAddress {
     }
 }
 
+/// A packet for another node, and one that this machine sends: `PACKET_OTHERHOST`, `PACKET_OUTGOING`,
+/// include/uapi/linux/if_packet.h.
+pub(super) const KIND_FOR_OTHERS: u8 = 3;
+pub(super) const KIND_OUTGOING: u8 = 4;
+
+/// An address of `AF_PACKET` to bind to: an interface and an EtherType.
+pub(super) fn link_address(index: u32, ethertype: u16) -> RawAddress {
+    RawAddress::write(libc::sockaddr_ll {
+        sll_family: family(libc::AF_PACKET),
+        sll_protocol: ethertype.to_be(),
+        sll_ifindex: libc::c_int::try_from(index).unwrap_or(0),
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    })
+}
+
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "families are small positive numbers")]
 const fn family(number: libc::c_int) -> libc::sa_family_t {
     number as libc::sa_family_t
@@ -140,6 +163,14 @@ mod tests {
             assert_eq!(RawAddress::from(address).to_internet(), Some(address), "{text}");
             assert_eq!(RawAddress::from(address).to_link(), None);
         }
+        let link = RawAddress::write(libc::sockaddr_ll {
+            sll_halen: 6,
+            sll_pkttype: KIND_OUTGOING,
+            sll_addr: [2, 0, 0, 0, 0, 9, 0, 0],
+            ..link_address(3, 0x88b5).read()
+        });
+        assert_eq!((link.to_link(), link.to_internet(), link.link_kind()), (Some([2, 0, 0, 0, 0, 9]), None, 4));
+        assert_eq!(link_address(3, 0x88b5).to_link(), None);
         assert_eq!(RawAddress::empty().to_internet(), None);
         assert_eq!(RawAddress::empty().to_link(), None);
     }

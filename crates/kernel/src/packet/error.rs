@@ -17,6 +17,15 @@ pub enum OpenError {
         /// Its name.
         interface: String,
     },
+    /// Frames of this interface have no Ethernet header.
+    #[error("interface '{interface}' has no hardware address of Ethernet (choose UDP, or another interface)")]
+    NoEthernet {
+        /// Its name.
+        interface: String,
+    },
+    /// No way leads to the partner.
+    #[error(transparent)]
+    Lookup(LookupError),
     /// Another program receives there.
     #[error("{address} is in use by another program (`ss -ulnp` lists them; choose another port)")]
     AddressInUse {
@@ -101,6 +110,47 @@ impl OpenError {
                 | libc::ESOCKTNOSUPPORT,
             ) => Self::Unsupported { action, needs, error },
             _ => Self::Failed { action, error },
+        }
+    }
+}
+
+/// Why something of the network's configuration cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    /// No interface has this name or number.
+    #[error("no interface '{interface}' in this network namespace (`ip link` lists those that exist)")]
+    NoInterface {
+        /// As it was asked for.
+        interface: String,
+    },
+    /// No way leads to an address.
+    #[error("no route to {to} (`ip route get {to}` shows what the kernel looks at)")]
+    NoRoute {
+        /// The address.
+        to: std::net::IpAddr,
+    },
+    /// Nobody on the interface's network answers for an address.
+    #[error("nobody answers for {address} on the local network (is the partner up? `ip neighbor` shows what is known)")]
+    NoNeighbor {
+        /// The partner's address or its router's.
+        address: std::net::IpAddr,
+    },
+    /// A step failed for another reason.
+    #[error("cannot {action}: {error}")]
+    Failed {
+        /// What was tried.
+        action: &'static str,
+        /// The kernel's words.
+        error: io::Error,
+    },
+}
+
+impl From<LookupError> for OpenError {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::NoInterface { interface } => Self::NoInterface { interface },
+            LookupError::Failed { action, error } => Self::Failed { action, error },
+            other => Self::Lookup(other),
         }
     }
 }

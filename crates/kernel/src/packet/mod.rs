@@ -1,6 +1,6 @@
 //! Single measured packets, sent and received with every time stamp that exists.
 //!
-//! Each path for packets is one [`End`]: [`udp`] through the network stack.
+//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface.
 //! The loop of a measurement is generic over the trait, so that each path is compiled for itself.
 //! Opening an end may allocate, block and fail with words; nothing of that happens in the methods of the trait.
 //!
@@ -12,13 +12,18 @@ mod address;
 mod control;
 mod error;
 mod error_queue;
+pub mod interface;
+pub mod link;
+mod netlink;
 mod options;
+pub mod qdisc;
+pub mod route;
 mod socket;
 mod stamping;
 pub mod udp;
 
 pub use address::Origin;
-pub use error::{OpenError, ReceiveError, SendError};
+pub use error::{LookupError, OpenError, ReceiveError, SendError};
 pub use options::{BusyPoll, LaunchClock, SocketOptions};
 pub use stamping::Stamps;
 

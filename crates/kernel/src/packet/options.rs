@@ -140,7 +140,7 @@ pub(super) fn open(family: libc::c_int, kind: libc::c_int, protocol: libc::c_int
     Ok(unsafe { OwnedFd::from_raw_fd(file) })
 }
 
-/// Sets an option to a value of integers.
+/// Sets an option to a value, which consists of integers and of addresses of what outlives the call.
 pub(super) fn set<T: Copy>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
@@ -152,6 +152,13 @@ pub(super) fn set<T: Copy>(
     let status =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets through what a classic filter takes.
+pub(super) fn attach_filter(socket: BorrowedFd<'_>, steps: &mut [libc::sock_filter]) -> io::Result<()> {
+    let len = libc::c_ushort::try_from(steps.len()).map_err(io::Error::other)?;
+    // The kernel copies the steps before the call returns.
+    set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &libc::sock_fprog { len, filter: steps.as_mut_ptr() })
 }
 
 /// Reads an option of integers; `None` where the kernel gives none, or fewer bytes.

@@ -11,8 +11,12 @@ pub(crate) fn realtime_ns() -> i64 {
     now_ns(KernelClock::from(ClockId::Realtime))
 }
 
+pub(crate) fn monotonic_ns() -> i64 {
+    now_ns(KernelClock::from(ClockId::Monotonic))
+}
+
 pub(crate) fn deadline_ns() -> i64 {
-    now_ns(KernelClock::from(ClockId::Monotonic)) + PATIENCE_NS
+    monotonic_ns() + PATIENCE_NS
 }
 
 /// What was received, as a value of its own.
@@ -46,7 +50,7 @@ pub(crate) fn stamps(end: &mut impl End, packets: usize) -> Vec<SentStamp> {
         all.len() == packets && all.iter().all(|stamp| stamp.queued_ns.is_some() && stamp.stack_ns.is_some())
     };
     let deadline = deadline_ns();
-    while !complete(&all) && now_ns(KernelClock::from(ClockId::Monotonic)) < deadline {
+    while !complete(&all) && monotonic_ns() < deadline {
         let Some(stamp) = end.sent_stamp() else { continue };
         match all.iter_mut().find(|known| known.number == stamp.number) {
             Some(known) => {
