@@ -42,8 +42,6 @@ struct Shared {
     stop: AtomicBool,
     /// Exchanges that were begun.
     begun: AtomicU64,
-    foreign: AtomicU64,
-    forged: AtomicU64,
 }
 
 /// The thread that exchanges messages.
@@ -90,11 +88,6 @@ impl ClockExchange {
     /// Exchanges that were begun so far, by a question that was sent or came.
     pub(crate) fn begun(&self) -> u64 {
         self.shared.begun.load(Ordering::Relaxed)
-    }
-
-    /// Messages of others, and messages with a wrong tag.
-    pub(crate) fn strangers(&self) -> (u64, u64) {
-        (self.shared.foreign.load(Ordering::Relaxed), self.shared.forged.load(Ordering::Relaxed))
     }
 
     /// Ends the exchange.
@@ -175,9 +168,8 @@ impl Talk<'_> {
             })?;
             match came {
                 Some(Ok(came)) => return Ok(Some(came)),
-                Some(Err(NotOurs::Foreign)) => drop(self.shared.foreign.fetch_add(1, Ordering::Relaxed)),
-                Some(Err(NotOurs::Forged)) => drop(self.shared.forged.fetch_add(1, Ordering::Relaxed)),
-                None => {}
+                // What others send to this port is nothing of theirs and nothing of ours.
+                Some(Err(NotOurs::Foreign | NotOurs::Forged)) | None => {}
             }
         }
     }
@@ -202,9 +194,12 @@ impl Talk<'_> {
         while !self.is_over() {
             let wait_ns = u64::try_from(next_ns - monotonic_ns()).unwrap_or(0);
             std::thread::sleep(std::time::Duration::from_nanos(wait_ns));
-            self.shared.begun.fetch_add(1, Ordering::Relaxed);
-            let _ = self.exchange(number);
-            number += 1;
+            // Two, one right after the other: the first warms caches up, the second is the shorter one by far.
+            for _ in 0..2 {
+                self.shared.begun.fetch_add(1, Ordering::Relaxed);
+                let _ = self.exchange(number);
+                number += 1;
+            }
             next_ns = (next_ns + PERIOD_NS).max(monotonic_ns());
         }
     }

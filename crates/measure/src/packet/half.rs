@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
-use kernel::packet::udp::UdpEnd;
+use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::receiving::{Receiving, Settled};
 use packet::relation::{Delay, Relation};
@@ -14,7 +14,7 @@ use units::ClockId;
 
 use super::clocks::{ClockExchange, Exchanged};
 use super::delays::Delays;
-use super::ends::at_port;
+use super::ends::Data;
 use super::plan::{PacketPlan, Role};
 use super::receive::{ReceivePlan, Receives};
 use super::send::{SendPlan, Sending};
@@ -106,16 +106,12 @@ pub(super) struct Half<'a> {
 
 impl<'a> Half<'a> {
     /// Starts the threads, and begins to compare the clocks.
-    pub(super) fn arm(setup: &'a Setup<'a>, ends: Ends, partner: &Endpoints) -> Result<(Self, Watching), PacketError> {
+    pub(super) fn arm(setup: &'a Setup<'a>, mut ends: Ends, partner: &Endpoints) -> Result<(Self, Watching), PacketError> {
         let plan = PacketPlan::new(setup.request, setup.role, setup.threads, setup.machine)?;
         let way = ends.in_words();
-        let Ends { clock, mut receiver, mut sender, .. } = ends;
-        let port = partner.data_port.ok_or(PacketError::Unexpected("no port of its packets"))?;
-        let partner_address = at_port(setup.reaches, port);
-        receiver.set_partner(partner_address)?;
-        if let Some(sender) = &mut sender {
-            sender.set_partner(partner_address)?;
-        }
+        ends.aim(partner)?;
+        let reaches = ends.clock_of(partner);
+        let Ends { clock, data, .. } = ends;
         let ground = Ground::take(GroundPlan {
             clock: ClockId::Monotonic,
             cpu: plan.cpu,
@@ -124,11 +120,13 @@ impl<'a> Half<'a> {
             real_time: plan.policy.priority() > 0,
         });
         let asks = setup.role == Role::Initiator;
-        let reaches = at_port(setup.reaches, partner.clock_port);
         let exchange = ClockExchange::begin(clock, reaches, setup.session, asks, &plan.housekeeping)
             .map_err(PacketError::Failed)?;
         let start_ns = now_ns(ClockId::Realtime);
-        let (sent, received) = start_threads(&plan, setup, (receiver, sender), start_ns)?;
+        let (sent, received) = match data {
+            Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
+            Data::Link { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
+        };
         let members: Vec<(u32, Grant)> = sent
             .iter()
             .map(|flow| (flow.sending.member.tid, flow.sending.member.grant.clone()))
@@ -378,10 +376,10 @@ fn note(ending: &mut Ending, said: Result<(), PartnerGone>) {
     }
 }
 
-fn start_threads(
+fn start_threads<E: End + Send + 'static>(
     plan: &PacketPlan,
     setup: &Setup<'_>,
-    (receiver, sender): (UdpEnd, Option<UdpEnd>),
+    (receiver, sender): (E, E),
     start_ns: i64,
 ) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
     let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
@@ -417,9 +415,10 @@ fn start_threads(
     } else {
         None
     };
-    let sends = match sender.filter(|_| plan.sends()) {
-        Some(sender) => Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?)),
-        None => None,
+    let sends = if plan.sends() {
+        Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?))
+    } else {
+        None
     };
     Ok((sends, receives))
 }

@@ -12,16 +12,14 @@ mod plan;
 mod receive;
 mod send;
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use kernel::packet::OpenError;
 use packet::dialog::{Endpoints, Message};
 use packet::header::Session;
 use packet::join::JoinError;
 use record::{PacketRequest, ReasonCode, Record, Uncertainty};
 
-pub use self::ends::Ends;
+pub use self::ends::{Ends, EndsError};
 pub use self::plan::{PacketPlanError, Role};
 use crate::context::RunContext;
 use crate::crew::ArmError;
@@ -62,7 +60,7 @@ pub enum PacketError {
     Plan(#[from] PacketPlanError),
     /// What packets are sent and received with cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Ends(#[from] EndsError),
     /// A thread cannot be started.
     #[error(transparent)]
     Arm(#[from] ArmError),
@@ -95,8 +93,6 @@ pub struct Setup<'a> {
     pub session: Session,
     /// The name of this node in the run.
     pub node: &'a str,
-    /// The address by which this node reaches its partner, with the scope that it has here.
-    pub reaches: SocketAddr,
     /// The machine.
     pub machine: &'a Machine,
     /// What the record is given about the surroundings.

@@ -131,7 +131,7 @@ fn serve(
     };
     output::note(&format!("{partner} measures packets"));
     let node = own_name(&initiator.node);
-    let ends = match Ends::open(&request, local) {
+    let ends = match Ends::open(&request, local, partner.address) {
         Ok(ends) => ends,
         Err(error) => return Err(refuse(&mut connection, error.to_string())),
     };
@@ -144,7 +144,6 @@ fn serve(
         threads: threads.choice(),
         session: session(&key),
         node: &node,
-        reaches: partner.address,
         machine: &machine,
         context: &context,
         stop,

@@ -169,7 +169,7 @@ impl SendArgs {
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
         let (local, reaches) = (channel.local_address()?, channel.partner().address);
         let key = channel.shared_key(SESSION)?;
-        let ends = Ends::open(&request, local)?;
+        let ends = Ends::open(&request, local, reaches)?;
         let (_, _, _, node) = kernel::process::system_names();
         let mut connection = Connection(channel);
         let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
@@ -188,7 +188,6 @@ impl SendArgs {
             threads: self.threads.choice(),
             session: session(&key),
             node: &node,
-            reaches,
             machine: &machine,
             context: &context,
             stop: &stop,
