@@ -1,6 +1,6 @@
 //! Single measured packets, sent and received with every time stamp that exists.
 //!
-//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface.
+//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface, [`xdp`] past the stack.
 //! The loop of a measurement is generic over the trait, so that each path is compiled for itself.
 //! Opening an end may allocate, block and fail with words; nothing of that happens in the methods of the trait.
 //!
@@ -21,6 +21,7 @@ pub mod route;
 mod socket;
 mod stamping;
 pub mod udp;
+pub mod xdp;
 
 pub use address::Origin;
 pub use error::{LookupError, OpenError, ReceiveError, SendError};
