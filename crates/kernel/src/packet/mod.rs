@@ -59,7 +59,8 @@ pub trait End {
     /// The next stamp of a sent payload, if one has arrived. Each stamp of a payload may come by itself.
     fn sent_stamp(&mut self) -> Option<SentStamp>;
 
-    /// What happened to packets of this end so far, beyond what the other methods return.
+    /// What happened to packets of this end so far, beyond what the other methods return. What concerns sent packets is
+    /// known once [`Self::sent_stamp`] has passed it.
     fn counters(&mut self) -> Counters;
 
     /// The largest payload (bytes) that this end sends.
