@@ -9,10 +9,10 @@
 mod two_namespaces;
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
-use kernel::packet::End;
 use kernel::packet::link::{LinkEnd, LinkPlan};
 use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
+use kernel::packet::{End, Stamps};
 use kernel::sched::{self, Policy};
 use two_namespaces::{Network, Side};
 use units::ClockId;
@@ -91,19 +91,19 @@ fn show(path: &str, receive: Receive, packets: usize, mut delays: Vec<i64>) {
     );
 }
 
-fn udp(network: &Network) -> (UdpEnd, UdpEnd) {
+fn udp(network: &Network, stamps: Stamps) -> (UdpEnd, UdpEnd) {
     let open = |side: Side| {
         let local = format!("{}:0", side.v4()).parse().unwrap();
-        network.at(side, || UdpEnd::open(&UdpPlan::new(local))).unwrap()
+        network.at(side, || UdpEnd::open(&UdpPlan { stamps, ..UdpPlan::new(local) })).unwrap()
     };
     let (mut a, b) = (open(Side::A), open(Side::B));
     a.set_partner(b.local()).unwrap();
     (a, b)
 }
 
-fn link(network: &Network) -> (LinkEnd, LinkEnd) {
+fn link(network: &Network, stamps: Stamps) -> (LinkEnd, LinkEnd) {
     let open = |side: Side, partner: Side| {
-        let plan = LinkPlan { partner: Some(partner.mac()), ..LinkPlan::new(side.interface()) };
+        let plan = LinkPlan { partner: Some(partner.mac()), stamps, ..LinkPlan::new(side.interface()) };
         network.at(side, || LinkEnd::open(&plan)).unwrap()
     };
     (open(Side::A, Side::B), open(Side::B, Side::A))
@@ -126,13 +126,17 @@ fn main() {
     let network = Network::make().expect("it takes root");
     for receive in [Receive::Blocking, Receive::Spinning] {
         let wanted = |path: &str| only.is_none_or(|only| path.starts_with(only));
-        if wanted("udp") {
-            let (a, b) = udp(&network);
-            show("udp", receive, packets, measure(a, b, packets, receive));
-        }
-        if wanted("link") {
-            let (a, b) = link(&network);
-            show("link", receive, packets, measure(a, b, packets, receive));
+        // The stamps have their price, which is a part of what is measured with them.
+        let stack = Stamps { stack: true, ..Stamps::default() };
+        for (name, stamps) in [(" without stamps", Stamps::default()), (" stack", stack), ("", Stamps::SOFTWARE)] {
+            if wanted("udp") {
+                let (a, b) = udp(&network, stamps);
+                show(&format!("udp{name}"), receive, packets, measure(a, b, packets, receive));
+            }
+            if wanted("link") {
+                let (a, b) = link(&network, stamps);
+                show(&format!("link{name}"), receive, packets, measure(a, b, packets, receive));
+            }
         }
         for mode in [Mode::Generic, Mode::Native] {
             if wanted("xdp") {
@@ -145,7 +149,7 @@ fn main() {
             let flow = Flow::Udp { local: "0.0.0.0:0".parse().unwrap(), partner: None };
             let plan = XdpPlan { modes: vec![Mode::Native], ..XdpPlan::new("vb", flow) };
             let b = network.at(Side::B, || XdpEnd::open(&plan)).unwrap();
-            let (mut a, _) = udp(&network);
+            let (mut a, _) = udp(&network, Stamps::SOFTWARE);
             a.set_partner(b.local().unwrap()).unwrap();
             show("mixed udp to xdp native", receive, packets, measure(a, b, packets, receive));
         }

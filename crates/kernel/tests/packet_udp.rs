@@ -151,6 +151,38 @@ fn packets_of_others_are_received_with_their_origin() {
 }
 
 #[test]
+fn a_connected_end_has_its_partner_alone() {
+    let Some(network) = Network::make() else { return };
+    let mut b = open(&network, Side::B, "10.77.0.2:0");
+    let plan = UdpPlan { connects: true, partner: Some(b.local()), ..UdpPlan::new(address("0.0.0.0:0")) };
+    let mut a = network.at(Side::A, || UdpEnd::open(&plan)).unwrap();
+    // The route decided where its packets come from.
+    assert_eq!(a.local().ip(), address("10.77.0.1:0").ip());
+    b.set_partner(a.local()).unwrap();
+    let stranger = network.at(Side::B, || UdpSocket::bind("10.77.0.2:0")).unwrap();
+    stranger.send_to(b"stranger", a.local()).unwrap();
+    for bytes in [64, 65_507] {
+        let (there, back) = (payload(bytes), payload(bytes));
+        a.send(&there, None).unwrap();
+        assert!(wait_and_take(&mut b).payload == there);
+        b.send(&back, None).unwrap();
+        assert!(wait_and_take(&mut a).payload == back);
+    }
+    // Of a partner that is gone it is notified, and goes on.
+    let partner = b.local();
+    drop(b);
+    (0..10).for_each(|_| a.send(&[7], None).unwrap());
+    let numbers: Vec<_> = stamps(&mut a, 12).iter().map(|stamp| stamp.number).collect();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+    assert!(a.counters().undeliverable > 0 && take(&mut a).is_none());
+    let mut again = network.at(Side::B, || UdpEnd::open(&UdpPlan::new(partner))).unwrap();
+    a.send(b"again", None).unwrap();
+    assert_eq!(wait_and_take(&mut again).payload, b"again");
+    let no_route = a.set_partner(address("192.0.2.1:9")).unwrap_err().to_string();
+    assert!(no_route.starts_with("no route to 192.0.2.1"), "{no_route}");
+}
+
+#[test]
 fn a_partner_that_does_not_listen_is_counted_and_each_later_packet_is_sent() {
     let Some(network) = Network::make() else { return };
     let mut a = open(&network, Side::A, "10.77.0.1:0");
