@@ -220,6 +220,7 @@ fn what_is_not_ours_is_left_to_the_stack() {
         sender.send_to(b"ours", xdp.local().unwrap()).unwrap();
         assert_eq!(wait_and_take(&mut xdp).payload, b"ours");
         assert!(take(&mut xdp).is_none());
+        assert_eq!(xdp.counters(), Counters::default());
         let replies = network.at(Side::A, || Command::new("ping").args(["-c", "1", "10.77.0.2"]).output());
         match replies {
             Ok(replies) => assert!(replies.status.success(), "{replies:?}"),

@@ -121,7 +121,7 @@ fn await_stack_stamps() {
         let before_ns = now_ns(realtime);
         let call = Incoming::receive(socket.as_raw_fd(), &mut [0], None, &mut room, libc::MSG_DONTWAIT);
         let filled = call.ok()?.control_bytes;
-        let stack_ns = room.messages(filled).find_map(|said| Times::parse(&said))?.stack_ns?;
+        let stack_ns = room.messages(filled).find_map(|said| Times::parse(&said))?.stack_ns()?;
         Some(stack_ns < before_ns)
     };
     while began.elapsed() < LONGEST {
@@ -134,15 +134,17 @@ fn await_stack_stamps() {
     }
 }
 
-/// The times in one message of the kernel's.
+/// The times in one message of the kernel's; 0 is its word for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
-    pub(super) stack_ns: Option<i64>,
-    pub(super) hardware_ns: Option<i64>,
+    stack_ns: i64,
+    hardware_ns: i64,
 }
 
 impl Times {
-    /// `struct scm_timestamping64`: three times, of which the second is not used any more.
+    pub(super) const NONE: Self = Self { stack_ns: 0, hardware_ns: 0 };
+
+    /// `struct scm_timestamping64`: three times of which the second is not used any more.
     #[inline]
     pub(super) fn parse(said: &Said<'_>) -> Option<Self> {
         const ONE_BYTES: usize = 16;
@@ -151,11 +153,19 @@ impl Times {
         }
         let time_ns = |place: usize| {
             let (seconds, within_ns) = (said.i64_at(place * ONE_BYTES), said.i64_at(place * ONE_BYTES + 8));
-            let ns = seconds.checked_mul(1_000_000_000)?.checked_add(within_ns)?;
-            // All zeros is the kernel's word for none.
-            (ns != 0).then_some(ns)
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(within_ns)
         };
         Some(Self { stack_ns: time_ns(0), hardware_ns: time_ns(2) })
+    }
+
+    #[inline]
+    pub(super) const fn stack_ns(self) -> Option<i64> {
+        if self.stack_ns == 0 { None } else { Some(self.stack_ns) }
+    }
+
+    #[inline]
+    pub(super) const fn hardware_ns(self) -> Option<i64> {
+        if self.hardware_ns == 0 { None } else { Some(self.hardware_ns) }
     }
 }
 
@@ -256,7 +266,8 @@ mod tests {
         data[..8].copy_from_slice(&3_i64.to_ne_bytes());
         data[8..16].copy_from_slice(&7_i64.to_ne_bytes());
         let said = Said { level: libc::SOL_SOCKET, kind: SO_TIMESTAMPING, data: &data };
-        assert_eq!(Times::parse(&said), Some(Times { stack_ns: Some(3_000_000_007), hardware_ns: None }));
+        let times = Times::parse(&said).unwrap();
+        assert_eq!((times.stack_ns(), times.hardware_ns()), (Some(3_000_000_007), None));
         assert_eq!(Times::parse(&Said { data: &data[..47], ..said }), None);
         assert_eq!(Times::parse(&Said { kind: 1, ..said }), None);
     }
