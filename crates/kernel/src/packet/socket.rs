@@ -92,10 +92,12 @@ impl MeasuredSocket {
         };
         let call = Outgoing { to, head, payload, control };
         let mut status = call.send(self.socket.as_fd());
-        if matches!(status, Err(errno) if errno != libc::EAGAIN && errno != libc::ENOBUFS) {
-            // The answer to an earlier packet that could not be delivered is returned here once, and this one not sent.
-            self.numbers.failed(self.socket.as_fd());
-            status = call.send(self.socket.as_fd());
+        if let Err(errno) = status {
+            if errno != libc::EAGAIN && errno != libc::ENOBUFS {
+                // The answer to an earlier packet that could not be delivered is returned here once, and this one not sent.
+                self.numbers.failed(self.socket.as_fd(), errno);
+                status = call.send(self.socket.as_fd());
+            }
         }
         match status {
             Ok(_) => {
@@ -103,7 +105,7 @@ impl MeasuredSocket {
                 Ok(())
             }
             Err(errno) => {
-                self.numbers.failed(self.socket.as_fd());
+                self.numbers.failed(self.socket.as_fd(), errno);
                 Err(match errno {
                     libc::EAGAIN | libc::ENOBUFS => SendError::Full,
                     libc::EMSGSIZE => SendError::TooLarge { bytes: payload.len(), most_bytes },

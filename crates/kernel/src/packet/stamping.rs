@@ -203,24 +203,25 @@ impl Numbering {
         self.sent += 1;
     }
 
-    /// After a packet that was not sent.
+    /// After a packet that was not sent, with the kernel's error number.
     #[inline]
-    pub(super) fn failed(&mut self, socket: BorrowedFd<'_>) {
+    pub(super) fn failed(&mut self, socket: BorrowedFd<'_>, errno: i32) {
         if !self.by_sender && self.stamps.any() {
-            self.count_anew(socket);
+            self.count_anew(socket, errno);
         }
     }
 
     #[cold]
-    fn count_anew(&mut self, socket: BorrowedFd<'_>) {
-        // One more than were sent, since the failed one may have been counted.
-        let beyond = low_bits(self.sent - self.count_began).saturating_add(1);
+    fn count_anew(&mut self, socket: BorrowedFd<'_>, errno: i32) {
+        // A packet that a queueing discipline dropped was stamped when it got there.
+        let stamped = u32::from(errno == libc::ENOBUFS);
+        let beyond = low_bits(self.sent - self.count_began).saturating_add(stamped);
         let waiting = self.unstamped_from.min(beyond)..beyond;
-        self.doubtful = if self.doubtful.is_empty() {
-            waiting
-        } else {
-            self.doubtful.start.min(waiting.start)..self.doubtful.end.max(waiting.end)
-        };
+        if self.doubtful.is_empty() {
+            self.doubtful = waiting;
+        } else if !waiting.is_empty() {
+            self.doubtful = self.doubtful.start.min(waiting.start)..self.doubtful.end.max(waiting.end);
+        }
         // The count begins anew where the flag is set that was not (net/core/sock.c, sock_set_timestamping). Neither can
         // fail where the first setting did not.
         let flags = self.stamps.flags();
@@ -292,18 +293,22 @@ mod tests {
         assert_eq!(numbers.next_id(), None);
         (0..10).for_each(|_| numbers.sent_one());
         (0..8).for_each(|id| assert_eq!(numbers.attribute(id), Some(u64::from(id))));
-        numbers.failed(file);
-        // 8, 9 and perhaps 10 of the old count may still come.
+        numbers.failed(file, libc::ENOBUFS);
+        // 8, 9 and the dropped one of the old count may still come.
         (0..20).for_each(|_| numbers.sent_one());
         assert_eq!(numbers.attribute(7), Some(17));
         assert_eq!([8, 9, 10].map(|id| numbers.attribute(id)), [None; 3]);
         assert_eq!(numbers.attribute(11), Some(21));
         assert_eq!(numbers.attribute(19), Some(29));
-        numbers.failed(file);
+        // With no packet under way there is no doubt, however often it fails.
+        let before = numbers.doubtful.clone();
+        (0..3).for_each(|_| numbers.failed(file, libc::EMSGSIZE));
+        assert_eq!(numbers.doubtful, before);
+        (0..15).for_each(|_| numbers.sent_one());
+        numbers.failed(file, libc::EAGAIN);
         (0..30).for_each(|_| numbers.sent_one());
-        assert_eq!(numbers.attribute(8), None, "the oldest may come still");
-        assert_eq!(numbers.attribute(20), None);
-        assert_eq!(numbers.attribute(21), Some(51));
-        assert_eq!(numbers.attribute(7), Some(37));
+        assert_eq!([0, 8, 14].map(|id| numbers.attribute(id)), [None; 3], "they may come still");
+        assert_eq!(numbers.attribute(15), Some(60));
+        assert_eq!(numbers.attribute(29), Some(74));
     }
 }

@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn programs_are_short() {
         let length = |wanted| instructions(3, wanted).len();
-        assert_eq!(length(Wanted::Link(0x88b5)), 21);
-        assert_eq!(length(Wanted::Udp("192.0.2.1:7".parse().unwrap(), 1)), 37);
-        assert_eq!(length(Wanted::Udp("[fe80::1]:7".parse().unwrap(), 1)), 44);
+        assert_eq!(length(Wanted::Link(0x88b5)), 22);
+        assert_eq!(length(Wanted::Udp("192.0.2.1:7".parse().unwrap(), 1)), 38);
+        assert_eq!(length(Wanted::Udp("[fe80::1]:7".parse().unwrap(), 1)), 45);
     }
 }
