@@ -105,6 +105,23 @@ fn the_points_of_each_packet_s_way_are_passed_in_their_order() {
     assert_eq!((a.counters(), b.counters()), (Counters::default(), Counters::default()));
 }
 
+/// Shows something only where nobody else on the machine has packets stamped.
+#[test]
+fn a_packet_right_after_opening_has_the_time_of_its_arrival() {
+    let Some(network) = Network::make() else { return };
+    let sender = network.at(Side::A, || UdpSocket::bind("10.77.0.1:0")).unwrap();
+    // The neighbor is known by then.
+    sender.send_to(b"x", "10.77.0.2:9").unwrap();
+    for _ in 0..20 {
+        let mut b = open(&network, Side::B, "10.77.0.2:0");
+        sender.send_to(b"first", b.local()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let before_read_ns = realtime_ns();
+        let stack_ns = wait_and_take(&mut b).stack_ns.unwrap();
+        assert!(stack_ns < before_read_ns, "the stamp is {} ns after the reading began", stack_ns - before_read_ns);
+    }
+}
+
 #[test]
 fn many_packets_come_in_order_and_each_stamp_has_its_number() {
     const PACKETS: usize = 5_000;

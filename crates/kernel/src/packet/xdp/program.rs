@@ -172,12 +172,9 @@ fn instructions(map: i32, wanted: Wanted) -> Vec<Instruction> {
         let mut at = address_at;
         for four in octets.chunks_exact(4) {
             let four = u32::from_ne_bytes([four[0], four[1], four[2], four[3]]);
-            writer.load(Width::U32, R1, R7, at).set_wide(R2, four.into()).jump_if_register(
-                R1,
-                Condition::NotEqual,
-                R2,
-                pass,
-            );
+            // The immediate of a comparison would be taken with its sign.
+            writer.load(Width::U32, R1, R7, at).set_wide(R2, four.into());
+            writer.jump_if_register(R1, Condition::NotEqual, R2, pass);
             at += 4;
         }
         // The destination's port comes second.
