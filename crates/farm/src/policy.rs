@@ -161,3 +161,90 @@ impl Policy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::{AppRequest, AppTarget, End, Request, WakeupRequest};
+
+    use super::*;
+
+    fn wakeup(end: End) -> Job {
+        Job::Measure(Request::Wakeup(WakeupRequest { end, ..WakeupRequest::default() }))
+    }
+
+    fn policy(text: &str) -> Policy {
+        Policy::from_toml(text).unwrap()
+    }
+
+    #[test]
+    fn without_a_file_measurements_are_allowed_and_nothing_else() {
+        assert_eq!(policy(""), Policy::default());
+        assert_eq!(Policy::default().allow, [JobClass::Measurement]);
+        assert_eq!(Policy::default().judge(&wakeup(End::After(Ns::from_s(60)))), Ok(()));
+    }
+
+    #[test]
+    fn what_the_policy_does_not_name_is_denied() {
+        let job = wakeup(End::After(Ns::from_s(60)));
+        let all = policy(
+            "allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"",
+        );
+        assert_eq!(all.allow, JobClass::ALL);
+        assert_eq!(all.judge(&job), Ok(()));
+        let denied = policy("allow = [\"tune\"]").judge(&job).unwrap_err();
+        assert_eq!(
+            denied.to_string(),
+            "its policy does not allow 'measurement' jobs (it allows \"tune\"): add \"measurement\" to 'allow' in the \
+             policy file of that node"
+        );
+        assert!(policy("allow = []").judge(&job).unwrap_err().to_string().contains("(it allows none)"));
+    }
+
+    #[test]
+    fn a_job_is_no_longer_than_allowed() {
+        let policy = policy("longest = \"1m\"");
+        assert_eq!(policy.judge(&wakeup(End::After(Ns::from_s(60)))), Ok(()));
+        let (takes, longest) = (Ns::from_s(61), Ns::from_s(60));
+        assert_eq!(policy.judge(&wakeup(End::After(takes))), Err(Denied::TooLong { takes, longest }));
+        assert_eq!(policy.judge(&wakeup(End::WhenTold)), Err(Denied::Unlimited { longest }));
+        assert_eq!(Policy::default().judge(&wakeup(End::WhenTold)), Ok(()));
+    }
+
+    #[test]
+    fn no_policy_allows_a_command_line() {
+        let all = policy("allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]");
+        let job = |target| Job::Measure(Request::App(AppRequest::new(target)));
+        assert_eq!(all.judge(&job(AppTarget::Command { command: "reboot".to_owned() })), Err(Denied::Command));
+        assert_eq!(all.judge(&job(AppTarget::Process { pid: 7 })), Ok(()));
+    }
+
+    #[test]
+    fn a_bad_file_is_refused_with_line_field_and_remedy() {
+        let check = |text: &str, parts: &[&str]| {
+            let error = Policy::from_toml(text).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+        };
+        check("\nalow = []", &["line 2", "unknown field `alow`", "fields are 'allow'"]);
+        check("allow = [\"tunes\"]", &["line 1", "unknown variant `tunes`", "\"tune\""]);
+        check("allow = \"tune\"", &["line 1", "allow = \"tune\"", "expected a sequence"]);
+        check("longest = \"7\"", &["line 1", "has no unit"]);
+        check("longest = \"0s\"", &["'longest' is 0", "above 0"]);
+        check("interfaces = [\"eth0\", \"a-name-of-16-byte\"]", &["a-name-of-16-byte", "1 to 15 bytes"]);
+        check("interfaces = [\"\"]", &["''"]);
+    }
+
+    #[test]
+    fn a_denial_reads_back() {
+        let allowed = vec!["eth1".to_owned()];
+        for denied in [
+            Denied::Class { class: JobClass::Tune, allowed: vec![JobClass::Measurement] },
+            Denied::Interface { interface: "eth0".to_owned(), allowed },
+            Denied::TooLong { takes: Ns::from_s(61), longest: Ns::from_s(60) },
+            Denied::Unlimited { longest: Ns::from_s(60) },
+            Denied::Command,
+        ] {
+            let text = serde_json::to_string(&denied).unwrap();
+            assert_eq!(serde_json::from_str::<Denied>(&text).unwrap(), denied, "{text}");
+        }
+    }
+}
