@@ -53,3 +53,6 @@ pub use policy_file::{POLICY_FILE, PolicyFileError, local_policy, read_policy};
 pub use resolve::ResolveError;
 pub use settings::Settings;
 pub use token_file::{TokenFileError, read_token};
+
+#[cfg(test)]
+mod impostors;
