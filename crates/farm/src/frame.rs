@@ -204,6 +204,20 @@ mod tests {
     }
 
     #[test]
+    fn a_long_stream_of_frames_keeps_no_more_than_what_waits() {
+        let frame = encode(&"a".repeat(1_000), MOST_BEFORE_TRUST).unwrap();
+        let mut reader = FrameReader::new(MOST_BEFORE_TRUST);
+        // A part of the next one is always there, so that the buffer is never empty.
+        reader.push(&frame[..500]);
+        for _ in 0..1_000 {
+            reader.push(&frame[500..]);
+            reader.push(&frame[..500]);
+            assert!(reader.next_frame().unwrap().is_some());
+            assert!(reader.buffer.len() <= 4 * frame.len(), "{} bytes", reader.buffer.len());
+        }
+    }
+
+    #[test]
     fn bytes_of_another_protocol_are_refused() {
         for (bytes, version) in [(&b"GET / HTTP/1.1"[..], b'G'), (&[2, 0], 2), (&[0], 0)] {
             let mut reader = FrameReader::new(MOST_AFTER_TRUST);

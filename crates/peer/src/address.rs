@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// The TCP port of a listening program unless another one is asked for. IANA has assigned it to nobody, and Linux gives it to
-/// no outgoing connection.
+/// The TCP port of a listening program unless another one is asked for. IANA's registry has it for nobody (5365 to 5396 are
+/// free), and Linux gives it to no outgoing connection (32768 and above).
 pub const DEFAULT_PORT: u16 = 5377;
 
 /// A host with an optional port.

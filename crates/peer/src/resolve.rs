@@ -6,7 +6,7 @@
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use kernel::wait::Readable;
@@ -16,7 +16,7 @@ use crate::address::{self, AddressError};
 /// A lookup has at most this long: DNS resolvers give up after 5 s by default.
 const LONGEST_LOOKUP: Duration = Duration::from_secs(6);
 /// More output than any name has addresses.
-const MOST_OUTPUT: u64 = 64 * 1024;
+const MOST_OUTPUT: usize = 64 * 1024;
 /// The most addresses that are tried.
 const MOST_ADDRESSES: usize = 16;
 /// Exit code of getent where the name is unknown.
@@ -105,14 +105,15 @@ fn ask(getent: &[&str], name: &str, until: Instant) -> Result<String, ResolveErr
         .map_err(|error| ResolveError::NoGetent { name: name.to_owned(), reason: error.to_string() })?;
     let begun = Instant::now();
     let until = until.min(begun + LONGEST_LOOKUP);
-    let output = read_until(&mut child, until);
-    if !matches!(output, Ok(Some(_))) {
+    let answer = answer(&mut child, until);
+    if !matches!(answer, Ok(Some(_))) {
         // It may have ended meanwhile.
         let _ = child.kill();
+        // It cannot refuse that.
+        let _ = child.wait();
     }
     let failed = |error: io::Error| ResolveError::Failed { name: name.to_owned(), reason: error.to_string() };
-    let status = child.wait().map_err(failed)?;
-    let Some(output) = output.map_err(failed)? else {
+    let Some((output, status)) = answer.map_err(failed)? else {
         return Err(ResolveError::TooLong { name: name.to_owned(), after: begun.elapsed() });
     };
     match status.code() {
@@ -122,15 +123,18 @@ fn ask(getent: &[&str], name: &str, until: Instant) -> Result<String, ResolveErr
     }
 }
 
-/// What the child prints until it closes its output; `None` if that takes too long.
-fn read_until(child: &mut Child, until: Instant) -> io::Result<Option<String>> {
+/// What the child prints and how it ends; `None` if that takes too long.
+fn answer(child: &mut Child, until: Instant) -> io::Result<Option<(String, ExitStatus)>> {
     let Some(mut output) = child.stdout.take() else { return Ok(None) };
     let mut text = Vec::new();
     let mut chunk = [0; 4096];
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || text.len() > usize::try_from(MOST_OUTPUT).unwrap_or(usize::MAX) {
+        if left.is_zero() {
             return Ok(None);
+        }
+        if text.len() > MOST_OUTPUT {
+            return Err(io::Error::other("it prints more than any name has addresses"));
         }
         let mut ready = Readable::new([output.as_fd()]);
         ready.wait(i64::try_from(left.as_nanos()).unwrap_or(i64::MAX))?;
@@ -138,12 +142,20 @@ fn read_until(child: &mut Child, until: Instant) -> io::Result<Option<String>> {
             continue;
         }
         match output.read(&mut chunk) {
-            Ok(0) => return Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+            Ok(0) => break,
             Ok(bytes) => text.extend_from_slice(chunk.get(..bytes).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
+    // It has closed its output, so it is about to end.
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some((String::from_utf8_lossy(&text).into_owned(), status)));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -186,6 +198,7 @@ mod tests {
         check("exit 0", "no address is known for 'lime2'");
         check("exit 1", "getent: exit status: 1");
         check("kill -9 $$", "signal: 9");
+        check("yes 10.0.0.7", "prints more than any name has addresses");
         let error = resolve_with(&["/nowhere/getent"], "lime2", 9, soon()).unwrap_err();
         assert!(matches!(error, ResolveError::NoGetent { .. }), "{error}");
         assert!(error.to_string().contains("give the address of 'lime2'"), "{error}");

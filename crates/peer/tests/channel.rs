@@ -53,7 +53,9 @@ fn what_is_never_fetched_is_bounded() {
         while channel.send(&"y".repeat(50_000)).is_ok() {}
     });
     let mut channel = connect_with("127.0.0.1", server.port, &server.token, PATIENCE, bounded).unwrap();
+    let until = Instant::now() + PATIENCE;
     let error = loop {
+        assert!(Instant::now() < until, "more and more is kept");
         if let Err(error) = channel.keep_alive() {
             break error;
         }
