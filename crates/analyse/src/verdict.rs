@@ -142,12 +142,15 @@ fn conclude(
         format::latency(deciding.worst_ns),
         deciding.place.clause()
     );
-    if check.beyond > 0 {
+    // What never arrived did not arrive in time.
+    let lost = units::total(record.series.iter().filter(|series| series.judged).filter_map(|one| one.counters.lost));
+    if check.beyond > 0 || lost > 0 {
         let missed = match deciding.missed_periods {
             0 => String::new(),
             missed => format!(", {} periods missed", format::count(missed)),
         };
-        return (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}", format::count(check.beyond)));
+        let lost = if lost > 0 { format!(", {} lost", format::count(lost)) } else { String::new() };
+        return (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}{lost}", format::count(check.beyond)));
     }
     if check.perhaps_by_ns > 0 {
         let by = format::latency(check.perhaps_by_ns);
@@ -257,6 +260,17 @@ mod tests {
         unwatched.manifest_mut().requested.cpus = units::CpuSet::new();
         unwatched.series.clear();
         assert_eq!(verdict(&unwatched, 100_000).state, VerdictState::CannotTell, "no loop ran at all");
+    }
+
+    #[test]
+    fn a_lost_packet_did_not_arrive_in_time() {
+        let mut record = record_of(Measurement::Packet, &[5_000; 2_000]);
+        record.series[0].counters.lost = Some(0);
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
+        record.series[0].counters.lost = Some(1);
+        let judged = verdict(&record, 100_000);
+        assert_eq!(judged.state, VerdictState::Broken);
+        assert!(judged.reason.contains("0 beyond 100.0 us, 1 lost"), "{}", judged.reason);
     }
 
     #[test]

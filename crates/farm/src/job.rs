@@ -15,6 +15,8 @@ use units::Ns;
 pub enum Job {
     /// A measurement that the asked node takes by itself.
     Measure(Request),
+    /// Its half of a measurement of packets between both nodes.
+    Packet(packet::dialog::PacketJob),
 }
 
 /// What a job does to the node that is asked, which is what its policy allows or denies.
@@ -58,7 +60,7 @@ impl Job {
     #[must_use]
     pub const fn class(&self) -> JobClass {
         match self {
-            Self::Measure(_) => JobClass::Measurement,
+            Self::Measure(_) | Self::Packet(_) => JobClass::Measurement,
         }
     }
 
@@ -67,6 +69,7 @@ impl Job {
     pub fn takes(&self) -> Option<Ns> {
         match self {
             Self::Measure(request) => request.takes(),
+            Self::Packet(job) => Request::Packet(job.request.clone()).takes(),
         }
     }
 
@@ -74,7 +77,7 @@ impl Job {
     #[must_use]
     pub const fn interfaces(&self) -> &[String] {
         match self {
-            Self::Measure(_) => &[],
+            Self::Measure(_) | Self::Packet(_) => &[],
         }
     }
 
@@ -86,7 +89,7 @@ impl Job {
                 AppTarget::Command { command } => Some(command),
                 AppTarget::Process { .. } => None,
             },
-            Self::Measure(_) => None,
+            Self::Measure(_) | Self::Packet(_) => None,
         }
     }
 }

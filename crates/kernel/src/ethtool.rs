@@ -8,6 +8,10 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 /// `ioctl` request of every ethtool command: `SIOCETHTOOL`, include/uapi/linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
+/// `ioctl` request that reads which packets the hardware stamps, since Linux 3.14: `SIOCGHWTSTAMP`, the same header.
+const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
+/// Command that reads the driver's name: `ETHTOOL_GDRVINFO`.
+const GET_DRIVER: u32 = 0x03;
 /// Command that reads interrupt coalescing: `ETHTOOL_GCOALESCE`.
 const GET_COALESCE: u32 = 0x0e;
 /// Command that sets interrupt coalescing: `ETHTOOL_SCOALESCE`.
@@ -129,6 +133,18 @@ pub struct Eee {
     reserved: [u32; 2],
 }
 
+/// `struct ethtool_drvinfo`, of which only the name is read.
+#[repr(C)]
+struct DriverInfo {
+    cmd: u32,
+    name: [u8; 32],
+    rest: [u8; 160],
+}
+
+/// `struct hwtstamp_config`, include/uapi/linux/net_tstamp.h: flags, `HWTSTAMP_TX_*`, `HWTSTAMP_FILTER_*`.
+#[repr(C)]
+struct HardwareStampingConfig([i32; 3]);
+
 /// One field of [`Coalesce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoalesceField {
@@ -242,6 +258,27 @@ impl Ethtool {
         Ok(answer)
     }
 
+    /// The name of an interface's driver.
+    ///
+    /// # Errors
+    /// Where the interface is missing (`ENODEV`) or its driver has no answer (`EOPNOTSUPP`).
+    pub fn driver(&self, interface: &str) -> io::Result<String> {
+        let mut answer = DriverInfo { cmd: GET_DRIVER, name: [0; 32], rest: [0; 160] };
+        self.ask(interface, &mut answer)?;
+        let name = answer.name.split(|&byte| byte == 0).next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// Which packets an interface's hardware stamps at present: flags, `HWTSTAMP_TX_*`, `HWTSTAMP_FILTER_*`.
+    ///
+    /// # Errors
+    /// Where the interface is missing (`ENODEV`) or its driver has no answer (`EOPNOTSUPP`).
+    pub fn hardware_stamping(&self, interface: &str) -> io::Result<[i32; 3]> {
+        let mut answer = HardwareStampingConfig([0; 3]);
+        self.call(SIOCGHWTSTAMP, interface, &mut answer)?;
+        Ok(answer.0)
+    }
+
     /// How an interface gathers interrupts.
     ///
     /// # Errors
@@ -326,6 +363,10 @@ impl Ethtool {
     }
 
     fn ask<T: Question>(&self, interface: &str, question: &mut T) -> io::Result<()> {
+        self.call(SIOCETHTOOL, interface, question)
+    }
+
+    fn call<T: Question>(&self, request_number: libc::Ioctl, interface: &str, question: &mut T) -> io::Result<()> {
         let name = interface.as_bytes();
         // The kernel's names end in a NUL (IFNAMSIZ counts it).
         if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.contains(&0) {
@@ -339,18 +380,21 @@ impl Ethtool {
         let mut request = libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data } };
         // SAFETY: `request` and the structure that it points to live until the call returns, nothing else refers to
         // them meanwhile, and `Question` promises that the structure has the size that the kernel writes.
-        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), request_number, &raw mut request) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
-/// A structure that begins with its command number and is exactly as long as the kernel's answer to it.
+/// A structure that is exactly as long as the kernel's answer to its request, and where that is `SIOCETHTOOL` begins with
+/// its command number.
 trait Question {}
 impl Question for TsInfo {}
 impl Question for Coalesce {}
 impl Question for Rings {}
 impl Question for ChannelCounts {}
 impl Question for Eee {}
+impl Question for DriverInfo {}
+impl Question for HardwareStampingConfig {}
 
 #[cfg(test)]
 mod tests {
@@ -365,6 +409,8 @@ mod tests {
         assert_eq!(size_of::<Rings>(), 36);
         assert_eq!(size_of::<ChannelCounts>(), 36);
         assert_eq!(size_of::<Eee>(), 40);
+        assert_eq!(size_of::<DriverInfo>(), 196);
+        assert_eq!(size_of::<HardwareStampingConfig>(), 12);
     }
 
     #[test]

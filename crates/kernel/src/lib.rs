@@ -19,6 +19,7 @@ pub mod immutable;
 pub mod interface;
 pub mod memory;
 pub mod msr;
+pub mod packet;
 pub mod perf;
 pub mod phc;
 pub mod process;

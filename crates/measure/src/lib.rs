@@ -21,6 +21,7 @@ mod live;
 pub mod load;
 mod machine;
 pub mod noise;
+pub mod packet;
 mod partition;
 mod read_record;
 mod record_file;

@@ -124,6 +124,14 @@ impl Channel {
         &self.partner
     }
 
+    /// The address by which this node reaches its partner, and the port of the connection.
+    ///
+    /// # Errors
+    /// If the socket is broken.
+    pub fn local_address(&self) -> Result<SocketAddr, ChannelError> {
+        self.wire.socket().local_addr().map_err(|error| self.lost(error.to_string()))
+    }
+
     /// A key that both ends derive alike from their TLS session, and nobody else can; another one for each purpose. It
     /// serves for packets that do not travel through this channel.
     ///

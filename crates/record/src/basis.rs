@@ -115,8 +115,8 @@ impl Record {
     /// The first requested CPU without samples, or the number of threads if fewer have samples than were requested.
     fn missing_samples(&self) -> Option<Shortfall> {
         let sampling = self.measurement.kind().sampling;
-        if sampling == Sampling::Program {
-            // The request does not determine which threads a program has.
+        if matches!(sampling, Sampling::Program | Sampling::Packets) {
+            // The request does not determine which threads a program has. Packets belong to a flow and not to a CPU.
             return None;
         }
         self.nodes.iter().find_map(|node| {
@@ -156,13 +156,15 @@ impl Record {
 
     fn too_few_samples_in(&self, series: &Series, requested: &Requested) -> Option<Shortfall> {
         match self.measurement.kind().sampling {
-            Sampling::Schedules => {
+            Sampling::Packets if !series.judged => None,
+            Sampling::Schedules | Sampling::Packets => {
                 let interval_ns = series.interval_ns.or(requested.interval_ns).filter(|&ns| ns > 0);
                 let by_time = requested.duration_ns.zip(interval_ns).map(|(duration_ns, ns)| duration_ns / ns);
                 let asked = requested.samples.or(by_time);
                 let taken = series.taken();
-                // A skipped schedule counts too: the latency of the late wake-up covers it.
-                let accounted = taken.saturating_add(series.counters.missed_periods);
+                // A skipped schedule counts too: the latency of the late wake-up covers it. What was lost is counted as that.
+                let accounted =
+                    taken.saturating_add(series.counters.missed_periods).saturating_add(series.counters.lost.unwrap_or(0));
                 let short = match asked {
                     Some(asked) => {
                         is_below_half(accounted, asked) || taken < LEAST_SAMPLES && !is_nearly_all(accounted, asked)

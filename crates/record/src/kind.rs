@@ -80,6 +80,8 @@ pub enum Sampling {
     Repetitions,
     /// Whenever the clocks are compared: by a time service, which determines how often, or by this program.
     Comparisons,
+    /// At each packet that arrives. One that does not was lost, and is counted.
+    Packets,
 }
 
 impl Sampling {
@@ -270,6 +272,64 @@ kinds! {
         predicted: &[],
         explained: None,
         figure: Figure::Offsets,
+        sleeps: true,
+    }
+    /// Delay of packets from a program on one node to a program on another, with what the clocks allow as its error.
+    Packet {
+        name: "packet",
+        sample: "packet",
+        samples: "packets",
+        sampling: Sampling::Packets,
+        roles: &["initiator", "partner"],
+        latencies: &[
+            Latency {
+                name: "sent_to_received",
+                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
+                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet, less the offset of the two clocks",
+                at: "received at",
+                sign: Sign::NegativeIsEarly,
+            },
+            Latency {
+                name: "scheduled_to_sent",
+                from: "the time at which the packet was to be sent, on the sender's clock",
+                to: "the sending program's reading of that clock right before it hands the packet to the kernel",
+                at: "sent at",
+                sign: Sign::NotNegative,
+            },
+            Latency {
+                name: "sent_to_transmitted",
+                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
+                to: "the kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, on the same clock",
+                at: "transmitted at",
+                sign: Sign::NotNegative,
+            },
+            Latency {
+                name: "transmitted_to_arrived",
+                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
+                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks",
+                at: "arrived at",
+                sign: Sign::NegativeIsEarly,
+            },
+            Latency {
+                name: "arrived_to_received",
+                from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
+                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
+                at: "received at",
+                sign: Sign::NotNegative,
+            },
+            Latency {
+                name: "asked_to_answered",
+                from: "a kernel sends a question to the partner (its stamp)",
+                to: "the same kernel receives the answer, less the time that the partner held the question (by that kernel's stamps): the round trip",
+                at: "answered at",
+                sign: Sign::NotNegative,
+            },
+        ],
+        judged: &["sent_to_received"],
+        compared: Some("sent_to_received"),
+        predicted: &["sent_to_received"],
+        explained: None,
+        figure: Figure::Wakeups,
         sleeps: true,
     }
 }

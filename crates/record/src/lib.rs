@@ -17,6 +17,7 @@ mod load;
 mod load_words;
 mod manifest;
 mod node;
+mod packet;
 mod place;
 mod recorder;
 mod request;
@@ -43,11 +44,13 @@ pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, NodeIdentity, Origin, Requested, ToolVersion,
 };
 pub use node::{Node, Nodes};
+pub use packet::{ClockRelation, PacketFlow, PacketRun};
 pub use place::{Direction, Place};
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, LoadRequest, NoiseRequest,
-    Placement, PolicyChoice, Request, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
+    PacketDirection, PacketPath, PacketRequest, Placement, PolicyChoice, ReceiveMode, Request, RunRequest, RunRequestError,
+    SourceChoice, Stagger, SyncRequest, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

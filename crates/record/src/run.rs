@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, Place, RhythmScan, Series, Sign,
+    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place, RhythmScan, Series, Sign,
     SyncRun, Validity, WorstSample, wire,
 };
 
@@ -51,6 +51,8 @@ pub enum Detail {
     Program(AppRun),
     /// Time services and clocks.
     Sync(SyncRun),
+    /// Packets between two nodes.
+    Packet(PacketRun),
 }
 
 /// Analysis of the late samples of a run.
@@ -219,6 +221,15 @@ impl Record {
         }
     }
 
+    /// What became of the packets; `None` for other kinds of measurement.
+    #[must_use]
+    pub const fn packets(&self) -> Option<&PacketRun> {
+        match &self.detail {
+            Detail::Packet(run) => Some(run),
+            _ => None,
+        }
+    }
+
     /// What was seen of time services and clocks; `None` for other kinds of measurement.
     #[must_use]
     pub const fn sync(&self) -> Option<&SyncRun> {
@@ -235,7 +246,7 @@ impl Record {
         }
         match &mut self.detail {
             Detail::LateSamples(late) => late,
-            Detail::None | Detail::Program(_) | Detail::Sync(_) => unreachable!("it was set above"),
+            Detail::None | Detail::Program(_) | Detail::Sync(_) | Detail::Packet(_) => unreachable!("it was set above"),
         }
     }
 

@@ -244,6 +244,10 @@ pub struct Counters {
     pub dropped: u64,
     /// Schedules that late wake-ups skipped: the sum of floor(latency / interval).
     pub missed_periods: u64,
+    /// Packets that were sent and did not arrive; absent if the samples are no packets, or if it is not known how many were
+    /// sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
     /// Samples above the deadline; if none was stated, above the interval.
     pub late_samples: u64,
     /// Bursts: runs of consecutive periods that were missed or late.

@@ -90,6 +90,8 @@ reasons! {
     ReferenceChanged: Invalid, "find out why the reference changed (its priority, its announcements, the path to it), and measure again once one is followed";
     /// Two bounds on an offset exclude each other: a time stamp, a clock or the assumed drift is not what it is taken for.
     BoundsContradict: Invalid, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
+    /// The clocks of two nodes could not be compared: no message of one reached the other, or none came back. What lies between them has no known duration.
+    ClocksUnrelated: Invalid, "let the UDP packets of the exchange through in both directions (the port that 'packet listen' names)";
     /// Not a single sample was taken.
     NoSamples: Invalid, "make sure that what is to be measured runs, and measure for at least two intervals";
     /// The watchdog ended the run, because a real-time thread ran without ever sleeping.
@@ -114,6 +116,10 @@ reasons! {
     CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; the latencies of SCHED_OTHER measuring threads include these stops";
     /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and are not counted as noise.
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
+    /// The partner of a run between two nodes ended, stopped or could not be reached any more. What was measured until then stands; what only the partner counted is missing.
+    PartnerLost: Degraded, "find out on the partner what ended its program, and measure again";
+    /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.
+    NoTimeService: Degraded, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
     /// The run was interrupted before its end.
     InterruptedEarly: Degraded, "let it run to its end";
     /// A part of the requested load did not run, so the run lacks its disturbance: this machine cannot run it, or the run ended before its turn.

@@ -56,6 +56,7 @@ fn section(kind: &Kind) -> String {
         Sampling::Disturbances => "whenever something took time; a run without samples means that nothing did",
         Sampling::Program => "whenever the followed program acts",
         Sampling::Comparisons => "whenever a time service or this program compares the clocks",
+        Sampling::Packets => "at each packet that arrives; one that does not is counted as lost",
         Sampling::Repetitions => "one after the other, until the requested number is reached",
     };
     let mut text = format!(

@@ -14,6 +14,6 @@ pub mod growth;
 mod intervals;
 pub mod judge;
 pub mod linuxptp;
-mod signed;
+pub mod signed;
 pub mod track;
 pub mod vmclock;

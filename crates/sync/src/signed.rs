@@ -4,15 +4,18 @@ use record::{Histogram, Spread};
 
 /// Values of both signs, with what their spread is computed from.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Signed {
-    pub(crate) above: Histogram,
-    pub(crate) below: Histogram,
+pub struct Signed {
+    /// Values of zero and above.
+    pub above: Histogram,
+    /// Values below zero, by their magnitude.
+    pub below: Histogram,
     /// Sum of the values and of their squares.
     sums: (f64, f64),
 }
 
 impl Signed {
-    pub(crate) fn record(&mut self, ns: i64) {
+    /// Adds a value (ns).
+    pub fn record(&mut self, ns: i64) {
         if ns < 0 { &mut self.below } else { &mut self.above }.record_n(ns.unsigned_abs(), 1);
         let value = units::approx_f64_i64(ns);
         self.sums = (self.sums.0 + value, self.sums.1 + value * value);
@@ -33,7 +36,8 @@ impl Signed {
     }
 
     /// How they are spread; `None` if there are none.
-    pub(crate) fn spread(&self) -> Option<Spread> {
+    #[must_use]
+    pub fn spread(&self) -> Option<Spread> {
         let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         let (above, below) = (&self.above, &self.below);
         let count = above.count() + below.count();

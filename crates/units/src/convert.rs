@@ -30,6 +30,13 @@ pub fn round_u64(value: f64) -> u64 {
     rounded
 }
 
+/// The nearest integer; the lowest or highest one where the number is beyond it, and 0 for what is no number.
+#[allow(clippy::cast_possible_truncation, reason = "the conversion saturates, which is what the caller is promised")]
+#[must_use]
+pub fn round_i64(value: f64) -> i64 {
+    value.round() as i64
+}
+
 /// The sum, `u64::MAX` where it would exceed that.
 ///
 /// For numbers out of a file, which can be anything; a sum of ours never comes near.

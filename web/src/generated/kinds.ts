@@ -37,4 +37,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     about: "How far clocks are apart, as time services and this program compare them", samples: "offsets", figure: "offsets", countsByTime: false,
     isOfProgram: false, predicted: [],
   },
+  packet: {
+    about: "Delay of packets from a program on one node to a program on another, with what the clocks allow as its error", samples: "packets", figure: "wakeups", countsByTime: false,
+    isOfProgram: false, predicted: ["sent_to_received"],
+  },
 };

@@ -176,9 +176,11 @@ fn thread(name: &str, owner: Owner) -> Remedy {
             Some("realtime-tasks-roam"),
         );
     }
+    // Where it has the highest priority, that is what is wrong with it: nothing can be placed above it.
+    let finding = if name.contains(" 99)") { "realtime-priority-99" } else { "realtime-tasks-roam" };
     remedy_of(
         "give that thread a lower priority than yours, or other CPUs: 'punctual tune plan' with [thread]",
-        Some("realtime-tasks-roam"),
+        Some(finding),
     )
 }
 

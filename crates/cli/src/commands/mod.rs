@@ -19,6 +19,8 @@ mod lab;
 mod load;
 mod man;
 pub(crate) mod measure;
+#[cfg(feature = "packet")]
+mod packet;
 mod profile;
 mod report;
 mod sync;
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Explain(explain::ExplainArgs),
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
+    #[cfg(feature = "packet")]
+    Packet(packet::PacketArgs),
     Load(load::LoadCommandArgs),
     Profile(profile::ProfileArgs),
     Tune(tune::TuneArgs),
@@ -76,6 +80,8 @@ impl Command {
             Self::Report(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Export(args) => args.run(),
+            #[cfg(feature = "packet")]
+            Self::Packet(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),

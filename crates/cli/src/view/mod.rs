@@ -6,6 +6,7 @@ pub(crate) mod explanation;
 pub(crate) mod findings;
 pub(crate) mod live;
 pub(crate) mod load;
+pub(crate) mod packet;
 pub(crate) mod result;
 pub(crate) mod rhythm;
 pub(crate) mod sync;

@@ -5,7 +5,7 @@
 
 mod chrony;
 mod clockbound;
-mod clocks;
+pub(crate) mod clocks;
 mod discipline;
 mod fbclock;
 mod hardware;

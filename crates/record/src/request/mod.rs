@@ -6,6 +6,7 @@
 mod app;
 mod clock;
 mod noise;
+mod packet;
 mod run;
 mod sync;
 mod wakeup;
@@ -17,6 +18,7 @@ use units::Ns;
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::noise::NoiseRequest;
+pub use self::packet::{PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::run::{LoadRequest, RunRequest, RunRequestError};
 pub use self::sync::{SourceChoice, SyncRequest};
 pub use self::wakeup::{
@@ -39,6 +41,8 @@ pub enum Request {
     App(AppRequest),
     /// How far clocks are apart.
     Sync(SyncRequest),
+    /// Delay of packets between two nodes.
+    Packet(PacketRequest),
 }
 
 impl Request {
@@ -50,6 +54,7 @@ impl Request {
             Self::Noise(request) => request,
             Self::App(request) => request,
             Self::Sync(request) => request,
+            Self::Packet(request) => request,
         }
     }
 
@@ -60,6 +65,7 @@ impl Request {
             Self::Noise(request) => request,
             Self::App(request) => request,
             Self::Sync(request) => request,
+            Self::Packet(request) => request,
         }
     }
 
@@ -172,6 +178,7 @@ mod tests {
             Request::Clock(ClockRequest::default()),
             Request::App(app),
             Request::Sync(SyncRequest { limit: Some(Ns::from_us(10)), ..SyncRequest::default() }),
+            Request::Packet(PacketRequest { path: PacketPath::Xdp, cpu: Some(1), ..PacketRequest::default() }),
         ];
         for request in all {
             let text = serde_json::to_string(&request).unwrap();

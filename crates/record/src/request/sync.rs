@@ -8,7 +8,7 @@ use super::KindRequest;
 use crate::Measurement;
 
 /// An ordinary quartz within its temperatures; IEEE 1588-2019, Annex I, asks for no more than 100 parts per million.
-const DEFAULT_MAX_DRIFT_PPB: u32 = 100_000;
+pub(super) const DEFAULT_MAX_DRIFT_PPB: u32 = 100_000;
 
 /// The parameters of a run of `sync`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -45,6 +45,7 @@ pub(crate) fn policy(request: &Request) -> Option<Policy> {
         },
         Request::Noise(noise) => noise.priority.map(Policy::Fifo),
         Request::Clock(clock) => clock.priority.map(Policy::Fifo),
+        Request::Packet(packet) => packet.sched_priority.map(Policy::Fifo),
         Request::App(_) | Request::Sync(_) => None,
     }
 }

@@ -49,6 +49,9 @@ impl RequestArgs {
                 bail!("in {shown}: clocks are compared without a load of their own; start it beside")
             }
             Request::Sync(request) => sync::carry_out(&request, self.output, &self.label.label),
+            Request::Packet(_) => bail!(
+                "in {shown}: packets are measured between two nodes: 'punctual packet listen' on one, 'punctual packet send' on the other"
+            ),
             Request::App(request) => {
                 crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)
             }

@@ -71,7 +71,7 @@ fn source() -> impl clap::builder::TypedValueParser<Value = SourceChoice> {
 }
 
 /// `100ppm`, `0.5 ppm`, `200ppb` in parts per billion.
-fn drift_ppb(text: &str) -> Result<u32, String> {
+pub(crate) fn drift_ppb(text: &str) -> Result<u32, String> {
     let wanted =
         || format!("'{text}' is no drift: write it in parts per million or billion, for example 100ppm or 200ppb");
     let (number, factor) = match text.strip_suffix("ppm") {

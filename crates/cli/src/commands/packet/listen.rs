@@ -1,0 +1,165 @@
+//! `punctual packet listen`: the node that is asked.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use farm::{Job, Policy};
+use measure::packet::{self as measured, Ends, Role, Setup};
+use measure::{Machine, Stop};
+use packet::dialog::{Message, PacketJob, session};
+use peer::{Channel, Listener};
+use record::Record;
+
+use super::ThreadArgs;
+use super::dialog::{Connection, SESSION};
+use crate::begin::AnywayArgs;
+use crate::exit::Exit;
+use crate::session::{self as run_session, LabelArgs, OutputArgs};
+use crate::view::packet as view;
+use crate::output;
+
+/// How long the initiator may take to say what it wants.
+const ASKING: Duration = Duration::from_secs(10);
+/// How long what was said last may take to get there.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Wait for another node that measures packets to and from this one, and print the command for it
+///
+/// Each time it starts it makes a certificate and a token of its own; who has the token may measure, and nothing else unless
+/// a policy file allows it.
+#[derive(clap::Args)]
+pub(crate) struct ListenArgs {
+    /// Address to listen at, or a name of this machine: ADDRESS[:PORT]; '*' for all addresses
+    #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "*")]
+    on: String,
+    /// Write the token to this file (mode 0600) instead of printing it, once partners can connect
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// End after one run
+    #[arg(long)]
+    once: bool,
+    /// What partners may ask for (TOML, see docs/peer.md) [default: measurements alone]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    anyway: AnywayArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
+}
+
+impl ListenArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let policy = self.policy.as_deref().map(read_policy).transpose()?.unwrap_or_default();
+        self.anyway.check_policy(self.threads.policy())?;
+        let Self { on, token_file, once, threads, output: place, label, .. } = self;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let mut listener = Listener::bind(&on)?;
+        match &token_file {
+            Some(path) => {
+                listener.write_token(path)?;
+                output::note(&format!(
+                    "listening at {}; the token is in {}: punctual packet send --to {} --token-file {}",
+                    listener.address(),
+                    path.display(),
+                    listener.reachable_at(),
+                    path.display()
+                ));
+            }
+            None => output::note(&format!(
+                "listening at {}; on the other node:\n{}",
+                listener.address(),
+                listener.one_line_for_the_other_side()
+            )),
+        }
+        let mut destination = Some(place.prepare()?);
+        loop {
+            let Some(channel) = listener.accept(&|| stop.ended_early())? else { return Ok(Exit::Holds) };
+            let partner = channel.partner().to_string();
+            match serve(channel, &policy, &threads, (&label.label, &stop)) {
+                Ok(record) => {
+                    let exit = match destination.take_if(|_| once) {
+                        Some(destination) => destination.deliver(&record, |colour| view::table(&record, colour))?,
+                        None => {
+                            output::data(&view::table(&record, output::colour_stdout()));
+                            run_session::exit_of(&record)
+                        }
+                    };
+                    if once || stop.ended_early() {
+                        return Ok(exit);
+                    }
+                }
+                Err(error) if once => return Err(error.context(format!("with {partner}"))),
+                Err(error) => output::warning(&format!("with {partner}: {error:#}")),
+            }
+        }
+    }
+}
+
+fn read_policy(path: &Path) -> anyhow::Result<Policy> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    Policy::from_toml(&text).with_context(|| format!("in {shown}"))
+}
+
+/// One run with a partner that has the token.
+fn serve(
+    mut channel: Channel,
+    policy: &Policy,
+    threads: &ThreadArgs,
+    (label, stop): (&str, &Stop),
+) -> anyhow::Result<Record> {
+    let job: Job = channel.receive(ASKING)?.context("it connected and asked for nothing within 10 s")?;
+    let partner = channel.partner().clone();
+    let local = channel.local_address()?;
+    let key = channel.shared_key(SESSION)?;
+    let mut connection = Connection(channel);
+    let refuse = |connection: &mut Connection, why: String| {
+        let _ = measured::Dialog::say(connection, &Message::Refused { why: why.clone() });
+        anyhow::anyhow!("refused: {why}")
+    };
+    if let Err(denied) = policy.judge(&job) {
+        return Err(refuse(&mut connection, denied.to_string()));
+    }
+    let Job::Packet(PacketJob { request, initiator }) = job else {
+        let why = "'punctual packet listen' takes part in measurements of packets alone".to_owned();
+        return Err(refuse(&mut connection, why));
+    };
+    output::note(&format!("{partner} measures packets"));
+    let node = own_name(&initiator.node);
+    let ends = match Ends::open(&request, local, partner.address) {
+        Ok(ends) => ends,
+        Err(error) => return Err(refuse(&mut connection, error.to_string())),
+    };
+    measured::Dialog::say(&mut connection, &Message::Ready { partner: ends.endpoints(&node) })?;
+    let (machine, context) = (Machine::read(), run_session::context(label));
+    let live = view::Live::new(request.end);
+    let setup = Setup {
+        request: &request,
+        role: Role::Partner,
+        threads: threads.choice(),
+        session: session(&key),
+        node: &node,
+        machine: &machine,
+        context: &context,
+        stop,
+    };
+    let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
+        Ok(record) => record,
+        Err(error) => return Err(refuse(&mut connection, error.to_string())),
+    };
+    live.finish();
+    // A partner that is gone does not need to hear the end.
+    let _ = connection.0.close(CLOSING);
+    Ok(record)
+}
+
+/// The name of this node in a run with another one: two namespaces of a machine have one host name.
+fn own_name(initiator: &str) -> String {
+    let (_, _, _, host) = kernel::process::system_names();
+    if host == initiator { format!("{host} (partner)") } else { host }
+}

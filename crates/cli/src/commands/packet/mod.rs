@@ -1,0 +1,64 @@
+//! `punctual packet`: delays of packets between two nodes.
+
+mod dialog;
+mod listen;
+mod send;
+
+use crate::exit::Exit;
+
+/// Measure how long packets take from a program on one node to a program on another, with what the clocks allow as the error
+///
+/// One node listens and prints the command for the other one, with a token: 'punctual packet listen --on ADDRESS'.
+/// Both get the record of the run, with the halves of both nodes.
+#[derive(clap::Args)]
+pub(crate) struct PacketArgs {
+    #[command(subcommand)]
+    command: PacketCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum PacketCommand {
+    Listen(listen::ListenArgs),
+    Send(Box<send::SendArgs>),
+}
+
+impl PacketArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            PacketCommand::Listen(args) => args.run(),
+            PacketCommand::Send(args) => args.run(),
+        }
+    }
+}
+
+/// The threads of this node: which CPU, and how urgent.
+#[derive(Clone, Debug, clap::Args)]
+struct ThreadArgs {
+    /// CPU of this node's sending and receiving threads [default: the first isolated one, else any]
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// Real-time priority of these threads (SCHED_FIFO, 1 to 99), or 'other' for none
+    #[arg(long, value_name = "N", default_value = "98", value_parser = sched_priority)]
+    sched_priority: SchedPriority,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SchedPriority(Option<u32>);
+
+fn sched_priority(text: &str) -> Result<SchedPriority, String> {
+    match text.parse() {
+        _ if text == "other" => Ok(SchedPriority(None)),
+        Ok(priority @ 1..=99) => Ok(SchedPriority(Some(priority))),
+        _ => Err(format!("'{text}' is no priority: 1 to 99, or 'other'")),
+    }
+}
+
+impl ThreadArgs {
+    const fn choice(&self) -> (Option<u32>, Option<u32>) {
+        (self.cpu, self.sched_priority.0)
+    }
+
+    fn policy(&self) -> kernel::sched::Policy {
+        self.sched_priority.0.map_or(kernel::sched::Policy::Other, kernel::sched::Policy::Fifo)
+    }
+}

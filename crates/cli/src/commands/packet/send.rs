@@ -1,0 +1,200 @@
+//! `punctual packet send`: the node that asks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use farm::{Job, Token};
+use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
+use measure::{Machine, Stop};
+use packet::dialog::{Message, PacketJob, session};
+use peer::{Endpoint, connect, read_token};
+use record::{End, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
+use units::Ns;
+
+use super::ThreadArgs;
+use super::dialog::{Connection, SESSION};
+use crate::begin::AnywayArgs;
+use crate::exit::Exit;
+use crate::session::{self as run_session, LabelArgs, OutputArgs};
+use crate::view::packet as view;
+
+const CONNECTING: Duration = Duration::from_secs(10);
+const ANSWERING: Duration = Duration::from_secs(15);
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Measure packets to or from a node that listens
+#[derive(clap::Args)]
+pub(crate) struct SendArgs {
+    /// The node that listens: ADDRESS[:PORT] or NAME[:PORT]
+    #[arg(long, value_name = "HOST[:PORT]")]
+    to: String,
+    /// File with the token that the listening node wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "token", required_unless_present = "token")]
+    token_file: Option<PathBuf>,
+    /// The token that the listening node printed; who sees this machine's processes sees it
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// The way of the packets through both systems
+    #[arg(long, value_name = "PATH", default_value = "udp", value_parser = path())]
+    path: PacketPath,
+    /// Which node sends: this one (to), the one that listens (from), or both
+    #[arg(long, value_name = "DIRECTION", default_value = "to", value_parser = direction())]
+    direction: PacketDirection,
+    /// From one packet to the next
+    #[arg(short, long, value_name = "D", default_value = "1ms")]
+    interval: Ns,
+    /// How long to measure [default: 60s]
+    #[arg(short = 'D', long, visible_alias = "time", value_name = "D", conflicts_with = "samples")]
+    duration: Option<Ns>,
+    /// How many packets to send
+    #[arg(short, long, value_name = "N")]
+    samples: Option<u64>,
+    /// Payload of each packet (bytes)
+    #[arg(long, value_name = "BYTES", default_value_t = 128)]
+    size: u32,
+    /// How the receiver waits: asleep until a packet wakes it (block), asking without a pause (poll), or asleep until shortly before a packet is due (schedule)
+    #[arg(long, value_name = "HOW", default_value = "block", value_parser = receive())]
+    receive: ReceiveMode,
+    /// The delay that no packet may exceed, within its error; exit 1 if one does or is lost, 3 if the error is too large to tell
+    #[arg(long, visible_alias = "deadline", value_name = "D")]
+    limit: Option<Ns>,
+    /// Priority of the packets within the sending system (SO_PRIORITY, 0 to 15); that of the threads is --sched-priority
+    #[arg(long, value_name = "N")]
+    priority: Option<u32>,
+    /// Differentiated services code point of the packets (0 to 63)
+    #[arg(long, value_name = "N")]
+    dscp: Option<u8>,
+    /// VLAN of the packets (1 to 4094), on the path l2
+    #[arg(long, value_name = "N")]
+    vlan: Option<u16>,
+    /// Have the network send each packet so long after its schedule (SO_TXTIME; needs the queueing discipline etf or fq)
+    #[arg(long, value_name = "D")]
+    launch_time: Option<Ns>,
+    /// Do not ask time services how far the clocks are apart: the exchange of the two programs alone says it
+    #[arg(long)]
+    no_sync: bool,
+    /// How much the rates of the two clocks differ at most: the error grows with it between two exchanges
+    #[arg(long, value_name = "PPM", default_value = "100ppm", value_parser = crate::commands::measure::sync::drift_ppb)]
+    max_drift: u32,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    anyway: AnywayArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
+}
+
+/// A parser of one of a few names, each with its help.
+fn names<T: Clone + Send + Sync + 'static, const N: usize>(
+    all: [(&'static str, &'static str, T); N],
+) -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    let shown: Vec<PossibleValue> = all.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help)).collect();
+    PossibleValuesParser::new(shown).try_map(move |typed| {
+        let found = all.iter().find(|(name, ..)| *name == typed);
+        found.map(|(_, _, value)| value.clone()).ok_or("unknown name")
+    })
+}
+
+fn path() -> impl clap::builder::TypedValueParser<Value = PacketPath> {
+    names([
+        ("udp", "UDP sockets", PacketPath::Udp),
+        ("l2", "sockets of the link layer (AF_PACKET)", PacketPath::L2),
+        ("xdp", "sockets that the driver fills (AF_XDP)", PacketPath::Xdp),
+    ])
+}
+
+fn direction() -> impl clap::builder::TypedValueParser<Value = PacketDirection> {
+    names([
+        ("to", "this node sends", PacketDirection::To),
+        ("from", "the node that listens sends", PacketDirection::From),
+        ("both", "both send at the same time", PacketDirection::Both),
+    ])
+}
+
+fn receive() -> impl clap::builder::TypedValueParser<Value = ReceiveMode> {
+    names([
+        ("block", "asleep until a packet wakes it", ReceiveMode::Block),
+        ("poll", "asking without a pause", ReceiveMode::Poll),
+        ("schedule", "asleep until shortly before a packet is due, then asking", ReceiveMode::Schedule),
+    ])
+}
+
+impl SendArgs {
+    fn request(&self) -> PacketRequest {
+        let end = match (self.samples, self.duration) {
+            (Some(samples), _) => End::Samples(samples),
+            (None, Some(duration)) => End::After(duration),
+            (None, None) => PacketRequest::default().end,
+        };
+        PacketRequest {
+            path: self.path,
+            direction: self.direction,
+            interval: self.interval,
+            end,
+            size: self.size,
+            receive: self.receive,
+            limit: self.limit,
+            priority: self.priority,
+            vlan: self.vlan,
+            dscp: self.dscp,
+            launch_time: self.launch_time,
+            cpu: self.threads.cpu,
+            sched_priority: self.threads.sched_priority.0,
+            sync: !self.no_sync,
+            max_drift_ppb: self.max_drift,
+        }
+    }
+
+    fn token(&self) -> anyhow::Result<Token> {
+        match (&self.token, &self.token_file) {
+            (Some(text), _) => Ok(text.parse()?),
+            (None, Some(path)) => Ok(read_token(path)?),
+            (None, None) => bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it"),
+        }
+    }
+
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let request = self.request();
+        let machine = Machine::read();
+        measured::check(&request, Role::Initiator, self.threads.choice(), &machine)?;
+        self.anyway.check_policy(self.threads.policy())?;
+        let token = self.token()?;
+        let to = Endpoint::parse(&self.to)?;
+        let destination = self.output.prepare()?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
+        let (local, reaches) = (channel.local_address()?, channel.partner().address);
+        let key = channel.shared_key(SESSION)?;
+        let ends = Ends::open(&request, local, reaches)?;
+        let (_, _, _, node) = kernel::process::system_names();
+        let mut connection = Connection(channel);
+        let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
+        connection.0.send(&job)?;
+        let partner = match connection.hear(ANSWERING)? {
+            Some(Message::Ready { partner }) => partner,
+            Some(Message::Refused { why }) => bail!("the node that listens refuses: {why}"),
+            Some(_) => bail!("the node that listens answered something else: both need the same version of punctual"),
+            None => bail!("the node that listens did not answer within 15 s: see what it printed"),
+        };
+        let context = run_session::context(&self.label.label);
+        let live = view::Live::new(request.end);
+        let setup = Setup {
+            request: &request,
+            role: Role::Initiator,
+            threads: self.threads.choice(),
+            session: session(&key),
+            node: &node,
+            machine: &machine,
+            context: &context,
+            stop: &stop,
+        };
+        let record = measured::lead(&setup, ends, &partner, &mut connection, &mut |so_far| live.show(so_far))?;
+        live.finish();
+        let _ = connection.0.close(CLOSING);
+        destination.deliver(&record, |colour| view::table(&record, colour))
+    }
+}

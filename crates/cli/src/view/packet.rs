@@ -1,0 +1,186 @@
+//! Packets between two nodes, on a terminal: while they are measured, and the result.
+
+use std::fmt::Write as _;
+use std::io;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use measure::packet::LivePackets;
+use record::{ClockRelation, End, PacketFlow, Place, Record, Series, Uncertainty};
+use units::format;
+
+use super::result::{Table, conclusion};
+use super::wrap;
+use crate::output;
+
+const BAR_COLUMNS: usize = 40;
+
+/// Draws on a terminal, is silent elsewhere.
+pub(crate) struct Live {
+    bar: Option<ProgressBar>,
+}
+
+impl Live {
+    pub(crate) fn new(end: End) -> Self {
+        let bar = output::draws_on(&io::stderr()).then(|| {
+            let length = match end {
+                End::After(duration) => u64::try_from(duration.0 / 1_000_000).ok(),
+                End::Samples(_) | End::WhenTold => None,
+            };
+            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(4));
+            let template = format!("packet\n[{{bar:{BAR_COLUMNS}}}] {{msg}}");
+            // The library accepts this template; its own default would do as well.
+            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+            bar
+        });
+        Self { bar }
+    }
+
+    pub(crate) fn show(&self, so_far: &LivePackets) {
+        let Some(bar) = &self.bar else { return };
+        if let Some(duration_ns) = so_far.duration_ns {
+            bar.set_length(duration_ns / 1_000_000);
+        }
+        bar.set_position(so_far.elapsed_ns / 1_000_000);
+        let mut text = format::span(so_far.elapsed_ns / 1_000_000_000 * 1_000_000_000).replace("0 ns", "0 s");
+        for flow in &so_far.flows {
+            let delays = &flow.delays;
+            let (last, worst) = (format::latency(delays.last_ns), format::latency(delays.max_ns));
+            // Writing to a string does not fail.
+            let _ = if flow.is_received {
+                let lost = flow.sent.saturating_sub(flow.arrived);
+                let error = flow.error.map_or_else(|| "error unknown".to_owned(), error_words);
+                write!(text, "\n  received {:>9}   not arrived {lost:>4}   delay {last:>9} {error}   worst {worst:>9}", format::count(flow.arrived))
+            } else {
+                write!(text, "\n  sent     {:>9}   late by {last:>9}   worst {worst:>9}", format::count(flow.sent))
+            };
+        }
+        if let Some((offset_ns, (lower_ns, upper_ns))) = so_far.offset {
+            let _ = write!(
+                text,
+                "\n  clocks   {} apart, within {} to {}",
+                format::latency(offset_ns),
+                format::latency(lower_ns),
+                format::latency(upper_ns)
+            );
+        }
+        bar.set_message(text);
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// By how much a value can be wrong: "±2.1 us", or both sides where they differ.
+fn error_words(error: Uncertainty) -> String {
+    let (below, above) = (format::latency(error.below_ns), format::latency(error.above_ns));
+    if below == above { format!("±{below}") } else { format!("-{below} +{above}") }
+}
+
+/// A value by its place in the order of a series, lowest first.
+fn quantile_ns(series: &Series, quantile: f64) -> Option<i64> {
+    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    let (above, below) = (&series.histogram, series.below_zero.as_ref());
+    let (all, early) = (units::approx_f64(series.taken()), below.map_or(0, record::Histogram::count));
+    let early = units::approx_f64(early);
+    if all == 0.0 {
+        return None;
+    }
+    match below {
+        Some(below) if quantile * all <= early && early > 0.0 => {
+            below.quantile_ns(1.0 - quantile * all / early).map(|ns| -signed(ns))
+        }
+        _ => above.quantile_ns(((quantile * all - early) / (all - early)).clamp(0.0, 1.0)).map(signed),
+    }
+}
+
+/// The result of a run.
+pub(crate) fn table(record: &Record, colour: bool) -> String {
+    let width = wrap::width();
+    let Some(run) = record.packets() else { return conclusion(record, colour) };
+    let mut text = String::new();
+    for flow in &run.flows {
+        let by = [&flow.sent_by, &flow.received_by].into_iter().flatten().next().cloned().unwrap_or_default();
+        let every = format::span(flow.interval_ns);
+        let head = format!("{} -> {}: {by}, {} bytes every {every}", flow.from, flow.to, flow.size_bytes);
+        text.push_str(&wrap::paragraph(&head, "", width));
+        text.push('\n');
+        text.push_str(&delays(record, flow));
+        text.push_str(&counts(flow));
+        text.push('\n');
+    }
+    for clocks in run.clocks.iter().filter(|clocks| run.flows.iter().any(|flow| flow.to == clocks.node)) {
+        text.push_str(&wrap::paragraph(&clocks_words(clocks), "", width));
+    }
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+const fn flow_of(place: &Place) -> Option<u32> {
+    match place {
+        Place::Flow { flow, .. } => Some(*flow),
+        _ => None,
+    }
+}
+
+fn delays(record: &Record, flow: &PacketFlow) -> String {
+    let mut table = Table::new(&["", "packets", "min", "median", "p99.9", "max", "error"]);
+    let kind = record.measurement.kind();
+    for latency in kind.latencies {
+        let found = record.series.iter().find(|series| {
+            series.name == latency.name && flow_of(&series.place) == Some(flow.flow) && series.name != "asked_to_answered"
+        });
+        let Some(series) = found else { continue };
+        let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
+        table.row(vec![
+            series.name.clone(),
+            format::count(series.taken()),
+            cell(quantile_ns(series, 0.0)),
+            cell(quantile_ns(series, 0.5)),
+            cell(quantile_ns(series, 0.999)),
+            cell(series.worst_ns(record.sign(series))),
+            series.uncertainty.map_or_else(|| "-".to_owned(), error_words),
+        ]);
+    }
+    table.render()
+}
+
+/// What became of the packets of a flow; what did not happen is left out.
+fn counts(flow: &PacketFlow) -> String {
+    let always = [("sent", flow.sent), ("arrived", flow.arrived), ("lost", flow.lost)];
+    let known = always.map(|(what, number)| (what, number.map_or_else(|| "?".to_owned(), format::count)));
+    let rare = [
+        ("schedules skipped by the sender", flow.skipped.unwrap_or(0)),
+        ("refused by the sending system", flow.refused.unwrap_or(0)),
+        ("doubled", flow.doubled),
+        ("out of order", flow.reordered),
+        ("too old to tell from copies", flow.too_old),
+        ("foreign", flow.foreign),
+        ("forged", flow.forged),
+        ("without the sending kernel's stamp", flow.without_transmitted),
+        ("without the receiving kernel's stamp", flow.without_arrived),
+    ];
+    let rare = rare.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| (what, format::count(number)));
+    let words: Vec<String> = known.into_iter().chain(rare).map(|(what, number)| format!("{number} {what}")).collect();
+    wrap::paragraph(&words.join(", "), "  ", wrap::width())
+}
+
+fn clocks_words(clocks: &ClockRelation) -> String {
+    let ClockRelation { node, partner, exchanges, incomplete, .. } = clocks;
+    let Some(offset) = &clocks.offset else {
+        return format!("The clocks of {node} and {partner} were not compared: of {} exchanges none was complete.", format::count(*incomplete));
+    };
+    let narrowest = clocks.track.iter().filter_map(record::TrackPoint::narrowest_bound_ns).map(|(lower, upper)| upper.saturating_sub(lower)).min();
+    let incomplete = if *incomplete > 0 { format!(", {} more were not complete", format::count(*incomplete)) } else { String::new() };
+    format!(
+        "Clock of {node} less that of {partner}: median {}, {} to {}; narrowest bound {} wide, from {} exchanges{incomplete}.",
+        format::latency(offset.median_ns),
+        format::latency(offset.lowest_ns),
+        format::latency(offset.highest_ns),
+        narrowest.map_or_else(|| "-".to_owned(), format::latency),
+        format::count(*exchanges)
+    )
+}

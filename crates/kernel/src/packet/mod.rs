@@ -1,0 +1,119 @@
+//! Single measured packets, sent and received with every time stamp that exists.
+//!
+//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface.
+//! The loop of a measurement is generic over the trait, so that each path is compiled for itself.
+//! Opening an end may allocate, block and fail with words; nothing of that happens in the methods of the trait.
+//!
+//! Four points of a packet's way are stamped by others than the caller:
+//! it is handed to the queueing discipline, the driver takes it, the receiver's stack takes it from its driver, and on
+//! both sides the hardware sees it. What a path or a machine cannot stamp is `None`, never an estimate.
+
+mod address;
+mod control;
+mod error;
+mod error_queue;
+pub mod interface;
+pub mod link;
+mod netlink;
+mod options;
+pub mod qdisc;
+pub mod route;
+mod socket;
+mod stamping;
+pub mod udp;
+
+pub use address::Origin;
+pub use error::{LookupError, OpenError, ReceiveError, SendError};
+pub use options::{BusyPoll, LaunchClock, SocketOptions};
+pub use stamping::Stamps;
+
+/// One end of a path for measured packets.
+///
+/// None of its methods allocates, locks, formats or writes a log.
+pub trait End {
+    /// Sends one payload to the partner; never blocks. A payload that was taken has the number of those taken before it.
+    ///
+    /// # Errors
+    /// [`SendError::Full`] where a queue on this machine has no room; the payload is not sent then. Others where it is
+    /// too large, or a launch time was given that this end was not opened for.
+    fn send(&mut self, payload: &[u8], launch: Option<Launch>) -> Result<(), SendError>;
+
+    /// Hands one received payload to `take`, if there is one; never blocks.
+    ///
+    /// Payloads come from anybody: the caller judges by [`Received::from`] and by what is in them.
+    ///
+    /// # Errors
+    /// Where the interface is gone or down, or the kernel has no memory.
+    fn receive<R>(&mut self, take: impl FnOnce(Received<'_>) -> R) -> Result<Option<R>, ReceiveError>;
+
+    /// Waits until something can be received or `deadline_ns` has passed on CLOCK_MONOTONIC; whether something can.
+    ///
+    /// A packet that is then found damaged is not received, so [`Self::receive`] may still find nothing. Returns `false`
+    /// before the deadline where a signal handler ran.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError>;
+
+    /// The next stamp of a sent payload, if one has arrived. Each stamp of a payload may come by itself.
+    fn sent_stamp(&mut self) -> Option<SentStamp>;
+
+    /// What happened to packets of this end so far, beyond what the other methods return.
+    fn counters(&mut self) -> Counters;
+
+    /// The largest payload (bytes) that this end sends.
+    fn largest_payload(&self) -> usize;
+}
+
+/// The time at which a packet is to leave, on the clock of the end's [`LaunchClock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Nanoseconds of that clock.
+    pub at_ns: i64,
+}
+
+/// A payload that was received, with what is known of its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// The bytes that the sender passed to [`End::send`], if it was ours.
+    pub payload: &'a [u8],
+    /// When the network stack took it from the driver (ns, CLOCK_REALTIME).
+    pub stack_ns: Option<i64>,
+    /// When the hardware received it (ns of the interface's own clock).
+    pub hardware_ns: Option<i64>,
+    /// Who sent it.
+    pub from: Origin,
+    /// The VLAN tag that it came with, priority included (IEEE 802.1Q, tag control information); on [`udp`] unknown.
+    pub vlan_tag: Option<u16>,
+}
+
+/// One or more stamps of one payload that was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentStamp {
+    /// How many payloads this end had sent before it.
+    pub number: u64,
+    /// When it was handed to the queueing discipline (ns, CLOCK_REALTIME).
+    pub queued_ns: Option<i64>,
+    /// When the driver took it (ns, CLOCK_REALTIME).
+    pub stack_ns: Option<i64>,
+    /// When the hardware sent it (ns of the interface's own clock).
+    pub hardware_ns: Option<i64>,
+}
+
+/// What happened to packets of an end since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that arrived and that the kernel dropped since nobody had taken those before them.
+    pub receive_dropped: u64,
+    /// Packets that arrived damaged or cut.
+    pub receive_damaged: u64,
+    /// Sent packets that were dropped since their launch time had passed (or had not come within the queue's horizon).
+    pub launch_missed: u64,
+    /// Sent packets that were dropped since the queueing discipline does not take such a launch time: its clock or its
+    /// mode is another.
+    pub launch_invalid: u64,
+    /// Times that a host or router answered that a packet cannot be delivered: nobody listens on the port, no such host.
+    pub undeliverable: u64,
+    /// Stamps of sent packets that could not be attributed to one of them, or came while too many waited to be taken.
+    pub stamps_lost: u64,
+}

@@ -1,0 +1,163 @@
+//! Opens what packets are sent and received with, and names it to the partner.
+
+use std::net::SocketAddr;
+
+use kernel::packet::interface::Interface;
+use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
+use kernel::packet::route::Route;
+use kernel::packet::udp::{UdpEnd, UdpPlan};
+use kernel::packet::{End, LaunchClock, LookupError, OpenError, SocketOptions, Stamps};
+use packet::dialog::Endpoints;
+use record::{PacketPath, PacketRequest};
+use units::ClockId;
+
+/// Room for received packets (bytes): 0.1 s of 50,000 small ones a second, with what the kernel adds to each.
+const RECEIVE_BUFFER_BYTES: u32 = 8 << 20;
+/// The least that a sender keeps of what comes to it, and nobody takes.
+const LEAST_BUFFER_BYTES: u32 = 4_096;
+
+/// The kernel's stamps that are wanted: when the driver takes a packet, and when the stack gets it.
+const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
+
+/// Why a node's ends cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EndsError {
+    /// The kernel or the interface refuses.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The route or the interface to the partner cannot be found.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// A packet does not fit.
+    #[error(
+        "a payload of {bytes} bytes does not fit into a frame of {interface}: at most {most} (its MTU); use a smaller --size, or --path udp, which fragments"
+    )]
+    TooLarge {
+        /// The payload.
+        bytes: u32,
+        /// The interface.
+        interface: String,
+        /// The largest payload.
+        most: usize,
+    },
+    /// Nothing lies between the two nodes.
+    #[error("the partner is reached within this machine's own network stack, without a link: use --path udp")]
+    Local,
+    /// The partner did not say what is needed to reach it.
+    #[error("the partner did not state {0}")]
+    Unstated(&'static str),
+}
+
+/// The ends of one path: where packets come to, and what they are sent with. Two of each, since each belongs to one thread.
+pub(super) enum Data {
+    Udp { receiver: Box<UdpEnd>, sender: Box<UdpEnd> },
+    Link { receiver: Box<LinkEnd>, sender: Box<LinkEnd> },
+}
+
+/// What a node sends and receives with, opened, and known to nobody yet.
+pub struct Ends {
+    pub(super) clock: UdpEnd,
+    pub(super) data: Data,
+    local: SocketAddr,
+    reaches: SocketAddr,
+    way: String,
+}
+
+impl Ends {
+    /// Opens them at the address by which this node reaches its partner at `reaches`: those of their connection.
+    ///
+    /// # Errors
+    /// Where the kernel or the interface cannot do what is asked.
+    pub fn open(request: &PacketRequest, local: SocketAddr, reaches: SocketAddr) -> Result<Self, EndsError> {
+        let at = at_port(local, 0);
+        let plain = |at| UdpPlan { stamps: STAMPS, ..UdpPlan::new(at) };
+        let clock = UdpEnd::open(&plain(at))?;
+        let launch = request.launch_time.map(|_| LaunchClock { clock: ClockId::Tai, is_deadline: false });
+        let sending = SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
+        let receiving = SocketOptions { receive_buffer_bytes: Some(RECEIVE_BUFFER_BYTES), ..SocketOptions::default() };
+        let (data, way) = match request.path {
+            PacketPath::Udp => {
+                let receiver = UdpEnd::open(&UdpPlan { options: receiving, ..plain(at) })?;
+                let sender = UdpEnd::open(&UdpPlan { options: sending, ..plain(at) })?;
+                let version = if at.is_ipv4() { 4 } else { 6 };
+                (Data::Udp { receiver: receiver.into(), sender: sender.into() }, format!("UDP over IPv{version}"))
+            }
+            PacketPath::L2 => {
+                let route = Route::to(reaches)?;
+                if route.is_local {
+                    return Err(EndsError::Local);
+                }
+                let interface = Interface::read_by_index(route.interface_index)?.name;
+                let vlan = request.vlan.map(|id| VlanTag { id, priority: 0 });
+                let plain = |options| LinkPlan { vlan, stamps: STAMPS, options, ..LinkPlan::new(&interface) };
+                let receiver = LinkEnd::open(&plain(receiving))?;
+                // What comes to the partner's address comes to both; nobody takes it here.
+                let options = SocketOptions { receive_buffer_bytes: Some(LEAST_BUFFER_BYTES), ..sending };
+                let sender = LinkEnd::open(&plain(options))?;
+                let most = sender.largest_payload();
+                if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
+                    return Err(EndsError::TooLarge { bytes: request.size, interface, most });
+                }
+                let way = match request.vlan {
+                    Some(id) => format!("AF_PACKET on {interface}, VLAN {id}"),
+                    None => format!("AF_PACKET on {interface}"),
+                };
+                (Data::Link { receiver: receiver.into(), sender: sender.into() }, way)
+            }
+            PacketPath::Xdp => {
+                return Err(OpenError::OutOfRange { what: "path", value: 0, range: "udp" }.into());
+            }
+        };
+        Ok(Self { clock, data, local, reaches, way })
+    }
+
+    /// What the partner has to know.
+    #[must_use]
+    pub fn endpoints(&self, node: &str) -> Endpoints {
+        let (data_port, hardware_address) = match &self.data {
+            Data::Udp { receiver, .. } => (Some(receiver.local().port()), None),
+            Data::Link { receiver, .. } => (None, receiver.interface().mac),
+        };
+        Endpoints {
+            node: node.to_owned(),
+            address: self.local.ip(),
+            clock_port: self.clock.local().port(),
+            data_port,
+            hardware_address,
+        }
+    }
+
+    /// Sets to whom is sent.
+    pub(super) fn aim(&mut self, partner: &Endpoints) -> Result<(), EndsError> {
+        match &mut self.data {
+            Data::Udp { receiver, sender } => {
+                let port = partner.data_port.ok_or(EndsError::Unstated("the port of its packets"))?;
+                receiver.set_partner(at_port(self.reaches, port))?;
+                sender.set_partner(at_port(self.reaches, port))?;
+            }
+            Data::Link { receiver, sender } => {
+                let address = partner.hardware_address.ok_or(EndsError::Unstated("its hardware address"))?;
+                receiver.set_partner(address);
+                sender.set_partner(address);
+            }
+        }
+        Ok(())
+    }
+
+    /// The way that packets take through this system, in words.
+    pub(super) fn in_words(&self) -> String {
+        self.way.clone()
+    }
+
+    /// Where the partner's end of the clocks' exchange is reached.
+    pub(super) const fn clock_of(&self, partner: &Endpoints) -> SocketAddr {
+        at_port(self.reaches, partner.clock_port)
+    }
+}
+
+/// The partner's port at the address by which this node reaches it, with the scope that it has here.
+const fn at_port(partner: SocketAddr, port: u16) -> SocketAddr {
+    let mut address = partner;
+    address.set_port(port);
+    address
+}

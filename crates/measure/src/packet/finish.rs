@@ -1,0 +1,275 @@
+//! Makes the record of a node's half.
+
+use std::sync::atomic::Ordering;
+
+use record::{
+    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, PacketFlow, PacketRun, Place,
+    ReasonCode, Record, Request, Series, Validity, WorstSample,
+};
+use units::ClockId;
+use units::format::{count, span};
+
+use super::half::{ClocksSeen, Ending, Half, ReceivedFlow, SentFlow};
+use crate::clock_watch::moment_now;
+use crate::crew::{Watching, now_ns};
+use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
+use crate::witness::Seen;
+
+/// What the halves of a run have beside their validity.
+#[derive(Default)]
+struct Parts {
+    series: Vec<Series>,
+    worst: Vec<WorstSample>,
+    flows: Vec<PacketFlow>,
+    threads: Vec<ThreadFacts>,
+}
+
+impl Half<'_> {
+    /// The record of this half.
+    pub(super) fn finish(mut self, watching: Watching, ending: &Ending) -> Record {
+        let ended_ns = now_ns(ClockId::Realtime);
+        let (witnessed, mut seen) = watching.end();
+        let mut parts = Parts::default();
+        let mut grants = std::mem::take(&mut self.grants).into_iter();
+        let mut effective = Vec::new();
+        if let Some(flow) = self.sent.take() {
+            let grant = grants.next();
+            self.finish_sent(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
+            effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
+        }
+        let mut unrelated = 0;
+        if let Some(flow) = self.received.take() {
+            let grant = grants.next();
+            unrelated = flow.counted.unrelated;
+            self.finish_received(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
+            effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
+        }
+        let ended = moment_now();
+        let ended_early = ending.stopped.clone().map(|why| {
+            let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
+            match self.plan.duration_ns {
+                Some(duration_ns) => format!("after {} of {}: {why}", span(elapsed_ns), span(duration_ns)),
+                None => format!("after {}: {why}", span(elapsed_ns)),
+            }
+        });
+        let worst = crate::worst::worst_of(parts.worst);
+        let mut validity = judge(&Facts {
+            measurement: Measurement::Packet,
+            witnessed: &witnessed,
+            seen: &seen,
+            stops: Stops::Spoil(&self.throttle),
+            threads: &parts.threads,
+            clock: Some(ClockFacts {
+                name: "realtime".to_owned(),
+                steps: self.clocks.steps(),
+                started: self.started,
+            }),
+            watchdog_fired: self.setup.stop.watchdog_fired(),
+            ended_early,
+            worst: &worst,
+        });
+        self.judge_clocks(unrelated, ending, &mut validity);
+        let request = Request::Packet(self.plan.request.clone());
+        let mut record = self.setup.context.record(request, self.plan.requested(), self.started, ended);
+        record.validity = validity;
+        let place = Place::Flow { flow: self.plan.own_flow().into(), direction: Direction::RoundTrip, queue: None };
+        let ClocksSeen { exchanges, offsets, track, round_trips, .. } = self.clocks_seen;
+        let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
+        if let Some((series, _)) = round_trips.finish(&place, (interval_ns, false), &Counters::default(), ended_ns) {
+            parts.series.push(Series { interval_ns: None, ..series });
+        }
+        let clocks = ClockRelation {
+            node: self.setup.node.to_owned(),
+            partner: self.partner.node.clone(),
+            max_drift_ppb: self.plan.request.max_drift_ppb,
+            exchanges,
+            incomplete: self.exchange.begun().saturating_sub(exchanges),
+            offset: offsets.spread(),
+            track: track.points().to_vec(),
+        };
+        (record.series, record.worst) = (parts.series, worst);
+        record.detail = Detail::Packet(PacketRun { flows: parts.flows, clocks: vec![clocks] });
+        let manifest = record.manifest_mut();
+        manifest.effective = effective;
+        manifest.clock_steps = self.clocks.steps().to_vec();
+        manifest.instrument = Instrument { ..self.ground.instrument() };
+        manifest.others_cpu_used = witnessed.others_cpu_used;
+        seen.describe(manifest);
+        let manifest = manifest.clone();
+        let tai_less_utc_s = record.nodes.first().clocks.tai_less_utc_s;
+        // The name that both nodes have agreed upon: two namespaces of one machine have the same host name.
+        record.nodes = Node {
+            name: self.setup.node.to_owned(),
+            role: self.setup.role.name().to_owned(),
+            clocks: NodeClocks { read: vec![ClockId::Realtime.into()], tai_less_utc_s },
+            manifest,
+        }
+        .into();
+        record.with_node_named()
+    }
+
+    fn finish_sent(
+        &self,
+        flow: SentFlow,
+        ended_ns: i64,
+        (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
+        parts: &mut Parts,
+    ) {
+        let SentFlow { mut sending, lateness, .. } = flow;
+        let number = u32::from(self.plan.own_flow());
+        let place = Place::Flow { flow: number, direction: Direction::Sent, queue: None };
+        let sent = sending.shared.report();
+        let (report, end) = sending.member.report();
+        let mut counters = Counters { dropped: sending.shared.ring.dropped(), missed_periods: sent.skipped, ..Counters::default() };
+        let mut facts = ThreadFacts {
+            place: format!("the sender of {place}"),
+            end,
+            taken: Some(sent.sent),
+            dropped: counters.dropped,
+            faults: None,
+            migrations: None,
+            too_coarse: None,
+        };
+        if let Some(report) = report {
+            if let Some(grant) = grant {
+                seen.compare_end(grant, report.at_end.as_ref());
+            }
+            report.add_to(&mut counters);
+            facts.faults = Some(report.faults());
+            facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
+            counters.interrupted_sleeps = report.counts.interrupted_sleeps;
+        } else if end == ThreadEnd::Whole {
+            // It was called off before it began.
+            facts.taken = Some(0);
+        }
+        parts.threads.push(facts);
+        let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
+        if let Some((mut series, _)) = lateness.finish(&place, (interval_ns, false), &counters, ended_ns) {
+            series.counters.missed_periods = sent.skipped;
+            parts.series.push(series);
+        }
+        parts.flows.push(PacketFlow {
+            from: self.setup.node.to_owned(),
+            to: self.partner.node.clone(),
+            sent_by: Some(self.way.clone()),
+            sent: Some(sent.sent),
+            skipped: Some(sent.skipped),
+            refused: Some(sent.refused),
+            ..self.flow(number)
+        });
+    }
+
+    fn flow(&self, flow: u32) -> PacketFlow {
+        PacketFlow {
+            flow,
+            size_bytes: self.plan.request.size,
+            interval_ns: u64::try_from(self.plan.interval_ns).unwrap_or(0),
+            ..PacketFlow::default()
+        }
+    }
+
+    fn finish_received(
+        &self,
+        flow: ReceivedFlow,
+        ended_ns: i64,
+        (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
+        parts: &mut Parts,
+    ) {
+        let ReceivedFlow { mut receives, receiving, counted, delays, to_driver, between, to_program } = flow;
+        let number = u32::from(self.plan.partner_flow());
+        let place = Place::Flow { flow: number, direction: Direction::Received, queue: None };
+        let strangers = &receives.shared.strangers;
+        let [foreign, forged, dropped] =
+            [&strangers.foreign, &strangers.forged, &strangers.dropped].map(|count| count.load(Ordering::Relaxed));
+        let arrivals = receiving.arrivals();
+        let (report, end) = receives.member.report();
+        let mut counters = Counters { dropped, ..Counters::default() };
+        let mut facts = ThreadFacts {
+            place: format!("the receiver of {place}"),
+            end,
+            taken: Some(arrivals.once),
+            dropped,
+            faults: None,
+            migrations: None,
+            too_coarse: None,
+        };
+        if let Some(report) = report {
+            if let Some(grant) = grant {
+                seen.compare_end(grant, report.at_end.as_ref());
+            }
+            report.add_to(&mut counters);
+            facts.faults = Some(report.faults());
+            facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
+            if report.counts.kernel_dropped > 0 {
+                facts.too_coarse = Some(format!(
+                    "the kernel dropped {} packets since its buffer was full before this program could take them; they are among the lost ones, or are of others",
+                    count(report.counts.kernel_dropped)
+                ));
+            }
+        }
+        parts.threads.push(facts);
+        let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
+        let plain = Counters::default();
+        for (series, is_judged) in [(delays, true), (to_driver, false), (between, false), (to_program, false)] {
+            let counters = if is_judged { &counters } else { &plain };
+            if let Some((series, worst)) = series.finish(&place, (interval_ns, is_judged), counters, ended_ns) {
+                parts.series.push(series);
+                parts.worst.extend(worst);
+            }
+        }
+        parts.flows.push(PacketFlow {
+            from: self.partner.node.clone(),
+            to: self.setup.node.to_owned(),
+            received_by: Some(format!("{}, {}", self.way, self.plan.request.receive.name())),
+            arrived: Some(arrivals.once),
+            doubled: arrivals.doubled,
+            reordered: arrivals.reordered,
+            too_old: arrivals.too_old,
+            foreign,
+            forged,
+            without_transmitted: counted.without_transmitted,
+            without_arrived: counted.without_arrived,
+            ..self.flow(number)
+        });
+    }
+
+    /// What the comparison of the clocks, and the partner's end, make of the validity.
+    fn judge_clocks(&self, unrelated: u64, ending: &Ending, validity: &mut Validity) {
+        let seen = &self.clocks_seen;
+        let into_run = |at: record::Moment| span(at.monotonic.as_ns() - self.started.monotonic.as_ns());
+        if self.plan.receives() && seen.exchanges == 0 {
+            let begun = self.exchange.begun();
+            validity.add(
+                ReasonCode::ClocksUnrelated,
+                format!("of {} exchanges with {} none was complete", count(begun), self.partner.node),
+            );
+        } else if unrelated > 0 {
+            validity.add(
+                ReasonCode::ClocksUnrelated,
+                format!("{} packets arrived while no exchange related the clocks", count(unrelated)),
+            );
+        }
+        if let Some(at) = seen.contradiction {
+            validity.add(
+                ReasonCode::BoundsContradict,
+                format!("the exchanges with {}, from {} into the run on", self.partner.node, into_run(at)),
+            );
+        }
+        for (at, step_ns) in seen.partner_steps.iter().take(5) {
+            validity.add(
+                ReasonCode::ClockStepped,
+                format!("the system clock of {} was stepped by {}, noticed {} into the run", self.partner.node, span(*step_ns), into_run(*at)),
+            );
+        }
+        if let Some(gone) = &ending.gone {
+            let elapsed_ns = moment_now().monotonic.since(self.started.monotonic).0;
+            validity.add(ReasonCode::PartnerLost, format!("{} into the run: {gone}", span(elapsed_ns)));
+        }
+        if self.plan.request.sync {
+            validity.add(
+                ReasonCode::NoTimeService,
+                "the delays rest on the exchange of the two programs alone".to_owned(),
+            );
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! A node's half of a run while it goes on: its threads, what they hand over, and what is said to the partner.
+
+use std::time::{Duration, Instant};
+
+use kernel::clock::KernelClock;
+use kernel::packet::End;
+use packet::dialog::{Endpoints, Message, SentReport};
+use packet::receiving::{Receiving, Settled};
+use packet::relation::{Delay, Relation};
+use record::{Moment, Record, TrackPoint};
+use sync::signed::Signed;
+use sync::track::Track;
+use units::ClockId;
+
+use super::clocks::{ClockExchange, Exchanged};
+use super::delays::Delays;
+use super::ends::Data;
+use super::plan::{PacketPlan, Role};
+use super::receive::{ReceivePlan, Receives};
+use super::send::{SendPlan, Sending};
+use super::{Dialog, Ends, LiveFlow, LivePackets, PacketError, PartnerGone, Setup};
+use crate::clock_watch::{ClockWatch, moment_now};
+use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
+use crate::ring::{Pair, Slot};
+use crate::witness::{Grant, Measuring, Orders, ThrottleWatch, Wanted};
+
+/// Between two looks at the rings.
+const PERIOD: Duration = Duration::from_millis(20);
+/// Between two looks of a person.
+const SHOW_PERIOD: Duration = Duration::from_millis(200);
+/// How long packets and their stamps may come after the sender has said that it sent the last.
+const STRAGGLERS: Duration = Duration::from_millis(300);
+/// How long a thread may take to end after it was stopped, and the partner to say what it sent.
+const GRACE: Duration = Duration::from_secs(3);
+/// Exchanges of the clocks that a run waits for before it begins, and how long at most.
+const FIRST_EXCHANGES: u64 = 5;
+const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
+
+/// What a flow that this node sends has come to.
+pub(super) struct SentFlow {
+    pub(super) sending: Sending,
+    pub(super) lateness: Delays,
+    pub(super) report: Option<SentReport>,
+}
+
+/// What a flow that this node receives has come to.
+pub(super) struct ReceivedFlow {
+    pub(super) receives: Receives,
+    pub(super) receiving: Receiving,
+    pub(super) counted: Counted,
+    pub(super) delays: Delays,
+    pub(super) to_driver: Delays,
+    pub(super) between: Delays,
+    pub(super) to_program: Delays,
+}
+
+/// What is counted of packets that arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// Packets whose clocks could not be compared.
+    pub(super) unrelated: u64,
+    pub(super) without_transmitted: u64,
+    pub(super) without_arrived: u64,
+}
+
+/// What the comparison of the clocks has come to.
+pub(super) struct ClocksSeen {
+    pub(super) relation: Relation,
+    pub(super) exchanges: u64,
+    pub(super) offsets: Signed,
+    pub(super) track: Track,
+    pub(super) round_trips: Delays,
+    /// The first moment at which bounds excluded each other.
+    pub(super) contradiction: Option<Moment>,
+    /// Steps of the partner's clock: when they were noticed, and by how much (ns).
+    pub(super) partner_steps: Vec<(Moment, i64)>,
+    last: Option<packet::relation::Seen>,
+}
+
+/// How a half ended before its time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending {
+    /// Why it was stopped, by whom.
+    pub(super) stopped: Option<String>,
+    pub(super) gone: Option<PartnerGone>,
+    /// The partner's half, where it came before this node was done.
+    pub(super) partner_half: Option<String>,
+}
+
+/// A node's half of a run, its threads ready.
+pub(super) struct Half<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) plan: PacketPlan,
+    pub(super) partner: Endpoints,
+    pub(super) way: String,
+    pub(super) ground: Ground,
+    pub(super) throttle: ThrottleWatch,
+    pub(super) grants: Vec<Grant>,
+    pub(super) sent: Option<SentFlow>,
+    pub(super) received: Option<ReceivedFlow>,
+    pub(super) exchange: ClockExchange,
+    pub(super) clocks_seen: ClocksSeen,
+    pub(super) clocks: ClockWatch,
+    pub(super) started: Moment,
+}
+
+impl<'a> Half<'a> {
+    /// Starts the threads, and begins to compare the clocks.
+    pub(super) fn arm(setup: &'a Setup<'a>, mut ends: Ends, partner: &Endpoints) -> Result<(Self, Watching), PacketError> {
+        let plan = PacketPlan::new(setup.request, setup.role, setup.threads, setup.machine)?;
+        let way = ends.in_words();
+        ends.aim(partner)?;
+        let reaches = ends.clock_of(partner);
+        let Ends { clock, data, .. } = ends;
+        let ground = Ground::take(GroundPlan {
+            clock: ClockId::Monotonic,
+            cpu: plan.cpu,
+            housekeeping: &plan.housekeeping,
+            lock_memory: true,
+            real_time: plan.policy.priority() > 0,
+        });
+        let asks = setup.role == Role::Initiator;
+        let exchange = ClockExchange::begin(clock, reaches, setup.session, asks, &plan.housekeeping)
+            .map_err(PacketError::Failed)?;
+        let start_ns = now_ns(ClockId::Realtime);
+        let (sent, received) = match data {
+            Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
+            Data::Link { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
+        };
+        let members: Vec<(u32, Grant)> = sent
+            .iter()
+            .map(|flow| (flow.sending.member.tid, flow.sending.member.grant.clone()))
+            .chain(received.iter().map(|flow| (flow.receives.member.tid, flow.receives.member.grant.clone())))
+            .collect();
+        let priority = plan.policy.priority();
+        let measuring = |(tid, _): &(u32, Grant)| Measuring { tid: *tid, cpu: plan.cpu, priority };
+        let throttle = ThrottleWatch::begin(&members.iter().map(measuring).collect::<Vec<_>>());
+        let grants: Vec<Grant> = members.into_iter().map(|(_, grant)| grant).collect();
+        let measured = plan.cpu.into_iter().collect();
+        let orders = Orders {
+            housekeeping: plan.housekeeping.clone(),
+            controller: Some(kernel::sched::thread_id()),
+            ranked: if priority > 0 { Orders::ranked(&grants, &measured) } else { Vec::new() },
+            measured,
+            grants: grants.clone(),
+            memory: ground.memory(),
+            held_idle_limit_us: None,
+            has_times: true,
+            is_published: false,
+        };
+        let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
+        let interval_maximum_ns = plan.interval_maximum_ns;
+        let watching = Watching::begin(&watched, orders);
+        let half = Self {
+            setup,
+            partner: partner.clone(),
+            way,
+            ground,
+            throttle,
+            grants,
+            sent,
+            received,
+            exchange,
+            clocks_seen: ClocksSeen {
+                relation: Relation::new(plan.request.max_drift_ppb),
+                exchanges: 0,
+                offsets: Signed::default(),
+                track: Track::default(),
+                round_trips: Delays::new("asked_to_answered", start_ns, interval_maximum_ns),
+                contradiction: None,
+                partner_steps: Vec::new(),
+                last: None,
+            },
+            clocks: ClockWatch::new(ClockId::Realtime),
+            plan,
+            started: moment_now(),
+        };
+        Ok((half, watching))
+    }
+
+    /// Waits until the clocks have been compared a few times, so that the first packets are related too.
+    pub(super) fn wait_for_clocks(&self) {
+        let until = Instant::now() + FIRST_EXCHANGES_WITHIN;
+        while self.exchange.begun() < FIRST_EXCHANGES && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Runs to the end, and makes the record of this half; also how it ended.
+    pub(super) fn carry_out(
+        mut self,
+        watching: Watching,
+        dialog: &mut dyn Dialog,
+        observe: &mut dyn FnMut(&LivePackets),
+    ) -> (Record, Ending) {
+        self.started = moment_now();
+        watching.run_starts(self.started);
+        self.throttle.run_begins();
+        let start_ns = now_ns(ClockId::Monotonic) + LEAD_NS;
+        if let Some(flow) = &self.sent {
+            let ahead_ns = self.started.realtime.as_ns() - self.started.monotonic.as_ns();
+            flow.sending.shared.realtime_ahead_ns.store(ahead_ns, std::sync::atomic::Ordering::Relaxed);
+            flow.sending.member.begin_at(start_ns);
+        }
+        if let Some(flow) = &self.received {
+            // It is there before the first packet can be.
+            flow.receives.member.begin_at(now_ns(ClockId::Monotonic));
+        }
+        let ending = self.watch(dialog, observe);
+        (self.finish(watching, &ending), ending)
+    }
+
+    /// Takes over what the threads hand out until the run is over.
+    fn watch(&mut self, dialog: &mut dyn Dialog, observe: &mut dyn FnMut(&LivePackets)) -> Ending {
+        let began = Instant::now();
+        let mut ending = Ending::default();
+        let (mut partner_sent, mut given_up, mut next_show) = (None, None, began);
+        loop {
+            self.clocks.look();
+            self.take_over(false);
+            if let Some(report) = self.newly_sent() {
+                note(&mut ending, dialog.say(&Message::Sent { report }));
+            }
+            match dialog.hear(Duration::ZERO) {
+                Ok(Some(Message::Sent { .. })) => partner_sent = Some(Instant::now()),
+                Ok(Some(Message::Stop { why })) => {
+                    ending.stopped.get_or_insert(format!("the partner ended the run: {why}"));
+                }
+                Ok(Some(Message::Half { record })) => {
+                    partner_sent.get_or_insert_with(Instant::now);
+                    ending.partner_half = Some(record);
+                }
+                Ok(_) => {}
+                // One that has handed its half over may go.
+                Err(_) if ending.partner_half.is_some() => {}
+                Err(gone) => note(&mut ending, Err(gone)),
+            }
+            if self.setup.stop.ended_early() && ending.stopped.is_none() {
+                ending.stopped = Some("it was ended on this node".to_owned());
+                note(&mut ending, dialog.say(&Message::Stop { why: "it was ended there".to_owned() }));
+            }
+            if ending.stopped.is_some() || ending.gone.is_some() || self.setup.stop.watchdog_fired() {
+                self.stop_sending();
+                given_up.get_or_insert_with(|| Instant::now() + GRACE);
+            }
+            if self.is_over(partner_sent, given_up, &ending) {
+                break;
+            }
+            if Instant::now() >= next_show {
+                next_show = Instant::now() + SHOW_PERIOD;
+                observe(&self.live(began));
+            }
+            self.clocks.sleep(PERIOD);
+        }
+        self.stop_all();
+        ending
+    }
+
+    /// Whether nothing more is to come.
+    fn is_over(&self, partner_sent: Option<Instant>, given_up: Option<Instant>, ending: &Ending) -> bool {
+        let now = Instant::now();
+        let own_is_done = self.sent.as_ref().is_none_or(|flow| flow.report.is_some());
+        let partner_is_done =
+            self.received.is_none() || partner_sent.is_some_and(|at| now.duration_since(at) >= STRAGGLERS);
+        (own_is_done && (partner_is_done || ending.gone.is_some())) || given_up.is_some_and(|at| now >= at)
+    }
+
+    fn stop_sending(&self) {
+        if let Some(flow) = &self.sent {
+            flow.sending.shared.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            flow.sending.member.call_off();
+        }
+    }
+
+    fn stop_all(&mut self) {
+        self.stop_sending();
+        if let Some(flow) = &self.received {
+            flow.receives.shared.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            flow.receives.member.call_off();
+        }
+        let until = Instant::now() + GRACE;
+        let is_finished = |half: &Self| {
+            half.sent.as_ref().is_none_or(|flow| flow.sending.member.is_finished())
+                && half.received.as_ref().is_none_or(|flow| flow.receives.member.is_finished())
+        };
+        while !is_finished(self) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // One more exchange, so that the last packets lie between two.
+        std::thread::sleep(PERIOD * 2);
+        self.exchange.end();
+        self.take_over(true);
+    }
+
+    /// What this node has sent, once its thread has ended and it was not said yet.
+    fn newly_sent(&mut self) -> Option<SentReport> {
+        let flow = self.sent.as_mut().filter(|flow| flow.report.is_none() && flow.sending.member.is_finished())?;
+        // What the loop counted is asked for at the end; what others need of it stands in what is shared.
+        let report = flow.sending.shared.report();
+        flow.report = Some(report);
+        Some(report)
+    }
+
+    /// Takes over what waits in the rings.
+    fn take_over(&mut self, is_end: bool) {
+        for exchanged in self.exchange.take() {
+            self.clocks_seen.take(&exchanged, &self.clocks);
+        }
+        let mut long = Vec::new();
+        if let Some(flow) = &mut self.sent {
+            let (lateness, clocks) = (&mut flow.lateness, &self.clocks);
+            flow.sending.shared.ring.drain(|slots| {
+                for Pair { first_ns, second_ns } in slots.iter().map(Slot::pair) {
+                    lateness.take_exact(second_ns - first_ns, second_ns, clocks);
+                }
+            });
+            long.push(flow.lateness.take_long());
+        }
+        if let Some(flow) = &mut self.received {
+            while let Ok(arrived) = flow.receives.ring.pop() {
+                flow.receiving.take(arrived);
+            }
+            let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Realtime));
+            let ReceivedFlow { receiving, counted, delays, to_driver, between, to_program, .. } = flow;
+            let clocks = &self.clocks;
+            receiving.settle(&self.clocks_seen.relation, now_ns, is_end, |one: Settled| {
+                match one.sent_to_received {
+                    Some(delay) => delays.take(delay, one.received_ns, clocks),
+                    None => counted.unrelated += 1,
+                }
+                match one.sent_to_transmitted_ns {
+                    Some(ns) => to_driver.take_exact(ns, one.received_ns, clocks),
+                    None => counted.without_transmitted += 1,
+                }
+                if let Some(delay) = one.transmitted_to_arrived {
+                    between.take(delay, one.received_ns, clocks);
+                }
+                match one.arrived_to_received_ns {
+                    Some(ns) => to_program.take_exact(ns, one.received_ns, clocks),
+                    None => counted.without_arrived += 1,
+                }
+            });
+            long.push(Vec::new());
+        }
+        let _ = self.throttle.look(now_ns(ClockId::Monotonic), &long);
+    }
+
+    fn live(&self, began: Instant) -> LivePackets {
+        let sent = self.sent.as_ref().map(|flow| LiveFlow {
+            is_received: false,
+            sent: flow.sending.shared.sent.load(std::sync::atomic::Ordering::Relaxed),
+            arrived: 0,
+            delays: flow.lateness.live(),
+            error: None,
+        });
+        let received = self.received.as_ref().map(|flow| LiveFlow {
+            is_received: true,
+            sent: flow.receiving.known_sent(),
+            arrived: flow.receiving.arrivals().once,
+            delays: flow.delays.live(),
+            error: flow.delays.error(),
+        });
+        LivePackets {
+            elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            duration_ns: self.plan.duration_ns,
+            flows: sent.into_iter().chain(received).collect(),
+            offset: self.clocks_seen.last.map(|seen| (seen.offset_ns, seen.bound.into())),
+            round_trip_ns: self.clocks_seen.last.map(|seen| seen.round_trip_ns),
+        }
+    }
+}
+
+fn note(ending: &mut Ending, said: Result<(), PartnerGone>) {
+    if let Err(gone) = said {
+        ending.gone.get_or_insert(gone);
+    }
+}
+
+fn start_threads<E: End + Send + 'static>(
+    plan: &PacketPlan,
+    setup: &Setup<'_>,
+    (receiver, sender): (E, E),
+    start_ns: i64,
+) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
+    let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
+    let wanted = |thread| Wanted { thread, policy: plan.policy, cpu: plan.cpu };
+    let send_plan = || SendPlan {
+        session: setup.session,
+        flow: plan.own_flow(),
+        size: usize::try_from(plan.request.size).unwrap_or(0),
+        interval_ns: plan.interval_ns,
+        schedules: plan.schedules,
+        launch: plan.request.launch_time.map(|after| (after.0, tai_ahead_ns())),
+    };
+    let receive_plan = || ReceivePlan {
+        session: setup.session,
+        flow: plan.partner_flow(),
+        mode: plan.request.receive,
+        interval_ns: plan.interval_ns,
+        is_real_time: plan.policy.priority() > 0,
+    };
+    let sent = |sending| SentFlow { sending, lateness: series("scheduled_to_sent"), report: None };
+    let received = |receives| ReceivedFlow {
+        receives,
+        receiving: Receiving::default(),
+        counted: Counted::default(),
+        delays: series("sent_to_received"),
+        to_driver: series("sent_to_transmitted"),
+        between: series("transmitted_to_arrived"),
+        to_program: series("arrived_to_received"),
+    };
+    let watchdog = || setup.stop.watchdog();
+    let receives = if plan.receives() {
+        Some(received(Receives::start(receiver, receive_plan(), wanted(1), watchdog())?))
+    } else {
+        None
+    };
+    let sends = if plan.sends() {
+        Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?))
+    } else {
+        None
+    };
+    Ok((sends, receives))
+}
+
+/// CLOCK_TAI less CLOCK_REALTIME, as this kernel has it (ns).
+fn tai_ahead_ns() -> i64 {
+    crate::clock_watch::tai_less_utc_s().map_or(0, |seconds| i64::from(seconds) * 1_000_000_000)
+}
+
+impl ClocksSeen {
+    fn take(&mut self, exchanged: &Exchanged, clocks: &ClockWatch) {
+        for reading in &exchanged.own {
+            // Steps of this node's clock are seen by the clock watch.
+            if self.relation.own_reading(*reading).is_some() {
+                self.relation.forget();
+            }
+        }
+        let Some(last_own) = exchanged.own.last() else { return };
+        let at = clocks.moment(last_own.clock_ns);
+        for reading in &exchanged.partner {
+            if let Some(step_ns) = self.relation.partner_reading(*reading) {
+                self.partner_steps.push((at, step_ns));
+                self.relation.forget();
+            }
+        }
+        let packet::probe::ExchangeTimes { t1_ns, t2_ns, t3_ns, t4_ns } = exchanged.times;
+        let (from, to) = if exchanged.is_asker { ((t3_ns, t4_ns), (t1_ns, t2_ns)) } else { ((t1_ns, t2_ns), (t3_ns, t4_ns)) };
+        let Some(seen) = self.relation.exchange(from, to) else { return };
+        self.exchanges += 1;
+        self.offsets.record(seen.offset_ns);
+        if seen.bound.is_contradiction() {
+            self.contradiction.get_or_insert(at);
+        }
+        self.round_trips.take(Delay { ns: seen.round_trip_ns, below_ns: 0, above_ns: 0, spread_ns: 0 }, last_own.clock_ns, clocks);
+        self.track.take(TrackPoint {
+            at,
+            count: 1,
+            lowest_ns: Some(seen.offset_ns),
+            highest_ns: Some(seen.offset_ns),
+            bound_ns: Some(seen.bound.into()),
+            narrowest_ns: None,
+            delay_ns: Some(seen.round_trip_ns / 2),
+            frequency_ppb: None,
+        });
+        self.last = Some(seen);
+    }
+}

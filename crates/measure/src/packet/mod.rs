@@ -1,0 +1,265 @@
+//! Delays of packets between two nodes (`sent_to_received`), with what the nodes' clocks allow as their error.
+//!
+//! Each node does the same half: it sends one flow or receives one, or both; beside that both exchange messages by which
+//! their clocks are compared. The receiver of a flow computes its delays. At the end the halves are joined.
+
+mod clocks;
+mod delays;
+mod ends;
+mod finish;
+mod half;
+mod plan;
+mod receive;
+mod send;
+
+use std::time::{Duration, Instant};
+
+use packet::dialog::{Endpoints, Message};
+use packet::header::Session;
+use packet::join::JoinError;
+use record::{PacketRequest, ReasonCode, Record, Uncertainty};
+
+pub use self::ends::{Ends, EndsError};
+pub use self::plan::{PacketPlanError, Role};
+use crate::context::RunContext;
+use crate::crew::ArmError;
+use crate::live::LiveThread;
+use crate::machine::Machine;
+use crate::stop::Stop;
+
+/// How long the partner may take for its part of what is agreed upon before the run.
+const AGREEMENT: Duration = Duration::from_secs(15);
+/// How long it may take to hand its half over: a long run's record is megabytes.
+const HANDING_OVER: Duration = Duration::from_secs(60);
+
+/// Says messages to the partner's program and hears its own.
+pub trait Dialog {
+    /// Says something.
+    ///
+    /// # Errors
+    /// If the partner is gone: why, as a sentence.
+    fn say(&mut self, message: &Message) -> Result<(), PartnerGone>;
+
+    /// Waits for what the partner says; `None` if that is nothing within the time.
+    ///
+    /// # Errors
+    /// If the partner is gone: why, as a sentence.
+    fn hear(&mut self, within: Duration) -> Result<Option<Message>, PartnerGone>;
+}
+
+/// The partner's program can no longer be reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PartnerGone(pub String);
+
+/// Why a run between two nodes did not take place.
+#[derive(Debug, thiserror::Error)]
+pub enum PacketError {
+    /// The request cannot be carried out on this node.
+    #[error(transparent)]
+    Plan(#[from] PacketPlanError),
+    /// What packets are sent and received with cannot be opened.
+    #[error(transparent)]
+    Ends(#[from] EndsError),
+    /// A thread cannot be started.
+    #[error(transparent)]
+    Arm(#[from] ArmError),
+    /// The partner is gone before anything was measured.
+    #[error(transparent)]
+    Gone(#[from] PartnerGone),
+    /// The partner does not take part.
+    #[error("the partner refuses: {0}")]
+    Refused(String),
+    /// The partner said something else than what was agreed upon.
+    #[error("the partner said something unexpected ({0}): the programs of both nodes have to be of the same version")]
+    Unexpected(&'static str),
+    /// The halves do not fit together.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// Another step failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What a node's half needs.
+pub struct Setup<'a> {
+    /// What is asked.
+    pub request: &'a PacketRequest,
+    /// Which node this is.
+    pub role: Role,
+    /// CPU and real-time priority of this node's threads.
+    pub threads: (Option<u32>, Option<u32>),
+    /// What the packets are recognized by.
+    pub session: Session,
+    /// The name of this node in the run.
+    pub node: &'a str,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// What the record is given about the surroundings.
+    pub context: &'a RunContext,
+    /// Ends the run early.
+    pub stop: &'a Stop,
+}
+
+/// A flow, as a person looks at it while the run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveFlow {
+    /// Whether this node receives it: then it has delays.
+    pub is_received: bool,
+    /// Packets that were sent, as far as this node knows.
+    pub sent: u64,
+    /// Packets that arrived here.
+    pub arrived: u64,
+    /// Delays so far; of a flow that this node sends, how late it sent.
+    pub delays: LiveThread,
+    /// The error of the last delays.
+    pub error: Option<Uncertainty>,
+}
+
+/// A run between two nodes, as a person looks at it while it goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LivePackets {
+    /// Time since the start (ns).
+    pub elapsed_ns: u64,
+    /// Time that the run will take (ns), where it is known.
+    pub duration_ns: Option<u64>,
+    /// The flows of this node.
+    pub flows: Vec<LiveFlow>,
+    /// This node's system clock less the partner's (ns), and the bound on that.
+    pub offset: Option<(i64, (i64, i64))>,
+    /// The last round trip of the clocks' exchange (ns).
+    pub round_trip_ns: Option<i64>,
+}
+
+/// Checks a request for one of the nodes, before anybody is asked.
+///
+/// # Errors
+/// As [`PacketPlanError`] says.
+pub fn check(
+    request: &PacketRequest,
+    role: Role,
+    threads: (Option<u32>, Option<u32>),
+    machine: &Machine,
+) -> Result<(), PacketPlanError> {
+    plan::PacketPlan::new(request, role, threads, machine).map(drop)
+}
+
+/// The node that asks: its ends are open, and the partner has answered with its own.
+///
+/// # Errors
+/// If the run does not take place. Once it has begun there is a record, whatever happens.
+pub fn lead(
+    setup: &Setup<'_>,
+    ends: Ends,
+    partner: &Endpoints,
+    dialog: &mut dyn Dialog,
+    observe: &mut dyn FnMut(&LivePackets),
+) -> Result<Record, PacketError> {
+    let (half, watching) = half::Half::arm(setup, ends, partner)?;
+    half.wait_for_clocks();
+    dialog.say(&Message::Begin)?;
+    await_begin(dialog, setup.stop)?;
+    conclude(half.carry_out(watching, dialog, observe), setup, dialog)
+}
+
+/// The node that was asked: its ends are open, and it has answered with them.
+///
+/// # Errors
+/// As [`lead`].
+pub fn follow(
+    setup: &Setup<'_>,
+    ends: Ends,
+    initiator: &Endpoints,
+    dialog: &mut dyn Dialog,
+    observe: &mut dyn FnMut(&LivePackets),
+) -> Result<Record, PacketError> {
+    let (half, watching) = half::Half::arm(setup, ends, initiator)?;
+    await_begin(dialog, setup.stop)?;
+    half.wait_for_clocks();
+    dialog.say(&Message::Begin)?;
+    conclude(half.carry_out(watching, dialog, observe), setup, dialog)
+}
+
+fn await_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
+    let until = Instant::now() + AGREEMENT;
+    loop {
+        match dialog.hear(Duration::from_millis(100))? {
+            Some(Message::Begin) => return Ok(()),
+            Some(Message::Refused { why } | Message::Stop { why }) => return Err(PacketError::Refused(why)),
+            Some(Message::Ready { .. }) => return Err(PacketError::Unexpected("that it is ready")),
+            Some(Message::Sent { .. }) => return Err(PacketError::Unexpected("that it has sent all")),
+            Some(Message::Half { .. }) => return Err(PacketError::Unexpected("a record")),
+            None if stop.ended_early() => {
+                let _ = dialog.say(&Message::Stop { why: "it was ended there".to_owned() });
+                return Err(PacketError::Failed("ended before the run began".to_owned()));
+            }
+            None if Instant::now() > until => {
+                return Err(PacketError::Failed("the partner's threads did not get ready within 15 s".to_owned()));
+            }
+            None => {}
+        }
+    }
+}
+
+/// Hands this node's half over, takes the partner's, and makes one record of both; this node's half alone where the partner
+/// is gone.
+fn conclude(
+    (own, ending): (Record, half::Ending),
+    setup: &Setup<'_>,
+    dialog: &mut dyn Dialog,
+) -> Result<Record, PacketError> {
+    let joined = match ending.gone {
+        None => Some(exchange_halves(&own, ending.partner_half, setup.role, dialog)),
+        Some(_) => None,
+    };
+    let mut record = match joined {
+        Some(Ok(record)) => record,
+        Some(Err(PacketError::Gone(gone))) => with_partner_lost(own, &gone.0),
+        Some(Err(other)) => return Err(other),
+        None => own,
+    };
+    record.label.clone_from(&setup.context.label);
+    if let Some(limit_ns) = record.manifest().requested.deadline_ns {
+        record.verdict = Some(analyse::verdict(&record, limit_ns));
+    }
+    Ok(record)
+}
+
+fn with_partner_lost(mut own: Record, why: &str) -> Record {
+    own.validity.add(ReasonCode::PartnerLost, why.to_owned());
+    own
+}
+
+fn exchange_halves(
+    own: &Record,
+    heard: Option<String>,
+    role: Role,
+    dialog: &mut dyn Dialog,
+) -> Result<Record, PacketError> {
+    let said = dialog.say(&Message::Half { record: own.to_json() });
+    let text = match heard {
+        Some(text) => text,
+        None => said.map_err(PacketError::from).and_then(|()| hear_half(dialog))?,
+    };
+    let partner = Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
+    Ok(match role {
+        Role::Initiator => packet::join::join(own.clone(), partner)?,
+        Role::Partner => packet::join::join(partner, own.clone())?,
+    })
+}
+
+fn hear_half(dialog: &mut dyn Dialog) -> Result<String, PacketError> {
+    let until = Instant::now() + HANDING_OVER;
+    loop {
+        match dialog.hear(Duration::from_millis(100))? {
+            Some(Message::Half { record }) => return Ok(record),
+            // What it says of its packets may come after this node has given up waiting for it.
+            Some(Message::Sent { .. } | Message::Stop { .. }) => {}
+            Some(_) => return Err(PacketError::Unexpected("something else than its half of the record")),
+            None if Instant::now() > until => {
+                return Err(PacketError::Gone(PartnerGone("the partner did not hand its half of the record over".to_owned())));
+            }
+            None => {}
+        }
+    }
+}

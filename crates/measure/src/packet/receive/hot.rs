@@ -1,0 +1,215 @@
+//! The loop that receives. Nothing here allocates, locks, formats, logs or faults; a tidy test reads this file for words that
+//! would.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
+use kernel::packet::{End, Received};
+use packet::header::{Header, NotOurs, Purpose, Session};
+use packet::receiving::Arrived;
+use record::ReceiveMode;
+use rtrb::Producer;
+
+/// How long a receiver waits for a packet before it looks whether it is to end (ns).
+const LONGEST_WAIT_NS: i64 = 50_000_000;
+/// The share of an interval before a packet is due, and after it, in which a receiver that knows the schedule asks without a
+/// pause (percent). The rest is sleep, so that no limit of the kernel's stops it.
+const ASKS_AROUND_PERCENT: i64 = 30;
+/// How fast the estimate of when packets are due follows one that comes ever later (parts per million of the time passed).
+const LATER_PPM: i64 = 200;
+
+/// What was counted beside the packets that were handed on.
+#[derive(Debug, Default)]
+pub(crate) struct Strangers {
+    pub(crate) foreign: AtomicU64,
+    pub(crate) forged: AtomicU64,
+    /// Packets that were ours and found no place in the ring.
+    pub(crate) dropped: AtomicU64,
+    /// Packets that were there before a receiver that knows the schedule looked for them, or after it had given them up.
+    pub(crate) unpunctual: AtomicU64,
+}
+
+/// All that the loop touches, prepared beforehand.
+pub(crate) struct ReceiveLoop<'a, E> {
+    pub(super) end: &'a mut E,
+    pub(super) session: Session,
+    pub(super) flow: u8,
+    pub(super) mode: ReceiveMode,
+    pub(super) interval_ns: i64,
+    /// Whether a receiver that asks without a pause is real-time, and so has to sleep a little after each packet.
+    pub(super) is_real_time: bool,
+    pub(super) ring: &'a mut Producer<Arrived>,
+    pub(super) strangers: &'a Strangers,
+    pub(super) stop: &'a AtomicBool,
+    /// It ends when CLOCK_MONOTONIC passes this, whatever else happens (ns).
+    pub(super) end_ns: i64,
+    pub(super) watchdog: &'a AtomicBool,
+}
+
+/// What the loop counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReceiveCounts {
+    pub(crate) taken: u64,
+    /// Whether the end failed.
+    pub(crate) failed: bool,
+    /// What the kernel dropped before this program could take it.
+    pub(crate) kernel_dropped: u64,
+}
+
+/// When packets are due, by those that came.
+struct Due {
+    /// When the packet with the number 0 would have come (ns, CLOCK_MONOTONIC).
+    first_ns: i64,
+    last_sequence: i64,
+    last_ns: i64,
+}
+
+impl Due {
+    /// Packets come later than they are due, but not earlier: the estimate follows the earliest, and slowly those that are later.
+    #[inline(always)]
+    fn take(&mut self, sequence: i64, at_ns: i64, interval_ns: i64) {
+        let first_ns = at_ns - sequence * interval_ns;
+        let allowed_ns = (at_ns - self.last_ns).max(0) / 1_000_000 * LATER_PPM;
+        self.first_ns = first_ns.min(self.first_ns + allowed_ns);
+        (self.last_sequence, self.last_ns) = (self.last_sequence.max(sequence), at_ns);
+    }
+
+    /// The next one that is not over at a time.
+    #[inline(always)]
+    fn next_ns(&mut self, now_ns: i64, interval_ns: i64) -> i64 {
+        let around_ns = interval_ns * ASKS_AROUND_PERCENT / 100;
+        let over = (now_ns - around_ns - self.first_ns).div_euclid(interval_ns);
+        self.first_ns + (self.last_sequence.max(over) + 1) * interval_ns
+    }
+}
+
+impl<E: End> ReceiveLoop<'_, E> {
+    /// Takes packets until it is stopped.
+    #[inline(never)]
+    pub(crate) fn run(mut self) -> ReceiveCounts {
+        let mut counts = ReceiveCounts::default();
+        match self.mode {
+            ReceiveMode::Block => self.block(&mut counts),
+            ReceiveMode::Poll => self.poll(&mut counts),
+            ReceiveMode::Schedule => self.follow_schedule(&mut counts),
+        }
+        counts.kernel_dropped = self.end.counters().receive_dropped;
+        counts
+    }
+
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) || Self::now() > self.end_ns
+    }
+
+    #[inline(always)]
+    fn now() -> i64 {
+        now_ns(KernelClock::from(units::ClockId::Monotonic))
+    }
+
+    fn block(&mut self, counts: &mut ReceiveCounts) {
+        while !self.is_over() && !counts.failed {
+            match self.end.wait(self.end_ns.min(Self::now() + LONGEST_WAIT_NS)) {
+                Ok(true) => while self.take(counts).is_some() {},
+                Ok(false) => {}
+                Err(_) => counts.failed = true,
+            }
+        }
+    }
+
+    fn poll(&mut self, counts: &mut ReceiveCounts) {
+        // Of a real-time thread the kernel wants 5 % back.
+        let pause_ns = if self.is_real_time { self.interval_ns * 6 / 100 } else { 0 };
+        while !self.is_over() && !counts.failed {
+            if self.take(counts).is_some() && pause_ns > 0 {
+                let until = Schedule::at_ns(Self::now() + pause_ns);
+                let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
+            }
+        }
+    }
+
+    fn follow_schedule(&mut self, counts: &mut ReceiveCounts) {
+        let interval_ns = self.interval_ns;
+        let around_ns = interval_ns * ASKS_AROUND_PERCENT / 100;
+        // Before the first one nothing is known of when they are due.
+        let mut due = loop {
+            if self.is_over() || counts.failed {
+                return;
+            }
+            match self.end.wait(self.end_ns.min(Self::now() + LONGEST_WAIT_NS)) {
+                Ok(true) => {
+                    if let Some(sequence) = self.take(counts).and_then(|taken| taken) {
+                        let at_ns = Self::now();
+                        break Due { first_ns: at_ns - sequence * interval_ns, last_sequence: sequence, last_ns: at_ns };
+                    }
+                }
+                Ok(false) => {}
+                Err(_) => counts.failed = true,
+            }
+        };
+        while !self.is_over() && !counts.failed {
+            let due_ns = due.next_ns(Self::now(), interval_ns);
+            let until = Schedule::at_ns(due_ns - around_ns);
+            let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
+            // What is there already came too early, or belongs to a schedule that was given up.
+            let mut is_first = true;
+            loop {
+                let taken = self.take(counts);
+                let at_ns = Self::now();
+                match taken {
+                    Some(Some(sequence)) => {
+                        if is_first {
+                            self.strangers.unpunctual.fetch_add(1, Ordering::Relaxed);
+                        }
+                        due.take(sequence, at_ns, interval_ns);
+                        if due.next_ns(at_ns, interval_ns) > due_ns {
+                            break;
+                        }
+                    }
+                    Some(None) => {}
+                    None => is_first = false,
+                }
+                if at_ns > due_ns + around_ns || self.is_over() || counts.failed {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Takes one packet, if there is one; of one of ours that is measured also its number.
+    #[inline(always)]
+    fn take(&mut self, counts: &mut ReceiveCounts) -> Option<Option<i64>> {
+        let (session, flow, strangers) = (self.session, self.flow, self.strangers);
+        let ring = &mut *self.ring;
+        let taken = self.end.receive(|received: Received<'_>| {
+            let received_ns = now_ns(KernelClock::from(units::ClockId::Realtime));
+            match Header::read(&session, received.payload) {
+                Ok(header) if header.flow == flow => {
+                    let Received { stack_ns, hardware_ns, .. } = received;
+                    if ring.push(Arrived { header, hardware_ns, stack_ns, received_ns }).is_err() {
+                        strangers.dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                    (header.purpose == Purpose::Measured).then(|| i64::try_from(header.sequence).unwrap_or(i64::MAX))
+                }
+                Ok(_) | Err(NotOurs::Foreign) => {
+                    strangers.foreign.fetch_add(1, Ordering::Relaxed);
+                    None
+                }
+                Err(NotOurs::Forged) => {
+                    strangers.forged.fetch_add(1, Ordering::Relaxed);
+                    None
+                }
+            }
+        });
+        match taken {
+            Ok(taken) => {
+                counts.taken += u64::from(matches!(taken, Some(Some(_))));
+                taken
+            }
+            Err(_) => {
+                counts.failed = true;
+                None
+            }
+        }
+    }
+}

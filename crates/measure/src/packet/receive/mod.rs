@@ -1,0 +1,138 @@
+//! The receiving thread of a flow.
+
+pub(crate) mod hot;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use kernel::packet::End;
+use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
+use packet::receiving::Arrived;
+use record::ReceiveMode;
+use rtrb::{Consumer, Producer, RingBuffer};
+use units::ClockId;
+
+use self::hot::{ReceiveCounts, ReceiveLoop, Strangers};
+use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
+use crate::witness::Wanted;
+
+/// Received packets that wait for the drain: 0.3 s of 50,000 a second.
+const RING_SLOTS: usize = 16_384;
+/// How long a warm-up takes (ns).
+const WARM_UP_NS: i64 = 1_000_000;
+
+/// What the receiving thread and the controller share.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveShared {
+    pub(crate) strangers: Strangers,
+    pub(crate) stop: AtomicBool,
+    pub(crate) watchdog: Arc<AtomicBool>,
+}
+
+/// What is received, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceivePlan {
+    pub(crate) session: Session,
+    pub(crate) flow: u8,
+    pub(crate) mode: ReceiveMode,
+    pub(crate) interval_ns: i64,
+    pub(crate) is_real_time: bool,
+}
+
+/// What the thread is born with.
+struct Receiver<E> {
+    end: E,
+    plan: ReceivePlan,
+    ring: Producer<Arrived>,
+    shared: Arc<ReceiveShared>,
+}
+
+/// A receiving thread.
+pub(crate) struct Receives {
+    pub(crate) member: Member<ReceiveCounts>,
+    pub(crate) shared: Arc<ReceiveShared>,
+    pub(crate) ring: Consumer<Arrived>,
+}
+
+/// A packet that nobody sent.
+fn blank(session: &Session) -> Arrived {
+    let mut bytes = [0; HEADER_BYTES];
+    let header = Header {
+        purpose: Purpose::FollowUp,
+        flow: 0,
+        sequence: 0,
+        sent_before: 0,
+        scheduled_ns: 0,
+        sent_ns: 0,
+        earlier: LaterStamps::default(),
+    };
+    header.write(session, &mut bytes);
+    // Also touches the code that reads it.
+    let header = Header::read(session, &bytes).unwrap_or(header);
+    Arrived { header, hardware_ns: None, stack_ns: None, received_ns: 0 }
+}
+
+impl Receives {
+    /// Starts it; it receives once it is given its start.
+    ///
+    /// # Errors
+    /// Where no thread is to be had.
+    pub(crate) fn start<E: End + Send + 'static>(
+        end: E,
+        plan: ReceivePlan,
+        wanted: Wanted,
+        watchdog: Arc<AtomicBool>,
+    ) -> Result<Self, ArmError> {
+        let (mut ring, mut taker) = RingBuffer::new(RING_SLOTS);
+        // Memory that the allocator only promised would fault in the loop.
+        while ring.push(blank(&plan.session)).is_ok() {}
+        while taker.pop().is_ok() {}
+        let shared = Arc::new(ReceiveShared { watchdog, ..ReceiveShared::default() });
+        let work = Receiver { end, plan, ring, shared: Arc::clone(&shared) };
+        let member = Member::start(&format!("punctual-r{}", wanted.thread), wanted, work)?;
+        Ok(Self { member, shared, ring: taker })
+    }
+}
+
+impl<E: End> Receiver<E> {
+    fn of(&mut self, shared: &ReceiveShared, mode: ReceiveMode, end_ns: i64) -> ReceiveCounts {
+        ReceiveLoop {
+            end: &mut self.end,
+            session: self.plan.session,
+            flow: self.plan.flow,
+            mode,
+            interval_ns: self.plan.interval_ns,
+            is_real_time: self.plan.is_real_time,
+            ring: &mut self.ring,
+            strangers: &shared.strangers,
+            stop: &shared.stop,
+            end_ns,
+            watchdog: &shared.watchdog,
+        }
+        .run()
+    }
+}
+
+impl<E: End + Send> Work for Receiver<E> {
+    type Counts = ReceiveCounts;
+
+    fn clock(&self) -> ClockId {
+        ClockId::Monotonic
+    }
+
+    fn warm_up(&mut self, meter: Meter) {
+        let spare = ReceiveShared::default();
+        let _ = blank(&self.plan.session);
+        let _ = meter.around(|| {
+            for mode in [ReceiveMode::Poll, ReceiveMode::Block, ReceiveMode::Schedule] {
+                let _ = self.of(&spare, mode, now_ns(ClockId::Monotonic) + WARM_UP_NS);
+            }
+        });
+    }
+
+    fn measure(mut self, _: i64, meter: Meter) -> Metered<ReceiveCounts> {
+        let shared = Arc::clone(&self.shared);
+        let mode = self.plan.mode;
+        meter.hot(|| self.of(&shared, mode, i64::MAX))
+    }
+}

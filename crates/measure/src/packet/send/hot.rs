@@ -1,0 +1,202 @@
+//! The loop that sends. Nothing here allocates, locks, formats, logs or faults; a tidy test reads this file for words that
+//! would.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
+use kernel::packet::{End, Launch, SendError};
+use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
+
+use crate::ring::{Pair, RingWriter};
+
+/// Numbers of packets that are on their way to the driver at the same time, at most: what their stamps are attributed by.
+const UNSTAMPED: usize = 1_024;
+/// Packets that bring the last stamps, each a period after the one before.
+const FOLLOW_UPS: u64 = 3;
+/// A sleep that keeps failing would be a loop that never sleeps.
+const MAX_INTERRUPTED_SLEEPS: u64 = 1_000;
+
+/// The sequence number of what is no measured packet.
+const NO_SEQUENCE: u64 = u64::MAX;
+
+/// Which sequence numbers the packets had that the end has taken.
+pub(super) struct Numbers {
+    sequences: [u64; UNSTAMPED],
+    taken: u64,
+}
+
+impl Numbers {
+    pub(super) const fn new() -> Self {
+        Self { sequences: [NO_SEQUENCE; UNSTAMPED], taken: 0 }
+    }
+
+    #[inline(always)]
+    fn place(number: u64) -> usize {
+        usize::try_from(number % UNSTAMPED as u64).unwrap_or(0)
+    }
+
+    /// The end has taken the next packet.
+    #[inline(always)]
+    fn take(&mut self, sequence: u64) {
+        self.sequences[Self::place(self.taken)] = sequence;
+        self.taken += 1;
+    }
+
+    #[inline(always)]
+    fn sequence(&self, number: u64) -> u64 {
+        self.sequences[Self::place(number)]
+    }
+}
+
+/// All that the loop touches, prepared beforehand.
+pub(crate) struct SendLoop<'a, E> {
+    pub(super) end: &'a mut E,
+    pub(super) session: Session,
+    pub(super) flow: u8,
+    /// What the packets are for: those that warm the loop up are not measured.
+    pub(super) purpose: Purpose,
+    pub(super) payload: &'a mut [u8],
+    pub(super) numbers: &'a mut Numbers,
+    /// The first schedule, on CLOCK_MONOTONIC (ns).
+    pub(super) start_ns: i64,
+    /// CLOCK_REALTIME less CLOCK_MONOTONIC at the start (ns).
+    pub(super) realtime_ahead_ns: i64,
+    pub(super) interval_ns: i64,
+    /// Packets to send, skipped schedules among them.
+    pub(super) schedules: u64,
+    /// How long after its schedule a packet is to leave (ns), and the clock of that less CLOCK_REALTIME (ns).
+    pub(super) launch: Option<(i64, i64)>,
+    pub(super) ring: RingWriter<'a>,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) watchdog: &'a AtomicBool,
+    /// How many were sent, skipped and refused, for others to read.
+    pub(super) so_far: [&'a AtomicU64; 3],
+}
+
+/// What the loop counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SendCounts {
+    pub(crate) sent: u64,
+    pub(crate) skipped: u64,
+    pub(crate) refused: u64,
+    pub(crate) interrupted_sleeps: u64,
+    /// The first refusal.
+    pub(crate) refusal: Option<SendError>,
+}
+
+impl<E: End> SendLoop<'_, E> {
+    /// Sends a packet at each schedule. One that comes too late for the next schedule skips that: it never bursts.
+    #[inline(never)]
+    pub(crate) fn run(mut self) -> SendCounts {
+        let (monotonic, realtime) =
+            (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
+        let mut counts = SendCounts::default();
+        let mut earlier = LaterStamps::default();
+        let mut sequence = 0;
+        let mut next = Schedule::at_ns(self.start_ns);
+        while sequence < self.schedules && !self.stop.load(Ordering::Relaxed) {
+            if sleep_until(monotonic, &next).is_err() {
+                counts.interrupted_sleeps += 1;
+                if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
+                    break;
+                }
+                continue;
+            }
+            let scheduled_ns = next.ns() + self.realtime_ahead_ns;
+            let sent_ns = now_ns(realtime);
+            let header = Header {
+                purpose: self.purpose,
+                flow: self.flow,
+                sequence,
+                sent_before: counts.sent,
+                scheduled_ns,
+                sent_ns,
+                earlier,
+            };
+            self.send(header, &mut counts);
+            self.ring.push(Pair { first_ns: scheduled_ns, second_ns: sent_ns });
+            earlier = self.newest_stamp(earlier);
+            // What is late for the next schedule skips it, in one step however late it is.
+            let late_ns = now_ns(monotonic) - next.ns();
+            let passed = if late_ns < self.interval_ns { 1 } else { late_ns / self.interval_ns + 1 };
+            counts.skipped += passed.unsigned_abs() - 1;
+            sequence += passed.unsigned_abs();
+            self.leave(&counts);
+            next = Schedule::at_ns(next.ns() + passed * self.interval_ns);
+        }
+        // Schedules after the last one were not skipped.
+        counts.skipped -= sequence.saturating_sub(self.schedules).min(counts.skipped);
+        self.leave(&counts);
+        self.follow_up(counts.sent, earlier, next);
+        counts
+    }
+
+    #[inline(always)]
+    fn leave(&self, counts: &SendCounts) {
+        let [sent, skipped, refused] = self.so_far;
+        sent.store(counts.sent, Ordering::Relaxed);
+        skipped.store(counts.skipped, Ordering::Relaxed);
+        refused.store(counts.refused, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn send(&mut self, header: Header, counts: &mut SendCounts) {
+        if let Some(front) = self.payload.first_chunk_mut::<HEADER_BYTES>() {
+            header.write(&self.session, front);
+        }
+        let launch = self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: header.scheduled_ns + after_ns + ahead_ns });
+        match self.end.send(self.payload, launch) {
+            Ok(()) if header.purpose == Purpose::Measured => {
+                self.numbers.take(header.sequence);
+                counts.sent += 1;
+            }
+            Ok(()) => self.numbers.take(NO_SEQUENCE),
+            Err(error) => {
+                counts.refused += 1;
+                counts.refusal.get_or_insert(error);
+            }
+        }
+    }
+
+    /// The newest stamp that has arrived; the same one where none has.
+    #[inline(always)]
+    fn newest_stamp(&mut self, before: LaterStamps) -> LaterStamps {
+        let mut newest = before;
+        while let Some(stamp) = self.end.sent_stamp() {
+            let sequence = self.numbers.sequence(stamp.number);
+            if sequence == NO_SEQUENCE {
+                continue;
+            }
+            if newest.sequence != sequence {
+                newest = LaterStamps { sequence, ..LaterStamps::default() };
+            }
+            newest.stack_ns = stamp.stack_ns.or(newest.stack_ns);
+            newest.hardware_ns = stamp.hardware_ns.or(newest.hardware_ns);
+        }
+        newest
+    }
+
+    /// Brings the last stamps, and says how many packets there were, more than once since each can be lost.
+    fn follow_up(&mut self, sent: u64, mut earlier: LaterStamps, next: Schedule) {
+        let (monotonic, realtime) =
+            (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
+        let first_ns = next.ns().max(now_ns(monotonic));
+        for number in 0..FOLLOW_UPS {
+            let at_ns = first_ns + i64::try_from(number).unwrap_or(0) * self.interval_ns.min(10_000_000);
+            let _ = sleep_until(monotonic, &Schedule::at_ns(at_ns));
+            earlier = self.newest_stamp(earlier);
+            let sent_ns = now_ns(realtime);
+            let header = Header {
+                purpose: Purpose::FollowUp,
+                flow: self.flow,
+                sequence: number,
+                sent_before: sent,
+                scheduled_ns: sent_ns,
+                sent_ns,
+                earlier,
+            };
+            // Not counted among the measured ones, refused or not.
+            self.send(header, &mut SendCounts::default());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Makes one record of the halves of two nodes.
+
+use record::{Detail, Node, Nodes, PacketFlow, PacketRun, ReasonCode, Record, Validity};
+
+/// Worst samples of a record.
+const MOST_WORST: usize = 64;
+
+/// Why two halves are no run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// A record is not one of packets.
+    #[error("the {0}'s half is no record of packets")]
+    Kind(&'static str),
+    /// The nodes cannot be told apart.
+    #[error("{0}")]
+    Nodes(String),
+}
+
+/// Joins the half of the node that asked for the run with that of its partner. Both keep their validity: what makes one half
+/// invalid makes the run invalid.
+///
+/// # Errors
+/// If the halves are not of one run.
+pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
+    let Detail::Packet(mut run) = initiator.detail else { return Err(JoinError::Kind("initiator")) };
+    let Detail::Packet(other) = partner.detail else { return Err(JoinError::Kind("partner")) };
+    let mut nodes: Vec<Node> = initiator.nodes.into();
+    let others: Vec<Node> = partner.nodes.into();
+    nodes.extend(others);
+    let nodes = Nodes::try_from(nodes).map_err(JoinError::Nodes)?;
+    run.clocks.extend(other.clocks);
+    join_flows(&mut run, other.flows);
+    let mut series = initiator.series;
+    series.extend(partner.series);
+    for one in series.iter_mut().filter(|one| one.judged) {
+        let flow = run.flows.iter().find(|flow| is_of(one, flow));
+        one.counters.lost = flow.and_then(|flow| flow.lost);
+    }
+    let mut worst = initiator.worst;
+    worst.extend(partner.worst);
+    worst.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
+    worst.truncate(MOST_WORST);
+    let mut rows = initiator.rows;
+    rows.extend(partner.rows);
+    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    let validity = join_validity([&initiator.validity, &partner.validity], &names);
+    Ok(Record {
+        id: initiator.id,
+        measurement: initiator.measurement,
+        label: initiator.label,
+        validity,
+        verdict: None,
+        nodes,
+        series,
+        worst,
+        rows,
+        detail: Detail::Packet(run),
+    })
+}
+
+/// What both halves say, said once; each detail with the node that it is about, save where it is the same.
+fn join_validity(halves: [&Validity; 2], names: &[String]) -> Validity {
+    let named = || halves.into_iter().zip(names);
+    let details = |code: ReasonCode| {
+        let of_half = |validity: &Validity| -> Vec<String> {
+            validity.reasons().iter().filter(|one| one.code == code).map(|one| one.detail.clone()).collect()
+        };
+        let [first, second] = halves.map(of_half);
+        if first == second {
+            return first.join("; ");
+        }
+        let all = named().zip([first, second]).filter(|(_, details)| !details.is_empty());
+        all.map(|((_, name), details)| format!("{name}: {}", details.join("; "))).collect::<Vec<_>>().join("; ")
+    };
+    let mut validity = Validity::default();
+    for reason in halves.into_iter().flat_map(Validity::reasons) {
+        if !validity.has(reason.code) {
+            validity.add(reason.code, details(reason.code));
+        }
+    }
+    for (half, name) in named() {
+        for what in half.not_observable() {
+            validity.add_not_observable(what.what, format!("{name}: {}", what.detail));
+        }
+    }
+    validity
+}
+
+fn is_of(series: &record::Series, flow: &PacketFlow) -> bool {
+    matches!(series.place, record::Place::Flow { flow: number, .. } if number == flow.flow)
+}
+
+/// Fills in what only the other node knows of each flow.
+fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
+    for other in others {
+        let Some(own) = run.flows.iter_mut().find(|flow| flow.flow == other.flow) else {
+            run.flows.push(other);
+            continue;
+        };
+        let receives = own.arrived.is_some();
+        let (sender, receiver) = if receives { (&other, own.clone()) } else { (&*own, other.clone()) };
+        *own = PacketFlow {
+            sent: sender.sent.or(receiver.sent),
+            skipped: sender.skipped.or(receiver.skipped),
+            refused: sender.refused.or(receiver.refused),
+            sent_by: sender.sent_by.clone().or_else(|| receiver.sent_by.clone()),
+            ..receiver.clone()
+        };
+        own.lost = own.sent.zip(own.arrived).map(|(sent, arrived)| sent.saturating_sub(arrived + own.too_old));
+    }
+    run.flows.sort_by_key(|flow| flow.flow);
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Counters, Direction, Manifest, Measurement, NodeIdentity, Place, Series};
+
+    use super::*;
+
+    fn half(name: &str, flow: PacketFlow, series: Vec<Series>) -> Record {
+        let manifest =
+            Manifest { node: NodeIdentity { hostname: name.to_owned(), ..NodeIdentity::default() }, ..Manifest::default() };
+        let mut record = Record::empty(format!("of-{name}"), Measurement::Packet, manifest);
+        record.series = series;
+        record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: Vec::new() });
+        record.with_node_named()
+    }
+
+    fn flow() -> PacketFlow {
+        PacketFlow { from: "a".to_owned(), to: "b".to_owned(), ..PacketFlow::default() }
+    }
+
+    fn halves() -> (Record, Record) {
+        let sender = PacketFlow { sent: Some(100), skipped: Some(2), refused: Some(0), sent_by: Some("UDP".to_owned()), ..flow() };
+        let receiver = PacketFlow { arrived: Some(97), doubled: 1, forged: 5, received_by: Some("UDP".to_owned()), ..flow() };
+        let place = Place::Flow { flow: 0, direction: Direction::Received, queue: None };
+        let series = Series { name: "sent_to_received".to_owned(), place, counters: Counters::default(), ..Series::default() };
+        (half("a", sender, Vec::new()), half("b", receiver, vec![series]))
+    }
+
+    #[test]
+    fn what_each_node_counted_of_a_flow_stands_together_and_the_lost_ones_are_exact() {
+        let (sender, receiver) = halves();
+        for (one, other) in [(sender.clone(), receiver.clone()), (receiver, sender)] {
+            let joined = join(one, other).unwrap();
+            let Detail::Packet(run) = &joined.detail else { panic!("no packets") };
+            let [flow] = &run.flows[..] else { panic!("{:?}", run.flows) };
+            assert_eq!((flow.sent, flow.skipped, flow.arrived, flow.lost), (Some(100), Some(2), Some(97), Some(3)));
+            assert_eq!((flow.doubled, flow.forged), (1, 5));
+            assert_eq!((flow.sent_by.as_deref(), flow.received_by.as_deref()), (Some("UDP"), Some("UDP")));
+            assert_eq!(joined.series[0].counters.lost, Some(3));
+            assert_eq!(joined.nodes.iter().count(), 2);
+        }
+    }
+
+    #[test]
+    fn what_makes_one_half_invalid_makes_the_run_invalid() {
+        let (sender, mut receiver) = halves();
+        receiver.validity.add(ReasonCode::ClockStepped, "by 1 s");
+        let joined = join(sender.clone(), receiver.clone()).unwrap().validity;
+        assert!(joined.is_invalid());
+        assert_eq!(joined.reasons()[0].detail, "b: by 1 s");
+        let mut sender = sender;
+        for half in [&mut sender, &mut receiver] {
+            half.validity.add(ReasonCode::NoTimeService, "none was asked");
+        }
+        receiver.validity.add(ReasonCode::NoTimeService, "and none was there");
+        sender.validity.add(ReasonCode::VirtualMachine, "kvm");
+        receiver.validity.add(ReasonCode::VirtualMachine, "kvm");
+        let details: Vec<String> =
+            join(sender, receiver).unwrap().validity.reasons().iter().map(|reason| reason.detail.clone()).collect();
+        assert!(details.contains(&"kvm".to_owned()), "{details:?}");
+        assert!(details.contains(&"a: none was asked; b: none was asked; and none was there".to_owned()), "{details:?}");
+    }
+
+    #[test]
+    fn halves_of_something_else_are_refused() {
+        let (sender, receiver) = halves();
+        assert!(matches!(join(sender.clone(), sender.clone()), Err(JoinError::Nodes(_))), "the same node twice");
+        let other = Record { detail: Detail::None, ..receiver };
+        assert_eq!(join(sender, other), Err(JoinError::Kind("partner")));
+    }
+}

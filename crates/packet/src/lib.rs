@@ -1,0 +1,14 @@
+#![forbid(unsafe_code)]
+//! What packets between two nodes show: their header, what became of each of them, how far the clocks of the nodes are apart,
+//! and the delays that follow.
+//!
+//! A delay between two nodes is a difference of two clocks. It is worth no more than what is known of how far these are apart:
+//! that comes from [`relation`], with a hard bound that needs no trust in any time service, and goes along with each delay.
+
+pub mod dialog;
+pub mod header;
+pub mod join;
+pub mod probe;
+pub mod receiving;
+pub mod relation;
+pub mod sequence;

@@ -1,0 +1,223 @@
+//! What becomes of the packets of one flow at its receiver: each is counted, waits until its stamps and the offset of the
+//! clocks are known, and leaves with its delay and the parts of that.
+
+use std::collections::VecDeque;
+
+use crate::header::{Header, LaterStamps, Purpose};
+use crate::relation::{Delay, Relation};
+use crate::sequence::{Arrival, Arrivals, SequenceTracker};
+
+/// How long a packet waits for the stamps that a later one brings (ns): long enough for a few periods of a slow flow.
+const STAMPS_WAIT_NS: i64 = 250_000_000;
+/// How long a packet waits for the next exchange of the clocks (ns).
+const CLOCKS_WAIT_NS: i64 = 1_000_000_000;
+
+/// A packet, as the receiving thread has taken it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// Its header.
+    pub header: Header,
+    /// When the network interface received it (ns, on its own clock).
+    pub hardware_ns: Option<i64>,
+    /// When the kernel received it (ns, `CLOCK_REALTIME` of the receiver).
+    pub stack_ns: Option<i64>,
+    /// When the program had it (ns, `CLOCK_REALTIME` of the receiver).
+    pub received_ns: i64,
+}
+
+/// A packet of which all is known that will be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The number of its schedule.
+    pub sequence: u64,
+    /// When the program had it (ns, `CLOCK_REALTIME` of the receiver).
+    pub received_ns: i64,
+    /// From the sending program to the receiving one; `None` if the clocks could not be compared.
+    pub sent_to_received: Option<Delay>,
+    /// From the sending program to the kernel's stamp on that node (ns).
+    pub sent_to_transmitted_ns: Option<i64>,
+    /// From one kernel's stamp to the other's; `None` if one of them or the comparison of the clocks is missing.
+    pub transmitted_to_arrived: Option<Delay>,
+    /// From the kernel's stamp on this node to the receiving program (ns).
+    pub arrived_to_received_ns: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    arrived: Arrived,
+    later: Option<LaterStamps>,
+}
+
+/// Follows the packets of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct Receiving {
+    tracker: SequenceTracker,
+    waiting: VecDeque<Waiting>,
+    /// The highest number of packets sent before one that arrived, plus that one: what is known of how many were sent.
+    known_sent: u64,
+    newest_ns: i64,
+}
+
+impl Receiving {
+    /// Takes the next packet in the order in which they arrived.
+    pub fn take(&mut self, arrived: Arrived) {
+        let Arrived { header, received_ns, .. } = arrived;
+        self.newest_ns = self.newest_ns.max(received_ns);
+        self.bring(header.earlier);
+        if header.purpose == Purpose::FollowUp {
+            self.known_sent = self.known_sent.max(header.sent_before);
+            return;
+        }
+        self.known_sent = self.known_sent.max(header.sent_before.saturating_add(1));
+        if matches!(self.tracker.take(header.sequence), Arrival::InOrder | Arrival::Reordered) {
+            self.waiting.push_back(Waiting { arrived, later: None });
+        }
+    }
+
+    /// Stamps belong to a packet that arrived shortly before, if it arrived.
+    fn bring(&mut self, stamps: LaterStamps) {
+        if stamps.stack_ns.is_none() && stamps.hardware_ns.is_none() {
+            return;
+        }
+        let mut recent = self.waiting.iter_mut().rev();
+        if let Some(found) = recent.find(|one| one.arrived.header.sequence == stamps.sequence) {
+            found.later = Some(stamps);
+        }
+    }
+
+    /// Hands out the packets that need not wait any longer, in the order in which they arrived: at `now_ns` of this node's
+    /// system clock. At the end of a run none waits any longer.
+    pub fn settle(&mut self, relation: &Relation, now_ns: i64, is_end: bool, mut take: impl FnMut(Settled)) {
+        while let Some(waiting) = self.waiting.front() {
+            let received_ns = waiting.arrived.received_ns;
+            let age_ns = now_ns.saturating_sub(received_ns);
+            let has_stamps = waiting.later.is_some() || age_ns > STAMPS_WAIT_NS;
+            let has_clocks = relation.is_settled(received_ns) || age_ns > CLOCKS_WAIT_NS;
+            if !is_end && !(has_stamps && has_clocks) {
+                return;
+            }
+            take(settled(waiting, relation));
+            self.waiting.pop_front();
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub const fn arrivals(&self) -> Arrivals {
+        self.tracker.arrivals()
+    }
+
+    /// How many packets the sender has sent at least, as those that arrived say.
+    #[must_use]
+    pub const fn known_sent(&self) -> u64 {
+        self.known_sent
+    }
+}
+
+fn settled(waiting: &Waiting, relation: &Relation) -> Settled {
+    let Arrived { header, stack_ns, received_ns, .. } = waiting.arrived;
+    let transmitted_ns = waiting.later.and_then(|later| later.stack_ns);
+    Settled {
+        sequence: header.sequence,
+        received_ns,
+        sent_to_received: relation.delay(header.sent_ns, received_ns),
+        sent_to_transmitted_ns: transmitted_ns.map(|ns| ns.saturating_sub(header.sent_ns)),
+        transmitted_to_arrived: transmitted_ns.zip(stack_ns).and_then(|(from, to)| relation.delay(from, to)),
+        arrived_to_received_ns: stack_ns.map(|ns| received_ns.saturating_sub(ns)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sync::bound::ClockReading;
+
+    use super::*;
+
+    fn arrived(sequence: u64, at_ns: i64, earlier: LaterStamps) -> Arrived {
+        let header = Header {
+            purpose: Purpose::Measured,
+            flow: 0,
+            sequence,
+            sent_before: sequence,
+            scheduled_ns: at_ns - 60,
+            sent_ns: at_ns - 50,
+            earlier,
+        };
+        Arrived { header, hardware_ns: None, stack_ns: Some(at_ns - 10), received_ns: at_ns }
+    }
+
+    /// Two nodes with one clock, whose messages take 40 ns.
+    fn related(until_ns: i64) -> Relation {
+        let mut relation = Relation::new(100_000);
+        let mut at_ns = 0;
+        while at_ns <= until_ns {
+            let reading = ClockReading { raw_ns: at_ns, clock_ns: at_ns, error_ns: 0 };
+            relation.own_reading(reading);
+            relation.partner_reading(reading);
+            relation.exchange((at_ns - 40, at_ns), (at_ns, at_ns + 40));
+            at_ns += 1_000;
+        }
+        relation
+    }
+
+    fn stamps(sequence: u64, stack_ns: i64) -> LaterStamps {
+        LaterStamps { sequence, stack_ns: Some(stack_ns), hardware_ns: None }
+    }
+
+    fn all(receiving: &mut Receiving, relation: &Relation, now_ns: i64, is_end: bool) -> Vec<Settled> {
+        let mut out = Vec::new();
+        receiving.settle(relation, now_ns, is_end, |one| out.push(one));
+        out
+    }
+
+    #[test]
+    fn the_parts_of_a_delay_add_up_to_the_whole() {
+        let mut receiving = Receiving::default();
+        receiving.take(arrived(0, 5_000, LaterStamps::default()));
+        let relation = related(8_000);
+        assert!(all(&mut receiving, &relation, 5_500, false).is_empty(), "its stamp may come yet");
+        receiving.take(arrived(1, 6_000, stamps(0, 4_970)));
+        let settled = all(&mut receiving, &relation, 6_500, false);
+        let [one] = settled[..] else { panic!("{settled:?}") };
+        let whole = one.sent_to_received.unwrap();
+        let between = one.transmitted_to_arrived.unwrap();
+        assert_eq!((one.sequence, whole.ns), (0, 50));
+        assert_eq!(
+            (one.sent_to_transmitted_ns, between.ns, one.arrived_to_received_ns),
+            (Some(20), 20, Some(10)),
+        );
+        assert!((40..50).contains(&whole.below_ns) && (40..50).contains(&whole.above_ns), "{whole:?}");
+    }
+
+    #[test]
+    fn a_packet_waits_for_the_next_exchange_and_not_for_ever() {
+        let mut receiving = Receiving::default();
+        receiving.take(arrived(0, 9_000, LaterStamps::default()));
+        receiving.take(arrived(1, 9_100, stamps(0, 8_970)));
+        let relation = related(8_000);
+        assert!(all(&mut receiving, &relation, 10_000, false).is_empty());
+        let late = all(&mut receiving, &relation, 9_000 + CLOCKS_WAIT_NS + 1, false);
+        assert_eq!(late.len(), 1, "the other one is younger");
+        assert!(late[0].sent_to_received.is_some(), "by the exchange before it");
+        assert_eq!(all(&mut receiving, &relation, 9_200, true).len(), 1);
+    }
+
+    #[test]
+    fn copies_and_stamps_of_lost_packets_make_no_delay() {
+        let mut receiving = Receiving::default();
+        let relation = related(20_000);
+        receiving.take(arrived(0, 5_000, LaterStamps::default()));
+        receiving.take(arrived(0, 5_100, LaterStamps::default()));
+        receiving.take(arrived(3, 6_000, stamps(1, 4_970)));
+        receiving.take(arrived(2, 6_100, stamps(3, 5_960)));
+        let out = all(&mut receiving, &relation, 7_000, true);
+        assert_eq!(out.iter().map(|one| one.sequence).collect::<Vec<_>>(), [0, 3, 2]);
+        assert_eq!(out.iter().filter(|one| one.sent_to_transmitted_ns.is_some()).count(), 1);
+        let counted = receiving.arrivals();
+        assert_eq!((counted.once, counted.doubled, counted.reordered), (3, 1, 1));
+        assert_eq!(receiving.known_sent(), 4);
+        let follow_up = Header { purpose: Purpose::FollowUp, sent_before: 6, ..arrived(9, 0, stamps(2, 1)).header };
+        receiving.take(Arrived { header: follow_up, ..arrived(9, 8_000, LaterStamps::default()) });
+        assert_eq!((receiving.known_sent(), receiving.arrivals().once), (6, 3));
+    }
+}

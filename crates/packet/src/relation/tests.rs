@@ -1,0 +1,191 @@
+use proptest::prelude::*;
+use units::Random;
+
+use super::*;
+
+/// A node whose system clock is steered, beside the true time.
+struct Node {
+    /// Its uncorrected clock less the true time at the start (ns), and its drift (parts per billion).
+    raw_from_ns: i64,
+    drift_ppb: i64,
+    clock_less_raw_ns: f64,
+    correction_ppb: i64,
+}
+
+impl Node {
+    fn raw_ns(&self, true_ns: i64) -> i64 {
+        self.raw_from_ns + true_ns + rate_ns(true_ns, self.drift_ppb)
+    }
+
+    fn clock_ns(&self, true_ns: i64) -> i64 {
+        self.raw_ns(true_ns) + rounded(self.clock_less_raw_ns)
+    }
+
+    fn reading(&self, true_ns: i64, random: &mut Random) -> ClockReading {
+        let wrong_ns = i64::try_from(random.below(101)).unwrap() - 50;
+        ClockReading { raw_ns: self.raw_ns(true_ns), clock_ns: self.clock_ns(true_ns) + wrong_ns, error_ns: 50 }
+    }
+
+    /// Passes some time under its correction.
+    fn pass(&mut self, ns: i64) {
+        self.clock_less_raw_ns += units::approx_f64_i64(ns) * units::approx_f64_i64(self.correction_ppb) / 1e9;
+    }
+}
+
+fn rate_ns(ns: i64, ppb: i64) -> i64 {
+    i64::try_from(i128::from(ns) * i128::from(ppb) / 1_000_000_000).unwrap()
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "well below 2^53")]
+fn rounded(ns: f64) -> i64 {
+    ns.round() as i64
+}
+
+/// A packet of the partner: what it took in truth, and what was computed of it.
+struct Told {
+    true_ns: i64,
+    delay: Delay,
+}
+
+struct Case {
+    seed: u64,
+    drifts_ppb: [i64; 2],
+    corrections_ppb: Vec<(i64, i64)>,
+    /// Shortest time on the way to this node, and from it (ns).
+    ways_ns: [i64; 2],
+}
+
+/// Lets two nodes exchange messages every 20 ms, with measured packets in between.
+fn run(case: &Case) -> (Vec<Told>, Vec<(i64, Seen)>) {
+    let mut random = Random::new(case.seed);
+    let mut own = Node { raw_from_ns: 77_000_000_000, drift_ppb: case.drifts_ppb[0], clock_less_raw_ns: 1.7e18, correction_ppb: 0 };
+    let mut partner =
+        Node { raw_from_ns: 5_000_000, drift_ppb: case.drifts_ppb[1], clock_less_raw_ns: -4e15, correction_ppb: 0 };
+    let mut relation = Relation::new(100_000);
+    let (mut told, mut seen, mut now_ns) = (Vec::new(), Vec::new(), 0_i64);
+    let on_the_way = |random: &mut Random, least_ns: i64| {
+        let queued = if random.below(10) == 0 { 2_000_000 } else { 10_000 };
+        least_ns + i64::try_from(random.below(queued)).unwrap()
+    };
+    for (own_ppb, partner_ppb) in &case.corrections_ppb {
+        (own.correction_ppb, partner.correction_ppb) = (*own_ppb, *partner_ppb);
+        for _ in 0..5 {
+            let mut waiting = Vec::new();
+            for _ in 0..10 {
+                let delay_ns = on_the_way(&mut random, case.ways_ns[0]);
+                let sent_ns = partner.clock_ns(now_ns);
+                // The correction of the time on the way is far below a nanosecond's tenth.
+                waiting.push((sent_ns, own.clock_ns(now_ns + delay_ns), delay_ns));
+                now_ns += 2_000_000;
+                own.pass(2_000_000);
+                partner.pass(2_000_000);
+            }
+            for reading in [own.reading(now_ns, &mut random)] {
+                assert_eq!(relation.own_reading(reading), None);
+            }
+            assert_eq!(relation.partner_reading(partner.reading(now_ns, &mut random)), None);
+            let (came_after_ns, back_ns) = (on_the_way(&mut random, case.ways_ns[0]), on_the_way(&mut random, case.ways_ns[1]));
+            let from = (partner.clock_ns(now_ns), own.clock_ns(now_ns + came_after_ns));
+            let to = (own.clock_ns(now_ns + came_after_ns + 3_000), partner.clock_ns(now_ns + came_after_ns + 3_000 + back_ns));
+            now_ns += 5_000_000;
+            own.pass(5_000_000);
+            partner.pass(5_000_000);
+            assert_eq!(relation.own_reading(own.reading(now_ns, &mut random)), None);
+            assert_eq!(relation.partner_reading(partner.reading(now_ns, &mut random)), None);
+            let offset_ns = own.clock_ns(now_ns) - partner.clock_ns(now_ns);
+            seen.extend(relation.exchange(from, to).map(|one| (offset_ns, one)));
+            for (sent_ns, received_ns, true_ns) in waiting {
+                told.extend(relation.delay(sent_ns, received_ns).map(|delay| Told { true_ns, delay }));
+            }
+        }
+    }
+    (told, seen)
+}
+
+proptest! {
+    #[test]
+    fn the_true_delay_is_within_the_bound_whatever_steers_the_clocks(
+        seed in any::<u64>(),
+        drifts_ppb in [-45_000_i64..45_000, -45_000_i64..45_000],
+        corrections_ppb in prop::collection::vec((-50_000_i64..50_000, -50_000_i64..50_000), 1..8),
+        ways_ns in [1_000_i64..500_000, 1_000_i64..500_000],
+    ) {
+        let (told, _) = run(&Case { seed, drifts_ppb, corrections_ppb, ways_ns });
+        prop_assert!(told.len() >= 40);
+        for one in told {
+            let (least_ns, most_ns) = (
+                one.delay.ns - i64::try_from(one.delay.below_ns).unwrap(),
+                one.delay.ns + i64::try_from(one.delay.above_ns).unwrap(),
+            );
+            prop_assert!(least_ns <= one.true_ns && one.true_ns <= most_ns, "{} {:?}", one.true_ns, one.delay);
+        }
+    }
+}
+
+#[test]
+fn the_error_is_about_half_of_the_round_trip_and_an_asymmetry_is_inside_of_it() {
+    let widths = |ways_ns: [i64; 2]| {
+        let case = Case { seed: 3, drifts_ppb: [10_000, -10_000], corrections_ppb: vec![(0, 0); 20], ways_ns };
+        let (told, _) = run(&case);
+        let mut widths: Vec<u64> = told.iter().map(|one| one.delay.below_ns.max(one.delay.above_ns)).collect();
+        widths.sort_unstable();
+        widths[widths.len() / 2]
+    };
+    // Half of 20 us, a part of the queueing, and 100 parts per million of some 10 ms.
+    let even_ns = widths([10_000, 10_000]);
+    assert!((10_000..22_000).contains(&even_ns), "{even_ns}");
+    let uneven_ns = widths([10_000, 510_000]);
+    assert!((260_000..272_000).contains(&uneven_ns), "{uneven_ns}");
+}
+
+#[test]
+fn the_likeliest_offset_follows_drifting_clocks_far_closer_than_the_bound() {
+    let case = Case { seed: 11, drifts_ppb: [30_000, -20_000], corrections_ppb: vec![(0, 0); 60], ways_ns: [20_000, 20_000] };
+    let (told, seen) = run(&case);
+    // Of 20 us each way, and up to 10 us of queueing, both alike.
+    let wrong = |ns: i64, truth_ns: i64| (ns - truth_ns).unsigned_abs();
+    let mut errors: Vec<u64> = told.iter().skip(600).map(|one| wrong(one.delay.ns, one.true_ns)).collect();
+    errors.sort_unstable();
+    assert!(errors[errors.len() / 2] < 1_500 && errors[errors.len() * 99 / 100] < 4_000, "{:?}", &errors[errors.len() - 9..]);
+    let widest = told.iter().skip(600).map(|one| one.delay.below_ns).min().unwrap();
+    assert!(widest > 15_000, "{widest}");
+    assert!(seen.len() > 200);
+}
+
+#[test]
+fn a_round_trip_and_the_offset_of_the_system_clocks_are_shown_with_each_exchange() {
+    let case = Case { seed: 5, drifts_ppb: [0, 0], corrections_ppb: vec![(20_000, -30_000); 10], ways_ns: [10_000, 10_000] };
+    let (_, seen) = run(&case);
+    assert_eq!(seen.len(), 50);
+    for (offset_ns, one) in seen {
+        // The times of the exchange lie up to 5 ms before: 50 parts per million of that, and the errors of the comparisons.
+        let slack_ns = 600;
+        assert!(one.bound.lower_ns - slack_ns <= offset_ns && offset_ns <= one.bound.upper_ns + slack_ns, "{offset_ns} {one:?}");
+        assert!(one.round_trip_ns >= 19_000, "{one:?}");
+    }
+}
+
+#[test]
+fn a_step_of_either_clock_is_noticed_and_no_slewing_is_one() {
+    let at = |raw_ns: i64, ahead_ns: i64| ClockReading { raw_ns, clock_ns: raw_ns + ahead_ns, error_ns: 50 };
+    let mut scale = Scale::default();
+    assert_eq!(scale.take(at(0, 0)), None);
+    assert_eq!(scale.take(at(1_000_000_000, 500_000)), None, "500 parts per million");
+    assert_eq!(scale.take(at(1_020_000_000, 1_500_000)), Some(1_000_000));
+    assert_eq!(scale.uncorrected(1_021_500_000).unwrap().ns, 1_020_000_000);
+    assert_eq!(scale.take(at(1_010_000_000, 9_500_000)), None, "of an older message");
+}
+
+#[test]
+fn nothing_is_known_without_an_exchange() {
+    let mut relation = Relation::new(100_000);
+    assert_eq!(relation.delay(5, 10), None);
+    let reading = ClockReading { raw_ns: 0, clock_ns: 0, error_ns: 0 };
+    relation.own_reading(reading);
+    relation.partner_reading(reading);
+    assert_eq!(relation.delay(5, 10), None);
+    assert!(!relation.is_settled(0));
+    assert!(relation.exchange((0, 10), (20, 30)).is_some());
+    assert!(relation.is_settled(0) && !relation.is_settled(1_000));
+    assert_eq!(relation.delay(5, 10).map(|delay| delay.ns), Some(5));
+}

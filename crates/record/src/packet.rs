@@ -1,0 +1,95 @@
+//! What became of the packets of a run between two nodes, and of the comparison of the nodes' clocks, beside the delays, which
+//! are series.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Spread, TrackPoint};
+
+/// What was seen of packets between two nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketRun {
+    /// The flows: one for each direction in which packets were sent.
+    pub flows: Vec<PacketFlow>,
+    /// How the clocks of the nodes were compared, by each of them that received packets.
+    #[serde(default)]
+    pub clocks: Vec<ClockRelation>,
+}
+
+/// A flow of packets from one node to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketFlow {
+    /// Number of the flow, as in the places of its series.
+    pub flow: u32,
+    /// Name of the node that sent.
+    pub from: String,
+    /// Name of the node that received.
+    pub to: String,
+    /// The way that the packets took through the sending system: "UDP", "AF_XDP, zero-copy"; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_by: Option<String>,
+    /// The way that the packets took through the receiving system; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_by: Option<String>,
+    /// Payload of each packet (bytes).
+    pub size_bytes: u32,
+    /// From one packet to the next (ns).
+    pub interval_ns: u64,
+    /// Packets that were sent; absent if the sender did not report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Schedules for which the sender was too late: no packet was sent for them. Absent if the sender did not report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<u64>,
+    /// Packets that the sending system refused to take; absent if the sender did not report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
+    /// Packets that arrived, each counted once; absent if the receiver did not report, as the following.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<u64>,
+    /// Packets that were sent and did not arrive; absent if one of the nodes did not report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// Copies of packets that had arrived before.
+    #[serde(default)]
+    pub doubled: u64,
+    /// Packets that arrived after one that was sent later.
+    #[serde(default)]
+    pub reordered: u64,
+    /// Packets so old that they can no longer be told from copies.
+    #[serde(default)]
+    pub too_old: u64,
+    /// Packets on the port that belong to something else.
+    #[serde(default)]
+    pub foreign: u64,
+    /// Packets that claim to be of this run, with a wrong tag.
+    #[serde(default)]
+    pub forged: u64,
+    /// Packets that arrived without the sending kernel's stamp: the parts of their delay are not known.
+    #[serde(default)]
+    pub without_transmitted: u64,
+    /// Packets that arrived without the receiving kernel's stamp: the parts of their delay are not known.
+    #[serde(default)]
+    pub without_arrived: u64,
+}
+
+/// How the clock of one node was compared with that of its partner.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockRelation {
+    /// Name of the node.
+    pub node: String,
+    /// Name of its partner.
+    pub partner: String,
+    /// How much the rates of the two uncorrected clocks were assumed to differ at most (parts per billion).
+    pub max_drift_ppb: u32,
+    /// Exchanges of messages that were complete.
+    pub exchanges: u64,
+    /// Exchanges of which a message did not come.
+    pub incomplete: u64,
+    /// The node's system clock less the partner's (ns); absent without an exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Spread>,
+    /// Offset, bound and half of the round trip over time, at most [`SyncSource::MOST_POINTS`](crate::SyncSource::MOST_POINTS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub track: Vec<TrackPoint>,
+}
