@@ -80,6 +80,15 @@ pub enum Denied {
         /// Interfaces that are allowed.
         allowed: Vec<String>,
     },
+    /// The job uses an interface, and which one is not known.
+    #[error(
+        "its policy allows jobs only on {}, and which interface the connection uses is not known: connect by an address of one of these",
+        list_text(allowed)
+    )]
+    UnknownInterface {
+        /// Interfaces that are allowed.
+        allowed: Vec<String>,
+    },
     /// The job takes too long.
     #[error(
         "the job takes {takes}, and its policy allows {longest}: ask for less, or raise 'longest' in the policy file of that node"
@@ -137,11 +146,20 @@ impl Policy {
         }
     }
 
-    /// Whether another node may ask for this job.
+    /// Whether another node may ask for this job, where it is not known over which interface that node is connected: with a
+    /// list of interfaces, a job that uses the connection's is denied.
+    ///
+    /// # Errors
+    /// As [`Self::judge_on`].
+    pub fn judge(&self, job: &Job) -> Result<(), Denied> {
+        self.judge_on(job, None)
+    }
+
+    /// Whether another node may ask for this job that is connected over this interface; `None` where that is not known.
     ///
     /// # Errors
     /// With the first reason why not.
-    pub fn judge(&self, job: &Job) -> Result<(), Denied> {
+    pub fn judge_on(&self, job: &Job, connection: Option<&str>) -> Result<(), Denied> {
         let class = job.class();
         if !self.allow.contains(&class) {
             return Err(Denied::Class { class, allowed: self.allow.clone() });
@@ -150,8 +168,13 @@ impl Policy {
             return Err(Denied::Command);
         }
         if let Some(allowed) = &self.interfaces {
-            if let Some(interface) = job.interfaces().iter().find(|name| !allowed.contains(name)) {
-                return Err(Denied::Interface { interface: interface.clone(), allowed: allowed.clone() });
+            let connection = connection.filter(|_| job.uses_connection());
+            if job.uses_connection() && connection.is_none() {
+                return Err(Denied::UnknownInterface { allowed: allowed.clone() });
+            }
+            let mut used = job.interfaces().iter().map(String::as_str).chain(connection);
+            if let Some(interface) = used.find(|name| !allowed.iter().any(|allowed| allowed == name)) {
+                return Err(Denied::Interface { interface: interface.to_owned(), allowed: allowed.clone() });
             }
         }
         match (self.longest, job.takes()) {
@@ -211,6 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn a_job_stays_on_the_interfaces_that_are_allowed() {
+        let text =
+            r#"{"job": "packet", "request": {}, "initiator": {"node": "a", "address": "10.0.0.1", "clock-port": 9}}"#;
+        let packets: Job = serde_json::from_str(text).unwrap();
+        let policy = policy("interfaces = [\"eth1\", \"eth2\"]");
+        let allowed = vec!["eth1".to_owned(), "eth2".to_owned()];
+        assert_eq!(policy.judge_on(&packets, Some("eth2")), Ok(()));
+        let denied = policy.judge_on(&packets, Some("eth0")).unwrap_err();
+        assert!(
+            denied.to_string().starts_with("its policy does not allow jobs on 'eth0', only on eth1, eth2:"),
+            "{denied}"
+        );
+        assert_eq!(denied, Denied::Interface { interface: "eth0".to_owned(), allowed: allowed.clone() });
+        assert_eq!(policy.judge(&packets), Err(Denied::UnknownInterface { allowed }));
+        // What uses no network may be asked over any.
+        assert_eq!(policy.judge_on(&wakeup(End::After(Ns::from_s(60))), Some("eth0")), Ok(()));
+        assert_eq!(Policy::default().judge(&packets), Ok(()));
+    }
+
+    #[test]
     fn no_policy_allows_a_command_line() {
         let all = policy("allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]");
         let job = |target| Job::Measure(Request::App(AppRequest::new(target)));
@@ -240,6 +283,7 @@ mod tests {
             Denied::Class { class: JobClass::Tune, allowed: vec![JobClass::Measurement] },
             Denied::Interface { interface: "eth0".to_owned(), allowed },
             Denied::TooLong { takes: Ns::from_s(61), longest: Ns::from_s(60) },
+            Denied::UnknownInterface { allowed: vec!["eth1".to_owned()] },
             Denied::Unlimited { longest: Ns::from_s(60) },
             Denied::Command,
         ] {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Settings;
+use crate::address;
 use crate::tls;
 use crate::wire::{End, Wire, later};
 
@@ -130,6 +131,16 @@ impl Channel {
     /// If the socket is broken.
     pub fn local_address(&self) -> Result<SocketAddr, ChannelError> {
         self.wire.socket().local_addr().map_err(|error| self.lost(error.to_string()))
+    }
+
+    /// The interface that has this node's address of the connection, which a policy may restrict jobs to; `None` if none has
+    /// it any more.
+    #[must_use]
+    pub fn interface(&self) -> Option<String> {
+        let local = address::canonical(self.wire.socket().local_addr().ok()?);
+        let scope = if let SocketAddr::V6(local) = local { local.scope_id() } else { 0 };
+        let mut all = kernel::interface::addresses().ok()?.into_iter();
+        all.find(|one| one.address == local.ip() && one.scope == scope).map(|one| one.interface)
     }
 
     /// A key that both ends derive alike from their TLS session, and nobody else can; another one for each purpose. It

@@ -31,6 +31,7 @@ fn two_programs_talk_over_ipv4_and_ipv6_and_by_name() {
         let server = Server::echo(bind, Settings::default());
         let mut channel = connect(host, server.port, &server.token, PATIENCE).unwrap();
         assert_eq!(channel.partner().version, 1);
+        assert_eq!(channel.interface().as_deref(), Some("lo"));
         assert_eq!(channel.partner().hello, Settings::default().hello);
         channel.send("hello").unwrap();
         assert_eq!(channel.receive::<String>(PATIENCE).unwrap().as_deref(), Some("hello"));
