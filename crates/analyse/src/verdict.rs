@@ -150,7 +150,10 @@ fn conclude(
             missed => format!(", {} periods missed", format::count(missed)),
         };
         let lost = if lost > 0 { format!(", {} lost", format::count(lost)) } else { String::new() };
-        return (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}{lost}", format::count(check.beyond)));
+        return (
+            VerdictState::Broken,
+            format!("{worst}; {} beyond {limit}{missed}{lost}", format::count(check.beyond)),
+        );
     }
     if check.perhaps_by_ns > 0 {
         let by = format::latency(check.perhaps_by_ns);

@@ -159,3 +159,101 @@ impl FrameReader {
         Ok(Some(frame))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(letters: &str) -> Frame {
+        Frame::Content(format!("\"{letters}\"").into_bytes())
+    }
+
+    #[test]
+    fn a_frame_is_a_version_a_length_and_json() {
+        let frame = encode("ab", MOST_BEFORE_TRUST).unwrap();
+        assert_eq!(frame, [&[1, 0, 0, 0, 4][..], b"\"ab\""].concat());
+        let mut reader = FrameReader::new(MOST_BEFORE_TRUST);
+        reader.push(&[&frame[..], &HEARTBEAT, &frame[..3]].concat());
+        assert!(reader.has_frame());
+        assert_eq!(reader.next_frame(), Ok(Some(text("ab"))));
+        assert_eq!(reader.next_frame(), Ok(Some(Frame::Heartbeat)));
+        assert_eq!((reader.next_frame(), reader.has_frame(), reader.pending_bytes()), (Ok(None), false, 3));
+        reader.push(&frame[3..]);
+        assert_eq!(reader.next_frame(), Ok(Some(text("ab"))));
+        assert_eq!(reader.pending_bytes(), 0);
+    }
+
+    #[test]
+    fn a_bound_is_held_on_both_sides_and_before_the_content_has_come() {
+        let longest = "a".repeat(MOST_BEFORE_TRUST - 2);
+        let frame = encode(&longest, MOST_BEFORE_TRUST).unwrap();
+        let too_long = Err(FrameError::TooLong { bytes: MOST_BEFORE_TRUST + 1, most: MOST_BEFORE_TRUST });
+        assert_eq!(encode(&format!("{longest}a"), MOST_BEFORE_TRUST), too_long);
+        let mut reader = FrameReader::new(MOST_BEFORE_TRUST);
+        reader.push(&frame);
+        assert_eq!(reader.next_frame(), Ok(Some(text(&longest))));
+        reader.push(&[1, 0, 0, 0x10, 1]);
+        assert_eq!(reader.next_frame().map(|_| Vec::new()), too_long);
+        reader.set_most(MOST_AFTER_TRUST);
+        assert_eq!(reader.next_frame(), Ok(None));
+        let mut reader = FrameReader::new(MOST_AFTER_TRUST);
+        reader.push(&[1, 0xff, 0xff, 0xff, 0xff]);
+        assert!(reader.has_frame() && reader.next_frame().is_err());
+    }
+
+    #[test]
+    fn a_long_stream_of_frames_keeps_no_more_than_what_waits() {
+        let frame = encode(&"a".repeat(1_000), MOST_BEFORE_TRUST).unwrap();
+        let mut reader = FrameReader::new(MOST_BEFORE_TRUST);
+        // A part of the next one is always there, so that the buffer is never empty.
+        reader.push(&frame[..500]);
+        for _ in 0..1_000 {
+            reader.push(&frame[500..]);
+            reader.push(&frame[..500]);
+            assert!(reader.next_frame().unwrap().is_some());
+            assert!(reader.buffer.len() <= 4 * frame.len(), "{} bytes", reader.buffer.len());
+        }
+    }
+
+    #[test]
+    fn bytes_of_another_protocol_are_refused() {
+        for (bytes, version) in [(&b"GET / HTTP/1.1"[..], b'G'), (&[2, 0], 2), (&[0], 0)] {
+            let mut reader = FrameReader::new(MOST_AFTER_TRUST);
+            reader.push(bytes);
+            assert_eq!(reader.next_frame(), Err(FrameError::OtherVersion(version)));
+        }
+    }
+
+    #[test]
+    fn content_of_another_type_is_an_error_of_bounded_length_without_control_characters() {
+        assert_eq!(decode::<u32>(b"7"), Ok(7));
+        let error = decode::<u32>(format!("\"\u{1b}[2J{}\"", "a".repeat(9_999)).as_bytes()).unwrap_err().to_string();
+        assert!(error.len() < 400 && !error.contains('\u{1b}'), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_back_however_the_bytes_are_cut(
+            messages in prop::collection::vec("[a-z]{0,300}", 1..20),
+            cuts in prop::collection::vec(1..97_usize, 1..400),
+        ) {
+            let bytes: Vec<u8> = messages.iter().flat_map(|message| encode(message, MOST_BEFORE_TRUST).unwrap()).collect();
+            let mut reader = FrameReader::new(MOST_BEFORE_TRUST);
+            let mut read = Vec::new();
+            let (mut rest, mut cuts) = (&bytes[..], cuts.iter().cycle());
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at(rest.len().min(*cuts.next().unwrap()));
+                reader.push(piece);
+                rest = after;
+                while let Some(frame) = reader.next_frame().unwrap() {
+                    read.push(frame);
+                }
+            }
+            let expected: Vec<Frame> = messages.iter().map(|message| text(message)).collect();
+            prop_assert_eq!(read, expected);
+            prop_assert_eq!(reader.pending_bytes(), 0);
+        }
+    }
+}

@@ -73,11 +73,20 @@ impl Job {
         }
     }
 
-    /// The network interfaces that the job sends on or receives on, by their names on the node that is asked.
+    /// The network interfaces that the job itself names, by their names on the node that is asked.
     #[must_use]
     pub const fn interfaces(&self) -> &[String] {
         match self {
             Self::Measure(_) | Self::Packet(_) => &[],
+        }
+    }
+
+    /// Whether the job sends and receives on the interface over which the asking node is connected.
+    #[must_use]
+    pub const fn uses_connection(&self) -> bool {
+        match self {
+            Self::Measure(_) => false,
+            Self::Packet(_) => true,
         }
     }
 

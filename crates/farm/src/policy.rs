@@ -80,6 +80,15 @@ pub enum Denied {
         /// Interfaces that are allowed.
         allowed: Vec<String>,
     },
+    /// The job uses an interface, and which one is not known.
+    #[error(
+        "its policy allows jobs only on {}, and which interface the connection uses is not known: connect by an address of one of these",
+        list_text(allowed)
+    )]
+    UnknownInterface {
+        /// Interfaces that are allowed.
+        allowed: Vec<String>,
+    },
     /// The job takes too long.
     #[error(
         "the job takes {takes}, and its policy allows {longest}: ask for less, or raise 'longest' in the policy file of that node"
@@ -137,11 +146,20 @@ impl Policy {
         }
     }
 
-    /// Whether another node may ask for this job.
+    /// Whether another node may ask for this job, where it is not known over which interface that node is connected: with a
+    /// list of interfaces, a job that uses the connection's is denied.
+    ///
+    /// # Errors
+    /// As [`Self::judge_on`].
+    pub fn judge(&self, job: &Job) -> Result<(), Denied> {
+        self.judge_on(job, None)
+    }
+
+    /// Whether another node may ask for this job that is connected over this interface; `None` where that is not known.
     ///
     /// # Errors
     /// With the first reason why not.
-    pub fn judge(&self, job: &Job) -> Result<(), Denied> {
+    pub fn judge_on(&self, job: &Job, connection: Option<&str>) -> Result<(), Denied> {
         let class = job.class();
         if !self.allow.contains(&class) {
             return Err(Denied::Class { class, allowed: self.allow.clone() });
@@ -150,14 +168,127 @@ impl Policy {
             return Err(Denied::Command);
         }
         if let Some(allowed) = &self.interfaces {
-            if let Some(interface) = job.interfaces().iter().find(|name| !allowed.contains(name)) {
-                return Err(Denied::Interface { interface: interface.clone(), allowed: allowed.clone() });
+            let connection = connection.filter(|_| job.uses_connection());
+            if job.uses_connection() && connection.is_none() {
+                return Err(Denied::UnknownInterface { allowed: allowed.clone() });
+            }
+            let mut used = job.interfaces().iter().map(String::as_str).chain(connection);
+            if let Some(interface) = used.find(|name| !allowed.iter().any(|allowed| allowed == name)) {
+                return Err(Denied::Interface { interface: interface.to_owned(), allowed: allowed.clone() });
             }
         }
         match (self.longest, job.takes()) {
             (Some(longest), None) => Err(Denied::Unlimited { longest }),
             (Some(longest), Some(takes)) if takes > longest => Err(Denied::TooLong { takes, longest }),
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{AppRequest, AppTarget, End, Request, WakeupRequest};
+
+    use super::*;
+
+    fn wakeup(end: End) -> Job {
+        Job::Measure(Request::Wakeup(WakeupRequest { end, ..WakeupRequest::default() }))
+    }
+
+    fn policy(text: &str) -> Policy {
+        Policy::from_toml(text).unwrap()
+    }
+
+    #[test]
+    fn without_a_file_measurements_are_allowed_and_nothing_else() {
+        assert_eq!(policy(""), Policy::default());
+        assert_eq!(Policy::default().allow, [JobClass::Measurement]);
+        assert_eq!(Policy::default().judge(&wakeup(End::After(Ns::from_s(60)))), Ok(()));
+    }
+
+    #[test]
+    fn what_the_policy_does_not_name_is_denied() {
+        let job = wakeup(End::After(Ns::from_s(60)));
+        let all = policy(
+            "allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"",
+        );
+        assert_eq!(all.allow, JobClass::ALL);
+        assert_eq!(all.judge(&job), Ok(()));
+        let denied = policy("allow = [\"tune\"]").judge(&job).unwrap_err();
+        assert_eq!(
+            denied.to_string(),
+            "its policy does not allow 'measurement' jobs (it allows \"tune\"): add \"measurement\" to 'allow' in the \
+             policy file of that node"
+        );
+        assert!(policy("allow = []").judge(&job).unwrap_err().to_string().contains("(it allows none)"));
+    }
+
+    #[test]
+    fn a_job_is_no_longer_than_allowed() {
+        let policy = policy("longest = \"1m\"");
+        assert_eq!(policy.judge(&wakeup(End::After(Ns::from_s(60)))), Ok(()));
+        let (takes, longest) = (Ns::from_s(61), Ns::from_s(60));
+        assert_eq!(policy.judge(&wakeup(End::After(takes))), Err(Denied::TooLong { takes, longest }));
+        assert_eq!(policy.judge(&wakeup(End::WhenTold)), Err(Denied::Unlimited { longest }));
+        assert_eq!(Policy::default().judge(&wakeup(End::WhenTold)), Ok(()));
+    }
+
+    #[test]
+    fn a_job_stays_on_the_interfaces_that_are_allowed() {
+        let text =
+            r#"{"job": "packet", "request": {}, "initiator": {"node": "a", "address": "10.0.0.1", "clock-port": 9}}"#;
+        let packets: Job = serde_json::from_str(text).unwrap();
+        let policy = policy("interfaces = [\"eth1\", \"eth2\"]");
+        let allowed = vec!["eth1".to_owned(), "eth2".to_owned()];
+        assert_eq!(policy.judge_on(&packets, Some("eth2")), Ok(()));
+        let denied = policy.judge_on(&packets, Some("eth0")).unwrap_err();
+        assert!(
+            denied.to_string().starts_with("its policy does not allow jobs on 'eth0', only on eth1, eth2:"),
+            "{denied}"
+        );
+        assert_eq!(denied, Denied::Interface { interface: "eth0".to_owned(), allowed: allowed.clone() });
+        assert_eq!(policy.judge(&packets), Err(Denied::UnknownInterface { allowed }));
+        // What uses no network may be asked over any.
+        assert_eq!(policy.judge_on(&wakeup(End::After(Ns::from_s(60))), Some("eth0")), Ok(()));
+        assert_eq!(Policy::default().judge(&packets), Ok(()));
+    }
+
+    #[test]
+    fn no_policy_allows_a_command_line() {
+        let all = policy("allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]");
+        let job = |target| Job::Measure(Request::App(AppRequest::new(target)));
+        assert_eq!(all.judge(&job(AppTarget::Command { command: "reboot".to_owned() })), Err(Denied::Command));
+        assert_eq!(all.judge(&job(AppTarget::Process { pid: 7 })), Ok(()));
+    }
+
+    #[test]
+    fn a_bad_file_is_refused_with_line_field_and_remedy() {
+        let check = |text: &str, parts: &[&str]| {
+            let error = Policy::from_toml(text).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+        };
+        check("\nalow = []", &["line 2", "unknown field `alow`", "fields are 'allow'"]);
+        check("allow = [\"tunes\"]", &["line 1", "unknown variant `tunes`", "\"tune\""]);
+        check("allow = \"tune\"", &["line 1", "allow = \"tune\"", "expected a sequence"]);
+        check("longest = \"7\"", &["line 1", "has no unit"]);
+        check("longest = \"0s\"", &["'longest' is 0", "above 0"]);
+        check("interfaces = [\"eth0\", \"a-name-of-16-byte\"]", &["a-name-of-16-byte", "1 to 15 bytes"]);
+        check("interfaces = [\"\"]", &["''"]);
+    }
+
+    #[test]
+    fn a_denial_reads_back() {
+        let allowed = vec!["eth1".to_owned()];
+        for denied in [
+            Denied::Class { class: JobClass::Tune, allowed: vec![JobClass::Measurement] },
+            Denied::Interface { interface: "eth0".to_owned(), allowed },
+            Denied::TooLong { takes: Ns::from_s(61), longest: Ns::from_s(60) },
+            Denied::UnknownInterface { allowed: vec!["eth1".to_owned()] },
+            Denied::Unlimited { longest: Ns::from_s(60) },
+            Denied::Command,
+        ] {
+            let text = serde_json::to_string(&denied).unwrap();
+            assert_eq!(serde_json::from_str::<Denied>(&text).unwrap(), denied, "{text}");
         }
     }
 }

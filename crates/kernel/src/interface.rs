@@ -8,7 +8,7 @@ use std::ptr;
 /// An address of an interface that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceAddress {
-    /// Name of the interface, such as `eth0`; the label of an address that has one.
+    /// Name of the interface, such as `eth0`.
     pub interface: String,
     /// The address.
     pub address: IpAddr,
@@ -94,7 +94,9 @@ unsafe fn read(entry: &libc::ifaddrs) -> Option<InterfaceAddress> {
         _ => return None,
     };
     // SAFETY: the name is a string that ends with a zero.
-    let interface = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
+    let label = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy();
+    // An IPv4 address may have a label, such as `eth0:1`, which the C library gives in the place of the name.
+    let interface = label.split(':').next().unwrap_or_default().to_owned();
     Some(InterfaceAddress { interface, address, scope, is_loopback: has(libc::IFF_LOOPBACK) })
 }
 

@@ -151,16 +151,19 @@ impl Header {
         let flags = if self.earlier.stack_ns.is_some() { HAS_STACK_STAMP } else { 0 }
             | if self.earlier.hardware_ns.is_some() { HAS_HARDWARE_STAMP } else { 0 };
         put_first(payload, self.purpose as u8, self.flow, flags);
-        put_words(payload, [
-            session.number,
-            self.sequence,
-            self.sent_before,
-            unsigned(self.scheduled_ns),
-            unsigned(self.sent_ns),
-            self.earlier.sequence,
-            unsigned(self.earlier.stack_ns.unwrap_or(0)),
-            unsigned(self.earlier.hardware_ns.unwrap_or(0)),
-        ]);
+        put_words(
+            payload,
+            [
+                session.number,
+                self.sequence,
+                self.sent_before,
+                unsigned(self.scheduled_ns),
+                unsigned(self.sent_ns),
+                self.earlier.sequence,
+                unsigned(self.earlier.stack_ns.unwrap_or(0)),
+                unsigned(self.earlier.hardware_ns.unwrap_or(0)),
+            ],
+        );
         session.seal(payload);
     }
 

@@ -118,8 +118,10 @@ mod tests {
     use super::*;
 
     fn half(name: &str, flow: PacketFlow, series: Vec<Series>) -> Record {
-        let manifest =
-            Manifest { node: NodeIdentity { hostname: name.to_owned(), ..NodeIdentity::default() }, ..Manifest::default() };
+        let manifest = Manifest {
+            node: NodeIdentity { hostname: name.to_owned(), ..NodeIdentity::default() },
+            ..Manifest::default()
+        };
         let mut record = Record::empty(format!("of-{name}"), Measurement::Packet, manifest);
         record.series = series;
         record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: Vec::new() });
@@ -131,10 +133,18 @@ mod tests {
     }
 
     fn halves() -> (Record, Record) {
-        let sender = PacketFlow { sent: Some(100), skipped: Some(2), refused: Some(0), sent_by: Some("UDP".to_owned()), ..flow() };
-        let receiver = PacketFlow { arrived: Some(97), doubled: 1, forged: 5, received_by: Some("UDP".to_owned()), ..flow() };
+        let sender = PacketFlow {
+            sent: Some(100),
+            skipped: Some(2),
+            refused: Some(0),
+            sent_by: Some("UDP".to_owned()),
+            ..flow()
+        };
+        let receiver =
+            PacketFlow { arrived: Some(97), doubled: 1, forged: 5, received_by: Some("UDP".to_owned()), ..flow() };
         let place = Place::Flow { flow: 0, direction: Direction::Received, queue: None };
-        let series = Series { name: "sent_to_received".to_owned(), place, counters: Counters::default(), ..Series::default() };
+        let series =
+            Series { name: "sent_to_received".to_owned(), place, counters: Counters::default(), ..Series::default() };
         (half("a", sender, Vec::new()), half("b", receiver, vec![series]))
     }
 
@@ -170,7 +180,10 @@ mod tests {
         let details: Vec<String> =
             join(sender, receiver).unwrap().validity.reasons().iter().map(|reason| reason.detail.clone()).collect();
         assert!(details.contains(&"kvm".to_owned()), "{details:?}");
-        assert!(details.contains(&"a: none was asked; b: none was asked; and none was there".to_owned()), "{details:?}");
+        assert!(
+            details.contains(&"a: none was asked; b: none was asked; and none was there".to_owned()),
+            "{details:?}"
+        );
     }
 
     #[test]

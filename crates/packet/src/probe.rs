@@ -50,16 +50,19 @@ impl Probe {
     /// Writes the message, with its tag.
     pub fn write(&self, session: &Session, bytes: &mut [u8; PROBE_BYTES]) {
         put_first(bytes, self.kind as u8, 0, 0);
-        put_words(bytes, [
-            session.number,
-            self.number,
-            word_of_time(self.sent_ns),
-            word_of_time(self.received_ns),
-            word_of_time(self.reading.raw_ns),
-            word_of_time(self.reading.clock_ns),
-            word_of_time(self.reading.error_ns),
-            0,
-        ]);
+        put_words(
+            bytes,
+            [
+                session.number,
+                self.number,
+                word_of_time(self.sent_ns),
+                word_of_time(self.received_ns),
+                word_of_time(self.reading.raw_ns),
+                word_of_time(self.reading.clock_ns),
+                word_of_time(self.reading.error_ns),
+                0,
+            ],
+        );
         session.seal(bytes);
     }
 

@@ -182,10 +182,7 @@ mod tests {
         let whole = one.sent_to_received.unwrap();
         let between = one.transmitted_to_arrived.unwrap();
         assert_eq!((one.sequence, whole.ns), (0, 50));
-        assert_eq!(
-            (one.sent_to_transmitted_ns, between.ns, one.arrived_to_received_ns),
-            (Some(20), 20, Some(10)),
-        );
+        assert_eq!((one.sent_to_transmitted_ns, between.ns, one.arrived_to_received_ns), (Some(20), 20, Some(10)),);
         assert!((40..50).contains(&whole.below_ns) && (40..50).contains(&whole.above_ns), "{whole:?}");
     }
 

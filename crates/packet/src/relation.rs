@@ -101,7 +101,8 @@ impl Scale {
         let here_ppb = self.correction_ppb(before)?;
         let beside_ppb = [before.checked_sub(1), Some(before + 1)].map(|at| self.correction_ppb(at?));
         // At either end of what is kept, the only neighbour stands for both; a correction that has none may be all new.
-        let changes_ppb = beside_ppb.map(|beside| beside.map(|beside| here_ppb.saturating_sub(beside).saturating_abs()));
+        let changes_ppb =
+            beside_ppb.map(|beside| beside.map(|beside| here_ppb.saturating_sub(beside).saturating_abs()));
         let change_ppb = match changes_ppb {
             [Some(one), Some(other)] => one.saturating_add(other),
             [Some(one), None] | [None, Some(one)] => one.saturating_mul(2),

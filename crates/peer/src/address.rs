@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// The TCP port of a listening program unless another one is asked for. IANA has assigned it to nobody, and Linux gives it to
-/// no outgoing connection.
+/// The TCP port of a listening program unless another one is asked for. IANA's registry has it for nobody (5365 to 5396 are
+/// free), and Linux gives it to no outgoing connection (32768 and above).
 pub const DEFAULT_PORT: u16 = 5377;
 
 /// A host with an optional port.
@@ -152,5 +152,74 @@ pub(crate) fn text(address: SocketAddr) -> String {
             format!("[{}%{scope}]:{}", v6.ip(), v6.port())
         }
         _ => address.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_ports_are_read_in_every_form() {
+        let check = |text: &str, host: &str, port: Option<u16>, again: &str| {
+            let expected = Endpoint { host: host.to_owned(), port };
+            assert_eq!(Endpoint::parse(text).as_ref(), Ok(&expected), "{text}");
+            assert_eq!(expected.to_string(), again);
+            assert_eq!(Endpoint::parse(again), Ok(expected), "{again}");
+        };
+        check("lime2", "lime2", None, "lime2");
+        check(" lime2:4000\n", "lime2", Some(4000), "lime2:4000");
+        check("192.168.1.5:1", "192.168.1.5", Some(1), "192.168.1.5:1");
+        check("2001:db8::1", "2001:db8::1", None, "[2001:db8::1]");
+        check("[2001:db8::1]", "2001:db8::1", None, "[2001:db8::1]");
+        check("[fe80::1%eth0]:65535", "fe80::1%eth0", Some(65_535), "[fe80::1%eth0]:65535");
+        check("fe80::1%eth0", "fe80::1%eth0", None, "[fe80::1%eth0]");
+        check("*:7", "*", Some(7), "*:7");
+        assert_eq!(Endpoint::parse("a").unwrap().port_or_default(), 5377);
+    }
+
+    #[test]
+    fn what_is_no_address_is_said_precisely() {
+        let check = |text: &str, expected: AddressError| assert_eq!(Endpoint::parse(text), Err(expected));
+        let port = |text: &str, port: &str| AddressError::Port { text: text.to_owned(), port: port.to_owned() };
+        check("", AddressError::NoHost(String::new()));
+        check(":5377", AddressError::NoHost(":5377".to_owned()));
+        check("[]:5377", AddressError::NoHost("[]:5377".to_owned()));
+        check("a:", port("a:", ""));
+        check("a:0", port("a:0", "0"));
+        check("a:65536", port("a:65536", "65536"));
+        check("a:+5", port("a:+5", "+5"));
+        check("[::1]:x", port("[::1]:x", "x"));
+        check("[::1", AddressError::Brackets("[::1".to_owned()));
+        check("::1]", AddressError::Brackets("::1]".to_owned()));
+        check("[::1]5377", AddressError::Brackets("[::1]5377".to_owned()));
+    }
+
+    #[test]
+    fn a_link_local_address_takes_its_interface_and_no_other_does() {
+        let loopback = kernel::interface::index("lo").unwrap();
+        let expected = SocketAddr::from(SocketAddrV6::new("fe80::1".parse().unwrap(), 9, 0, loopback));
+        assert_eq!(literal("fe80::1%lo", 9), Ok(Some(expected)));
+        assert_eq!(literal(&format!("fe80::1%{loopback}"), 9), Ok(Some(expected)));
+        assert_eq!(text(expected), "[fe80::1%lo]:9");
+        assert_eq!(literal("fe80::1", 9), Err(AddressError::NoScope("fe80::1".to_owned())));
+        for scope in ["", "no-such-if", "4294967295", "lo%lo"] {
+            let text = format!("fe80::1%{scope}");
+            assert_eq!(
+                literal(&text, 9),
+                Err(AddressError::NoInterface { text: text.clone(), scope: scope.to_owned() })
+            );
+        }
+        for other in ["::1%lo", "127.0.0.1%lo"] {
+            assert_eq!(literal(other, 9), Err(AddressError::ScopeNotAllowed(other.to_owned())));
+        }
+        assert_eq!(literal("lime2", 9), Ok(None));
+        assert_eq!(literal("127.0.0.1", 9), Ok(Some("127.0.0.1:9".parse().unwrap())));
+    }
+
+    #[test]
+    fn an_ipv4_partner_of_an_ipv6_socket_has_an_ipv4_address() {
+        assert_eq!(canonical("[::ffff:10.0.0.7]:9".parse().unwrap()), "10.0.0.7:9".parse().unwrap());
+        assert_eq!(canonical("[::1]:9".parse().unwrap()), "[::1]:9".parse().unwrap());
     }
 }

@@ -12,8 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Settings;
+use crate::address;
 use crate::tls;
-use crate::wire::{End, Wire};
+use crate::wire::{End, Wire, later};
 
 /// The program at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +59,14 @@ pub enum ChannelError {
         partner: Box<Partner>,
         /// How long nothing came.
         silence: Duration,
+    },
+    /// The partner has not closed its end after this side did.
+    #[error("{partner} has not ended its side of the connection within {} s: it may not have received the last messages", seconds(*after))]
+    NotClosed {
+        /// The other end.
+        partner: Box<Partner>,
+        /// How long it was waited for.
+        after: Duration,
     },
     /// A message that cannot be written or read.
     #[error("{partner}: {error}")]
@@ -124,6 +133,16 @@ impl Channel {
         self.wire.socket().local_addr().map_err(|error| self.lost(error.to_string()))
     }
 
+    /// The interface that has this node's address of the connection, which a policy may restrict jobs to; `None` if none has
+    /// it any more.
+    #[must_use]
+    pub fn interface(&self) -> Option<String> {
+        let local = address::canonical(self.wire.socket().local_addr().ok()?);
+        let scope = if let SocketAddr::V6(local) = local { local.scope_id() } else { 0 };
+        let mut all = kernel::interface::addresses().ok()?.into_iter();
+        all.find(|one| one.address == local.ip() && one.scope == scope).map(|one| one.interface)
+    }
+
     /// A key that both ends derive alike from their TLS session, and nobody else can; another one for each purpose. It
     /// serves for packets that do not travel through this channel.
     ///
@@ -141,7 +160,7 @@ impl Channel {
     pub fn send<T: Serialize + ?Sized>(&mut self, message: &T) -> Result<(), ChannelError> {
         let frame = frame::encode(message, MOST_AFTER_TRUST).map_err(|error| self.message_error(error))?;
         self.wire.queue(frame);
-        self.drain(None)
+        self.drain(None).map(|_| ())
     }
 
     /// The next message, waiting for it no longer than `within`. `None` if none came in time, or if a signal handler ran
@@ -153,7 +172,7 @@ impl Channel {
     /// # Errors
     /// If the partner has closed the channel, is gone or silent, or sent something that is not of the type.
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> Result<Option<T>, ChannelError> {
-        let until = Instant::now().checked_add(within);
+        let until = later(Instant::now(), within);
         loop {
             self.turn();
             while let Some(frame) = self.wire.next_frame() {
@@ -164,7 +183,7 @@ impl Channel {
             if let Some(failure) = self.failure() {
                 return Err(failure);
             }
-            if until.is_some_and(|until| until <= Instant::now()) || !self.wait(until)? {
+            if until <= Instant::now() || !self.wait(until.min(self.due()))? {
                 return Ok(None);
             }
         }
@@ -202,10 +221,17 @@ impl Channel {
     /// # Errors
     /// If the partner is gone, or has not closed its end in time.
     pub fn close(mut self, within: Duration) -> Result<(), ChannelError> {
-        let until = Instant::now().checked_add(within);
+        let until = later(Instant::now(), within);
+        let not_closed = |channel: &Self| ChannelError::NotClosed { partner: channel.boxed_partner(), after: within };
         self.wire.say_goodbye();
-        self.drain(until)?;
-        // The partner's kernel has all of it once the partner closes its end. Whether it can be told so is not important.
+        match self.drain(Some(until)) {
+            Ok(true) => {}
+            // Both close at the same time.
+            _ if self.wire.end() == Some(&End::Closed) => return Ok(()),
+            Ok(false) => return Err(not_closed(&self)),
+            Err(error) => return Err(error),
+        }
+        // The partner's kernel has all of it once the partner closes its end. It may have done so already.
         let _ = self.wire.socket().shutdown(Shutdown::Write);
         loop {
             self.wire.fill();
@@ -213,36 +239,38 @@ impl Channel {
             if self.wire.end().is_some() {
                 return Ok(());
             }
-            if until.is_some_and(|until| until <= Instant::now()) {
-                return Err(ChannelError::Silent { partner: self.boxed_partner(), silence: within });
+            if until <= Instant::now() {
+                return Err(not_closed(&self));
             }
             self.wait(until)?;
         }
     }
 
-    /// Gives everything to the kernel, until `until` at the longest.
-    fn drain(&mut self, until: Option<Instant>) -> Result<(), ChannelError> {
+    /// Gives everything to the kernel; `false` if that is not done at `until`.
+    fn drain(&mut self, until: Option<Instant>) -> Result<bool, ChannelError> {
         loop {
             self.turn();
-            if let Some(failure) = self.wire.write_failure().map(|end| self.describe(end)).or_else(|| self.failure()) {
+            if let Some(failure) = self.failure().or_else(|| self.wire.write_failure().map(|end| self.describe(end))) {
                 return Err(failure);
             }
             if self.wire.is_drained() {
-                return Ok(());
+                return Ok(true);
             }
             self.check_unfetched()?;
             if until.is_some_and(|until| until <= Instant::now()) {
-                let silence = self.wire.last_heard().elapsed();
-                return Err(ChannelError::Silent { partner: self.boxed_partner(), silence });
+                return Ok(false);
             }
-            self.wait(until)?;
+            self.wait(until.map_or(self.due(), |until| until.min(self.due())))?;
         }
     }
 
     /// Reads, sends, and looks whether the partner is still there.
     fn turn(&mut self) {
         self.wire.fill();
-        if self.wire.is_drained() && self.wire.last_sent().elapsed() >= self.settings.heartbeat {
+        if self.wire.end() == Some(&End::Closed) {
+            // The partner waits for it.
+            self.wire.say_goodbye();
+        } else if self.wire.is_drained() && self.wire.last_sent().elapsed() >= self.settings.heartbeat {
             self.wire.queue(frame::HEARTBEAT.to_vec());
         }
         self.wire.flush();
@@ -253,23 +281,23 @@ impl Channel {
         }
     }
 
-    /// Waits until the socket is ready, something is due or `until`; `false` if a signal handler ran.
-    fn wait(&self, until: Option<Instant>) -> Result<bool, ChannelError> {
-        let due = until.map_or(self.due(), |until| until.min(self.due()));
-        let wait = due.saturating_duration_since(Instant::now());
+    /// Waits until the socket is ready or `until`; `false` if a signal handler ran before.
+    fn wait(&self, until: Instant) -> Result<bool, ChannelError> {
+        let wait = until.saturating_duration_since(Instant::now());
         let wait_ns = i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX);
         let mut ready = Readable::or_writable([(self.wire.as_fd(), self.wire.wants_write())]);
         ready
             .wait(wait_ns)
             .map_err(|error| ChannelError::Wait { partner: self.boxed_partner(), reason: error.to_string() })?;
-        Ok(ready.ready().next().is_some() || Instant::now() >= due)
+        Ok(ready.ready().next().is_some() || Instant::now() >= until)
     }
 
     /// When a heartbeat or the partner's silence is due.
     fn due(&self) -> Instant {
-        let silent = self.wire.last_heard() + self.settings.silence;
+        let silent = later(self.wire.last_heard(), self.settings.silence);
+        let heartbeat = later(self.wire.last_sent(), self.settings.heartbeat);
         // While something waits to be sent, that is what shows this program to be alive.
-        if self.wire.is_drained() { silent.min(self.wire.last_sent() + self.settings.heartbeat) } else { silent }
+        if self.wire.is_drained() && self.wire.can_send() { silent.min(heartbeat) } else { silent }
     }
 
     fn check_unfetched(&self) -> Result<(), ChannelError> {

@@ -15,7 +15,7 @@ use crate::channel::{Channel, Partner};
 use crate::resolve::{ResolveError, resolve};
 use crate::settings::Settings;
 use crate::tls;
-use crate::wire::{End, Wire};
+use crate::wire::{End, Wire, later};
 
 /// Why no connection stands. Each message states the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +117,16 @@ pub enum ConnectError {
     },
 }
 
+/// What a failed TLS handshake says of the other side.
+fn tls_reason(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidMessage(_) => "it does not speak TLS".to_owned(),
+        rustls::Error::AlertReceived(alert) => format!("its TLS refused with {alert:?}"),
+        rustls::Error::PeerIncompatible(_) => "its TLS is of another kind".to_owned(),
+        error => error.to_string(),
+    }
+}
+
 fn seconds(duration: Duration) -> String {
     format!("{:.1}", duration.as_secs_f64())
 }
@@ -143,7 +153,7 @@ pub fn connect_with(
     timeout: Duration,
     settings: Settings,
 ) -> Result<Channel, ConnectError> {
-    let until = Instant::now() + timeout;
+    let until = later(Instant::now(), timeout);
     let addresses = resolve(host, port, until)?;
     let (socket, address) = open(&addresses, until, timeout)?;
     Greeting { address, text: address::text(address), token, until, timeout }.exchange(socket, settings)
@@ -276,7 +286,7 @@ impl Greeting<'_> {
                     self.not_punctual("it speaks TLS, with another certificate and another protocol")
                 }
             }
-            Some(End::Tls(error)) => self.not_punctual(&error.to_string()),
+            Some(End::Tls(error)) => self.not_punctual(&tls_reason(error)),
             end => self.ended(end),
         }
     }

@@ -37,6 +37,7 @@ mod channel;
 mod connect;
 mod identity;
 mod listener;
+mod policy_file;
 mod resolve;
 mod settings;
 mod tls;
@@ -48,6 +49,10 @@ pub use channel::{Channel, ChannelError, Partner};
 pub use connect::{ConnectError, connect, connect_with};
 pub use identity::{Identity, IdentityError};
 pub use listener::{AcceptError, BindError, Listener, TurnedAway};
+pub use policy_file::{POLICY_FILE, PolicyFileError, local_policy, read_policy};
 pub use resolve::ResolveError;
 pub use settings::Settings;
 pub use token_file::{TokenFileError, read_token};
+
+#[cfg(test)]
+mod impostors;

@@ -173,7 +173,8 @@ impl Listener {
         let identity = Identity::new()?;
         let tls = tls::server_config(&identity)?;
         let socket = if host == EVERYWHERE { bind_everywhere(port)? } else { bind_host(host, port)? };
-        let failed = |error| BindError::Io { address: format!("{host}:{port}"), error };
+        let text = Endpoint { host: host.to_owned(), port: Some(port) }.to_string();
+        let failed = |error| BindError::Io { address: text.clone(), error };
         socket.set_nonblocking(true).map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
         let (pending, turned_away) = (Vec::new(), TurnedAway::default());

@@ -6,7 +6,7 @@
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use kernel::wait::Readable;
@@ -16,7 +16,7 @@ use crate::address::{self, AddressError};
 /// A lookup has at most this long: DNS resolvers give up after 5 s by default.
 const LONGEST_LOOKUP: Duration = Duration::from_secs(6);
 /// More output than any name has addresses.
-const MOST_OUTPUT: u64 = 64 * 1024;
+const MOST_OUTPUT: usize = 64 * 1024;
 /// The most addresses that are tried.
 const MOST_ADDRESSES: usize = 16;
 /// Exit code of getent where the name is unknown.
@@ -65,10 +65,11 @@ fn seconds(duration: Duration) -> String {
 
 /// The addresses of a host, in the order in which the machine prefers them; at least one. `until` bounds the lookup.
 pub(crate) fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
-    resolve_with("getent", host, port, until)
+    resolve_with(&["getent"], host, port, until)
 }
 
-fn resolve_with(getent: &str, host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
+/// `getent` is the program, with arguments that stand before getent's own.
+fn resolve_with(getent: &[&str], host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
     if let Some(address) = address::literal(host, port)? {
         return Ok(vec![address]);
     }
@@ -92,8 +93,10 @@ fn resolve_with(getent: &str, host: &str, port: u16, until: Instant) -> Result<V
 }
 
 /// What `getent ahosts NAME` prints: a line for each address and type of socket.
-fn ask(getent: &str, name: &str, until: Instant) -> Result<String, ResolveError> {
-    let mut child = Command::new(getent)
+fn ask(getent: &[&str], name: &str, until: Instant) -> Result<String, ResolveError> {
+    let (program, arguments) = getent.split_first().unwrap_or((&"getent", &[]));
+    let mut child = Command::new(program)
+        .args(arguments)
         .args(["ahosts", name])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -102,14 +105,15 @@ fn ask(getent: &str, name: &str, until: Instant) -> Result<String, ResolveError>
         .map_err(|error| ResolveError::NoGetent { name: name.to_owned(), reason: error.to_string() })?;
     let begun = Instant::now();
     let until = until.min(begun + LONGEST_LOOKUP);
-    let output = read_until(&mut child, until);
-    if !matches!(output, Ok(Some(_))) {
+    let answer = answer(&mut child, until);
+    if !matches!(answer, Ok(Some(_))) {
         // It may have ended meanwhile.
         let _ = child.kill();
+        // It cannot refuse that.
+        let _ = child.wait();
     }
     let failed = |error: io::Error| ResolveError::Failed { name: name.to_owned(), reason: error.to_string() };
-    let status = child.wait().map_err(failed)?;
-    let Some(output) = output.map_err(failed)? else {
+    let Some((output, status)) = answer.map_err(failed)? else {
         return Err(ResolveError::TooLong { name: name.to_owned(), after: begun.elapsed() });
     };
     match status.code() {
@@ -119,15 +123,18 @@ fn ask(getent: &str, name: &str, until: Instant) -> Result<String, ResolveError>
     }
 }
 
-/// What the child prints until it closes its output; `None` if that takes too long.
-fn read_until(child: &mut Child, until: Instant) -> io::Result<Option<String>> {
+/// What the child prints and how it ends; `None` if that takes too long.
+fn answer(child: &mut Child, until: Instant) -> io::Result<Option<(String, ExitStatus)>> {
     let Some(mut output) = child.stdout.take() else { return Ok(None) };
     let mut text = Vec::new();
     let mut chunk = [0; 4096];
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || text.len() > usize::try_from(MOST_OUTPUT).unwrap_or(usize::MAX) {
+        if left.is_zero() {
             return Ok(None);
+        }
+        if text.len() > MOST_OUTPUT {
+            return Err(io::Error::other("it prints more than any name has addresses"));
         }
         let mut ready = Readable::new([output.as_fd()]);
         ready.wait(i64::try_from(left.as_nanos()).unwrap_or(i64::MAX))?;
@@ -135,10 +142,92 @@ fn read_until(child: &mut Child, until: Instant) -> io::Result<Option<String>> {
             continue;
         }
         match output.read(&mut chunk) {
-            Ok(0) => return Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+            Ok(0) => break,
             Ok(bytes) => text.extend_from_slice(chunk.get(..bytes).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
+        }
+    }
+    // It has closed its output, so it is about to end.
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some((String::from_utf8_lossy(&text).into_owned(), status)));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Looks `lime2` up with a script of the shell in the place of getent. The shell reads it: a file that was just written
+    /// cannot always be executed while other threads start programs.
+    fn look_up(folder: &Path, text: &str, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
+        let path = folder.join("getent");
+        fs::write(&path, text).unwrap();
+        resolve_with(&["sh", path.to_str().unwrap()], "lime2", 9, until)
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(30)
+    }
+
+    #[test]
+    fn addresses_come_in_the_machine_s_order_and_each_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "test \"$1 $2 $#\" = 'ahosts lime2 2' || exit 3\n\
+                    printf '2001:db8::7     STREAM lime2\\n2001:db8::7     DGRAM\\n'\n\
+                    printf 'fe80::1%%gone    STREAM\\n10.0.0.7   STREAM\\n10.0.0.7 RAW\\n'";
+        let addresses = look_up(folder.path(), text, soon()).unwrap();
+        assert_eq!(addresses, ["[2001:db8::7]:9".parse().unwrap(), "10.0.0.7:9".parse().unwrap()]);
+    }
+
+    #[test]
+    fn every_way_to_fail_has_its_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |text: &str, expected: &str| {
+            let error = look_up(folder.path(), text, soon()).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("address"), "{text}: {error}");
+        };
+        check("exit 2", "no address is known for 'lime2'");
+        check("exit 0", "no address is known for 'lime2'");
+        check("exit 1", "getent: exit status: 1");
+        check("kill -9 $$", "signal: 9");
+        check("yes 10.0.0.7", "prints more than any name has addresses");
+        let error = resolve_with(&["/nowhere/getent"], "lime2", 9, soon()).unwrap_err();
+        assert!(matches!(error, ResolveError::NoGetent { .. }), "{error}");
+        assert!(error.to_string().contains("give the address of 'lime2'"), "{error}");
+    }
+
+    #[test]
+    fn a_lookup_that_takes_too_long_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid_file = folder.path().join("getent.pid");
+        let error = loop {
+            let soon = Instant::now() + Duration::from_millis(300);
+            let error = look_up(folder.path(), "echo $$ > \"$0.pid\"; exec sleep 1000", soon).unwrap_err();
+            // The shell may not have come to its first line.
+            if fs::read_to_string(&pid_file).is_ok_and(|text| !text.is_empty()) {
+                break error;
+            }
+        };
+        assert!(matches!(error, ResolveError::TooLong { .. }), "{error}");
+        let pid = fs::read_to_string(&pid_file).unwrap();
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "the lookup is gone");
+    }
+
+    #[test]
+    fn an_address_starts_no_program_and_nothing_odd_is_a_name() {
+        let addresses = resolve_with(&["/nowhere/getent"], "::1", 9, soon()).unwrap();
+        assert_eq!(addresses, ["[::1]:9".parse().unwrap()]);
+        for name in ["", "-s", "--help", "a b", "a;b", "a/b", ".a", "a\n", &"a".repeat(254)] {
+            let error = resolve_with(&["/nowhere/getent"], name, 9, soon()).unwrap_err();
+            assert_eq!(error, ResolveError::Address(AddressError::NotAName(name.to_owned())));
         }
     }
 }

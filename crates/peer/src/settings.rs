@@ -33,3 +33,17 @@ impl Default for Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partner_that_stops_is_noticed_within_five_seconds() {
+        let settings = Settings::default();
+        // Its last heartbeat may have been sent right before.
+        assert!(settings.silence <= Duration::from_secs(5));
+        assert!(settings.silence >= 3 * settings.heartbeat, "two may be late or lost");
+        assert!(!settings.hello.host.is_empty());
+    }
+}

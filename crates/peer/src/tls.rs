@@ -5,11 +5,22 @@ use std::time::Duration;
 
 use farm::{FINGERPRINT_BYTES, PROOF_BYTES, Proof, Secret, Token};
 use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::signature::{ED25519, UnparsedPublicKey};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::crypto::ring::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256;
+use rustls::crypto::ring::kx_group::X25519;
+use rustls::crypto::ring::sign::any_eddsa_type;
+use rustls::crypto::{
+    CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms, verify_tls13_signature,
+};
+use rustls::pki_types::{
+    AlgorithmIdentifier, CertificateDer, InvalidSignature, PrivateKeyDer, ServerName, SignatureVerificationAlgorithm,
+    UnixTime, alg_id,
+};
 use rustls::server::NoServerSessionStorage;
+use rustls::sign::SigningKey;
 use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
 use rustls::{
@@ -37,8 +48,57 @@ impl TimeProvider for NoClock {
     }
 }
 
+/// One algorithm of each kind, since both ends are this program: X25519, ChaCha20-Poly1305 with SHA-256 (fast also on boards
+/// without instructions for AES), Ed25519. What the others would add to the program is more than all of the rest here.
 fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
+    Arc::new(CryptoProvider {
+        cipher_suites: vec![TLS13_CHACHA20_POLY1305_SHA256],
+        kx_groups: vec![X25519],
+        signature_verification_algorithms: SIGNATURES,
+        secure_random: &Ring,
+        key_provider: &Ring,
+    })
+}
+
+const SIGNATURES: WebPkiSupportedAlgorithms =
+    WebPkiSupportedAlgorithms { all: &[&Ed25519], mapping: &[(SignatureScheme::ED25519, &[&Ed25519])] };
+
+/// The random numbers and private keys of the library `ring`.
+#[derive(Debug)]
+struct Ring;
+
+impl SecureRandom for Ring {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+        SystemRandom::new().fill(bytes).map_err(|_| GetRandomFailed)
+    }
+}
+
+impl KeyProvider for Ring {
+    fn load_private_key(&self, key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        match key {
+            PrivateKeyDer::Pkcs8(key) => any_eddsa_type(&key),
+            _ => Err(Error::General("a private key in another form than PKCS #8".to_owned())),
+        }
+    }
+}
+
+/// Signatures by Ed25519 (RFC 8032).
+#[derive(Debug)]
+struct Ed25519;
+
+impl SignatureVerificationAlgorithm for Ed25519 {
+    fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        let key = UnparsedPublicKey::new(&ED25519, public_key);
+        key.verify(message, signature).map_err(|_| InvalidSignature)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        alg_id::ED25519
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        alg_id::ED25519
+    }
 }
 
 /// How the listening side speaks TLS.

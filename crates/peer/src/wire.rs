@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use farm::frame::{Frame, FrameError, FrameReader};
 use rustls::Connection;
@@ -15,6 +15,12 @@ use rustls::Connection;
 const READ_AT_ONCE: usize = 256 * 1024;
 /// Bytes that are handed to TLS ahead of the socket, so that a long message is not held twice.
 const AHEAD: usize = 64 * 1024;
+
+/// The moment `wait` after another, or one so late that nobody waits for it.
+pub(crate) fn later(moment: Instant, wait: Duration) -> Instant {
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    moment + wait.min(A_YEAR)
+}
 
 /// How a connection ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +50,16 @@ pub(crate) struct Wire {
     end: Option<End>,
     /// Why nothing can be sent any more. What the partner sent before can still be read.
     write_failure: Option<End>,
-    said_goodbye: bool,
+    goodbye: Goodbye,
+}
+
+/// Whether this side says goodbye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goodbye {
+    NotYet,
+    /// After what waits to be sent.
+    Wanted,
+    Said,
 }
 
 impl Wire {
@@ -62,7 +77,7 @@ impl Wire {
             last_sent: now,
             end: None,
             write_failure: None,
-            said_goodbye: false,
+            goodbye: Goodbye::NotYet,
         }
     }
 
@@ -123,14 +138,19 @@ impl Wire {
 
     /// Puts a frame at the end of those that wait to be sent.
     pub(crate) fn queue(&mut self, frame: Vec<u8>) {
-        if self.write_failure.is_none() {
+        if self.can_send() {
             self.outgoing.push_back(frame);
         }
     }
 
+    /// Whether more can be sent: nothing has failed, and no goodbye was said.
+    pub(crate) fn can_send(&self) -> bool {
+        self.write_failure.is_none() && self.goodbye == Goodbye::NotYet
+    }
+
     /// Whether everything has been given to the kernel.
     pub(crate) fn is_drained(&self) -> bool {
-        self.outgoing.is_empty() && !self.tls.wants_write()
+        self.outgoing.is_empty() && self.goodbye != Goodbye::Wanted && !self.tls.wants_write()
     }
 
     /// Whether there is something to write as soon as the socket takes it.
@@ -139,9 +159,11 @@ impl Wire {
             && (self.tls.wants_write() || (!self.outgoing.is_empty() && !self.tls.is_handshaking()))
     }
 
-    /// Says goodbye after all that waits to be sent; nothing can be queued after that.
+    /// Says goodbye once, after all that waits to be sent; nothing can be queued after that.
     pub(crate) fn say_goodbye(&mut self) {
-        self.said_goodbye = true;
+        if self.goodbye == Goodbye::NotYet {
+            self.goodbye = Goodbye::Wanted;
+        }
     }
 
     /// Reads what the socket has.
@@ -214,9 +236,9 @@ impl Wire {
                 self.handed_over = 0;
             }
         }
-        if self.said_goodbye {
+        if self.goodbye == Goodbye::Wanted {
             self.tls.send_close_notify();
-            self.said_goodbye = false;
+            self.goodbye = Goodbye::Said;
         }
     }
 }

@@ -163,8 +163,9 @@ impl Record {
                 let asked = requested.samples.or(by_time);
                 let taken = series.taken();
                 // A skipped schedule counts too: the latency of the late wake-up covers it. What was lost is counted as that.
-                let accounted =
-                    taken.saturating_add(series.counters.missed_periods).saturating_add(series.counters.lost.unwrap_or(0));
+                let accounted = taken
+                    .saturating_add(series.counters.missed_periods)
+                    .saturating_add(series.counters.lost.unwrap_or(0));
                 let short = match asked {
                     Some(asked) => {
                         is_below_half(accounted, asked) || taken < LEAST_SAMPLES && !is_nearly_all(accounted, asked)

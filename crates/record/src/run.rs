@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place, RhythmScan, Series, Sign,
-    SyncRun, Validity, WorstSample, wire,
+    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place, RhythmScan, Series,
+    Sign, SyncRun, Validity, WorstSample, wire,
 };
 
 /// The name of this schema, in the `schema` field of every record.

@@ -178,12 +178,13 @@ fn subject(finding: &str) -> Subject {
 /// The findings of `check` about a reason that makes a run invalid, the most specific first. The reason's own remedy says the rest.
 pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
-        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksUnrelated, ControllerOnMeasuredCpu,
-        CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit, Imported, InterruptedEarly,
-        LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoHardBound, NoSamples, NoTimeService,
-        PageFaults, PartnerLost, ReferenceChanged, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
-        SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck,
-        ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted, WatchdogFired,
+        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksUnrelated,
+        ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit,
+        Imported, InterruptedEarly, LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated,
+        NoHardBound, NoSamples, NoTimeService, PageFaults, PartnerLost, ReferenceChanged, RivalRealtime,
+        RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped,
+        Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine,
+        VirtualMachineSteal, VmDisrupted, WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
@@ -195,8 +196,8 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         // The load's threads have an ordinary policy, so a CPU quota of their group stops them.
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
-        ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | ClocksUnrelated | NoSamples | SourceContradicts
-        | MaximumUnknown => &[],
+        ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | ClocksUnrelated | NoSamples
+        | SourceContradicts | MaximumUnknown => &[],
         // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine

@@ -50,7 +50,11 @@ impl Live {
             let _ = if flow.is_received {
                 let lost = flow.sent.saturating_sub(flow.arrived);
                 let error = flow.error.map_or_else(|| "error unknown".to_owned(), error_words);
-                write!(text, "\n  received {:>9}   not arrived {lost:>4}   delay {last:>9} {error}   worst {worst:>9}", format::count(flow.arrived))
+                write!(
+                    text,
+                    "\n  received {:>9}   not arrived {lost:>4}   delay {last:>9} {error}   worst {worst:>9}",
+                    format::count(flow.arrived)
+                )
             } else {
                 write!(text, "\n  sent     {:>9}   late by {last:>9}   worst {worst:>9}", format::count(flow.sent))
             };
@@ -131,7 +135,9 @@ fn delays(record: &Record, flow: &PacketFlow) -> String {
     let kind = record.measurement.kind();
     for latency in kind.latencies {
         let found = record.series.iter().find(|series| {
-            series.name == latency.name && flow_of(&series.place) == Some(flow.flow) && series.name != "asked_to_answered"
+            series.name == latency.name
+                && flow_of(&series.place) == Some(flow.flow)
+                && series.name != "asked_to_answered"
         });
         let Some(series) = found else { continue };
         let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
@@ -171,10 +177,22 @@ fn counts(flow: &PacketFlow) -> String {
 fn clocks_words(clocks: &ClockRelation) -> String {
     let ClockRelation { node, partner, exchanges, incomplete, .. } = clocks;
     let Some(offset) = &clocks.offset else {
-        return format!("The clocks of {node} and {partner} were not compared: of {} exchanges none was complete.", format::count(*incomplete));
+        return format!(
+            "The clocks of {node} and {partner} were not compared: of {} exchanges none was complete.",
+            format::count(*incomplete)
+        );
     };
-    let narrowest = clocks.track.iter().filter_map(record::TrackPoint::narrowest_bound_ns).map(|(lower, upper)| upper.saturating_sub(lower)).min();
-    let incomplete = if *incomplete > 0 { format!(", {} more were not complete", format::count(*incomplete)) } else { String::new() };
+    let narrowest = clocks
+        .track
+        .iter()
+        .filter_map(record::TrackPoint::narrowest_bound_ns)
+        .map(|(lower, upper)| upper.saturating_sub(lower))
+        .min();
+    let incomplete = if *incomplete > 0 {
+        format!(", {} more were not complete", format::count(*incomplete))
+    } else {
+        String::new()
+    };
     format!(
         "Clock of {node} less that of {partner}: median {}, {} to {}; narrowest bound {} wide, from {} exchanges{incomplete}.",
         format::latency(offset.median_ns),

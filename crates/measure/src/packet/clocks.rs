@@ -210,12 +210,8 @@ impl Talk<'_> {
         let answer = self.await_message(ProbeKind::Answer, number, until_ns)?;
         let stamp = self.await_message(ProbeKind::AnswerStamp, number, until_ns)?;
         let (_, last) = self.say(ProbeKind::QuestionStamp, number, t1_ns, answer.at_ns)?;
-        let times = ExchangeTimes {
-            t1_ns,
-            t2_ns: answer.probe.received_ns,
-            t3_ns: stamp.probe.sent_ns,
-            t4_ns: answer.at_ns,
-        };
+        let times =
+            ExchangeTimes { t1_ns, t2_ns: answer.probe.received_ns, t3_ns: stamp.probe.sent_ns, t4_ns: answer.at_ns };
         self.complete(true, [vec![first, last], vec![answer.probe.reading, stamp.probe.reading]], times);
         Some(())
     }

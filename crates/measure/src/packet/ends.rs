@@ -73,7 +73,8 @@ impl Ends {
         let plain = |at| UdpPlan { stamps: STAMPS, ..UdpPlan::new(at) };
         let clock = UdpEnd::open(&plain(at))?;
         let launch = request.launch_time.map(|_| LaunchClock { clock: ClockId::Tai, is_deadline: false });
-        let sending = SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
+        let sending =
+            SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
         let receiving = SocketOptions { receive_buffer_bytes: Some(RECEIVE_BUFFER_BYTES), ..SocketOptions::default() };
         let (data, way) = match request.path {
             PacketPath::Udp => {

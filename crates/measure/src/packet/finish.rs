@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use record::{
-    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, PacketFlow, PacketRun, Place,
-    ReasonCode, Record, Request, Series, Validity, WorstSample,
+    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, PacketFlow, PacketRun,
+    Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
 };
 use units::ClockId;
 use units::format::{count, span};
@@ -59,11 +59,7 @@ impl Half<'_> {
             seen: &seen,
             stops: Stops::Spoil(&self.throttle),
             threads: &parts.threads,
-            clock: Some(ClockFacts {
-                name: "realtime".to_owned(),
-                steps: self.clocks.steps(),
-                started: self.started,
-            }),
+            clock: Some(ClockFacts { name: "realtime".to_owned(), steps: self.clocks.steps(), started: self.started }),
             watchdog_fired: self.setup.stop.watchdog_fired(),
             ended_early,
             worst: &worst,
@@ -120,7 +116,8 @@ impl Half<'_> {
         let place = Place::Flow { flow: number, direction: Direction::Sent, queue: None };
         let sent = sending.shared.report();
         let (report, end) = sending.member.report();
-        let mut counters = Counters { dropped: sending.shared.ring.dropped(), missed_periods: sent.skipped, ..Counters::default() };
+        let mut counters =
+            Counters { dropped: sending.shared.ring.dropped(), missed_periods: sent.skipped, ..Counters::default() };
         let mut facts = ThreadFacts {
             place: format!("the sender of {place}"),
             end,
@@ -258,7 +255,12 @@ impl Half<'_> {
         for (at, step_ns) in seen.partner_steps.iter().take(5) {
             validity.add(
                 ReasonCode::ClockStepped,
-                format!("the system clock of {} was stepped by {}, noticed {} into the run", self.partner.node, span(*step_ns), into_run(*at)),
+                format!(
+                    "the system clock of {} was stepped by {}, noticed {} into the run",
+                    self.partner.node,
+                    span(*step_ns),
+                    into_run(*at)
+                ),
             );
         }
         if let Some(gone) = &ending.gone {
@@ -266,10 +268,8 @@ impl Half<'_> {
             validity.add(ReasonCode::PartnerLost, format!("{} into the run: {gone}", span(elapsed_ns)));
         }
         if self.plan.request.sync {
-            validity.add(
-                ReasonCode::NoTimeService,
-                "the delays rest on the exchange of the two programs alone".to_owned(),
-            );
+            validity
+                .add(ReasonCode::NoTimeService, "the delays rest on the exchange of the two programs alone".to_owned());
         }
     }
 }

@@ -106,7 +106,11 @@ pub(super) struct Half<'a> {
 
 impl<'a> Half<'a> {
     /// Starts the threads, and begins to compare the clocks.
-    pub(super) fn arm(setup: &'a Setup<'a>, mut ends: Ends, partner: &Endpoints) -> Result<(Self, Watching), PacketError> {
+    pub(super) fn arm(
+        setup: &'a Setup<'a>,
+        mut ends: Ends,
+        partner: &Endpoints,
+    ) -> Result<(Self, Watching), PacketError> {
         let plan = PacketPlan::new(setup.request, setup.role, setup.threads, setup.machine)?;
         let way = ends.in_words();
         ends.aim(partner)?;
@@ -415,11 +419,8 @@ fn start_threads<E: End + Send + 'static>(
     } else {
         None
     };
-    let sends = if plan.sends() {
-        Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?))
-    } else {
-        None
-    };
+    let sends =
+        if plan.sends() { Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?)) } else { None };
     Ok((sends, receives))
 }
 
@@ -445,14 +446,19 @@ impl ClocksSeen {
             }
         }
         let packet::probe::ExchangeTimes { t1_ns, t2_ns, t3_ns, t4_ns } = exchanged.times;
-        let (from, to) = if exchanged.is_asker { ((t3_ns, t4_ns), (t1_ns, t2_ns)) } else { ((t1_ns, t2_ns), (t3_ns, t4_ns)) };
+        let (from, to) =
+            if exchanged.is_asker { ((t3_ns, t4_ns), (t1_ns, t2_ns)) } else { ((t1_ns, t2_ns), (t3_ns, t4_ns)) };
         let Some(seen) = self.relation.exchange(from, to) else { return };
         self.exchanges += 1;
         self.offsets.record(seen.offset_ns);
         if seen.bound.is_contradiction() {
             self.contradiction.get_or_insert(at);
         }
-        self.round_trips.take(Delay { ns: seen.round_trip_ns, below_ns: 0, above_ns: 0, spread_ns: 0 }, last_own.clock_ns, clocks);
+        self.round_trips.take(
+            Delay { ns: seen.round_trip_ns, below_ns: 0, above_ns: 0, spread_ns: 0 },
+            last_own.clock_ns,
+            clocks,
+        );
         self.track.take(TrackPoint {
             at,
             count: 1,

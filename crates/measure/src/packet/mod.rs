@@ -241,7 +241,8 @@ fn exchange_halves(
         Some(text) => text,
         None => said.map_err(PacketError::from).and_then(|()| hear_half(dialog))?,
     };
-    let partner = Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
+    let partner =
+        Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
     Ok(match role {
         Role::Initiator => packet::join::join(own.clone(), partner)?,
         Role::Partner => packet::join::join(partner, own.clone())?,
@@ -257,7 +258,9 @@ fn hear_half(dialog: &mut dyn Dialog) -> Result<String, PacketError> {
             Some(Message::Sent { .. } | Message::Stop { .. }) => {}
             Some(_) => return Err(PacketError::Unexpected("something else than its half of the record")),
             None if Instant::now() > until => {
-                return Err(PacketError::Gone(PartnerGone("the partner did not hand its half of the record over".to_owned())));
+                return Err(PacketError::Gone(PartnerGone(
+                    "the partner did not hand its half of the record over".to_owned(),
+                )));
             }
             None => {}
         }

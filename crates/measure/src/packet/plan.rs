@@ -217,8 +217,18 @@ fn check(request: &PacketRequest) -> Result<(), PacketPlanError> {
         range("the launch time", Some(launch), Ns(1), request.interval.max(Ns::from_s(1)))?;
     }
     let least = u64::try_from(HEADER_BYTES).unwrap_or(0);
-    number("the payload", Some(request.size.into()), (least, MOST_BYTES.into()), "80 to 65507 bytes (the header of a measured packet takes 80)")?;
-    number("the priority", request.priority.map(u64::from), (0, 15), "0 to 15 (SO_PRIORITY, of the packets; that of the threads is --sched-priority)")?;
+    number(
+        "the payload",
+        Some(request.size.into()),
+        (least, MOST_BYTES.into()),
+        "80 to 65507 bytes (the header of a measured packet takes 80)",
+    )?;
+    number(
+        "the priority",
+        request.priority.map(u64::from),
+        (0, 15),
+        "0 to 15 (SO_PRIORITY, of the packets; that of the threads is --sched-priority)",
+    )?;
     number("the code point", request.dscp.map(u64::from), (0, 63), "0 to 63 (RFC 2474)")?;
     number("the VLAN", request.vlan.map(u64::from), (1, 4_094), "1 to 4094")?;
     number("the drift", Some(request.max_drift_ppb.into()), (1, 100_000_000), "1 to 100000000 parts per billion")?;

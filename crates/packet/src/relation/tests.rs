@@ -58,7 +58,12 @@ struct Case {
 /// Lets two nodes exchange messages every 20 ms, with measured packets in between.
 fn run(case: &Case) -> (Vec<Told>, Vec<(i64, Seen)>) {
     let mut random = Random::new(case.seed);
-    let mut own = Node { raw_from_ns: 77_000_000_000, drift_ppb: case.drifts_ppb[0], clock_less_raw_ns: 1.7e18, correction_ppb: 0 };
+    let mut own = Node {
+        raw_from_ns: 77_000_000_000,
+        drift_ppb: case.drifts_ppb[0],
+        clock_less_raw_ns: 1.7e18,
+        correction_ppb: 0,
+    };
     let mut partner =
         Node { raw_from_ns: 5_000_000, drift_ppb: case.drifts_ppb[1], clock_less_raw_ns: -4e15, correction_ppb: 0 };
     let mut relation = Relation::new(100_000);
@@ -84,9 +89,13 @@ fn run(case: &Case) -> (Vec<Told>, Vec<(i64, Seen)>) {
                 assert_eq!(relation.own_reading(reading), None);
             }
             assert_eq!(relation.partner_reading(partner.reading(now_ns, &mut random)), None);
-            let (came_after_ns, back_ns) = (on_the_way(&mut random, case.ways_ns[0]), on_the_way(&mut random, case.ways_ns[1]));
+            let (came_after_ns, back_ns) =
+                (on_the_way(&mut random, case.ways_ns[0]), on_the_way(&mut random, case.ways_ns[1]));
             let from = (partner.clock_ns(now_ns), own.clock_ns(now_ns + came_after_ns));
-            let to = (own.clock_ns(now_ns + came_after_ns + 3_000), partner.clock_ns(now_ns + came_after_ns + 3_000 + back_ns));
+            let to = (
+                own.clock_ns(now_ns + came_after_ns + 3_000),
+                partner.clock_ns(now_ns + came_after_ns + 3_000 + back_ns),
+            );
             now_ns += 5_000_000;
             own.pass(5_000_000);
             partner.pass(5_000_000);
@@ -140,13 +149,18 @@ fn the_error_is_about_half_of_the_round_trip_and_an_asymmetry_is_inside_of_it() 
 
 #[test]
 fn the_likeliest_offset_follows_drifting_clocks_far_closer_than_the_bound() {
-    let case = Case { seed: 11, drifts_ppb: [30_000, -20_000], corrections_ppb: vec![(0, 0); 60], ways_ns: [20_000, 20_000] };
+    let case =
+        Case { seed: 11, drifts_ppb: [30_000, -20_000], corrections_ppb: vec![(0, 0); 60], ways_ns: [20_000, 20_000] };
     let (told, seen) = run(&case);
     // Of 20 us each way, and up to 10 us of queueing, both alike.
     let wrong = |ns: i64, truth_ns: i64| (ns - truth_ns).unsigned_abs();
     let mut errors: Vec<u64> = told.iter().skip(600).map(|one| wrong(one.delay.ns, one.true_ns)).collect();
     errors.sort_unstable();
-    assert!(errors[errors.len() / 2] < 1_500 && errors[errors.len() * 99 / 100] < 4_000, "{:?}", &errors[errors.len() - 9..]);
+    assert!(
+        errors[errors.len() / 2] < 1_500 && errors[errors.len() * 99 / 100] < 4_000,
+        "{:?}",
+        &errors[errors.len() - 9..]
+    );
     let widest = told.iter().skip(600).map(|one| one.delay.below_ns).min().unwrap();
     assert!(widest > 15_000, "{widest}");
     assert!(seen.len() > 200);
@@ -154,13 +168,17 @@ fn the_likeliest_offset_follows_drifting_clocks_far_closer_than_the_bound() {
 
 #[test]
 fn a_round_trip_and_the_offset_of_the_system_clocks_are_shown_with_each_exchange() {
-    let case = Case { seed: 5, drifts_ppb: [0, 0], corrections_ppb: vec![(20_000, -30_000); 10], ways_ns: [10_000, 10_000] };
+    let case =
+        Case { seed: 5, drifts_ppb: [0, 0], corrections_ppb: vec![(20_000, -30_000); 10], ways_ns: [10_000, 10_000] };
     let (_, seen) = run(&case);
     assert_eq!(seen.len(), 50);
     for (offset_ns, one) in seen {
         // The times of the exchange lie up to 5 ms before: 50 parts per million of that, and the errors of the comparisons.
         let slack_ns = 600;
-        assert!(one.bound.lower_ns - slack_ns <= offset_ns && offset_ns <= one.bound.upper_ns + slack_ns, "{offset_ns} {one:?}");
+        assert!(
+            one.bound.lower_ns - slack_ns <= offset_ns && offset_ns <= one.bound.upper_ns + slack_ns,
+            "{offset_ns} {one:?}"
+        );
         assert!(one.round_trip_ns >= 19_000, "{one:?}");
     }
 }

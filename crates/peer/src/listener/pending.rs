@@ -14,7 +14,7 @@ use super::TurnedAway;
 use crate::channel::{Channel, Partner};
 use crate::settings::Settings;
 use crate::tls;
-use crate::wire::{End, Wire};
+use crate::wire::{End, Wire, later};
 
 /// After a refusal the other side has this long to read it and to close its end: a socket that is closed with unread data in
 /// it sends a reset, which may overtake the refusal.
@@ -64,7 +64,7 @@ impl Pending {
         socket.set_nodelay(true)?;
         let tls = ServerConnection::new(Arc::clone(tls)).map_err(io::Error::other)?;
         let wire = Wire::new(socket, Connection::Server(tls), MOST_BEFORE_TRUST);
-        let until = Instant::now() + settings.handshake;
+        let until = later(Instant::now(), settings.handshake);
         Ok(Self { wire, address, settings: settings.clone(), until, has_shut_down: false, stage: Stage::Unknown })
     }
 
@@ -97,10 +97,15 @@ impl Pending {
     }
 
     fn look_at_knock(&mut self, token: &Token, is_busy: bool, now: Instant) -> Outcome {
-        if let Some(Frame::Content(content)) = self.wire.next_frame() {
-            return match frame::decode::<Knock>(&content) {
-                Ok(knock) => self.judge(knock, token, is_busy),
-                Err(_) => Outcome::Over(Some(|count| &mut count.garbled)),
+        if let Some(frame) = self.wire.next_frame() {
+            let knock = match &frame {
+                Frame::Content(content) => frame::decode::<Knock>(content).ok(),
+                // Nobody waits long enough for one; many would fill the memory.
+                Frame::Heartbeat => None,
+            };
+            return match knock {
+                Some(knock) => self.judge(knock, token, is_busy),
+                None => Outcome::Over(Some(|count| &mut count.garbled)),
             };
         }
         match self.wire.end() {

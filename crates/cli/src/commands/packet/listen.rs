@@ -15,9 +15,9 @@ use super::ThreadArgs;
 use super::dialog::{Connection, SESSION};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
+use crate::output;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
 use crate::view::packet as view;
-use crate::output;
 
 /// How long the initiator may take to say what it wants.
 const ASKING: Duration = Duration::from_secs(10);

@@ -153,7 +153,9 @@ impl SendArgs {
         match (&self.token, &self.token_file) {
             (Some(text), _) => Ok(text.parse()?),
             (None, Some(path)) => Ok(read_token(path)?),
-            (None, None) => bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it"),
+            (None, None) => {
+                bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it")
+            }
         }
     }
 

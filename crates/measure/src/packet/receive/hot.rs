@@ -140,7 +140,11 @@ impl<E: End> ReceiveLoop<'_, E> {
                 Ok(true) => {
                     if let Some(sequence) = self.take(counts).and_then(|taken| taken) {
                         let at_ns = Self::now();
-                        break Due { first_ns: at_ns - sequence * interval_ns, last_sequence: sequence, last_ns: at_ns };
+                        break Due {
+                            first_ns: at_ns - sequence * interval_ns,
+                            last_sequence: sequence,
+                            last_ns: at_ns,
+                        };
                     }
                 }
                 Ok(false) => {}

@@ -144,7 +144,8 @@ impl<E: End> SendLoop<'_, E> {
         if let Some(front) = self.payload.first_chunk_mut::<HEADER_BYTES>() {
             header.write(&self.session, front);
         }
-        let launch = self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: header.scheduled_ns + after_ns + ahead_ns });
+        let launch =
+            self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: header.scheduled_ns + after_ns + ahead_ns });
         match self.end.send(self.payload, launch) {
             Ok(()) if header.purpose == Purpose::Measured => {
                 self.numbers.take(header.sequence);

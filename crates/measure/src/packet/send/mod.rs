@@ -34,7 +34,8 @@ pub(crate) struct SendShared {
 impl SendShared {
     /// What was sent so far.
     pub(crate) fn report(&self) -> SentReport {
-        let [sent, skipped, refused] = [&self.sent, &self.skipped, &self.refused].map(|count| count.load(Ordering::Relaxed));
+        let [sent, skipped, refused] =
+            [&self.sent, &self.skipped, &self.refused].map(|count| count.load(Ordering::Relaxed));
         SentReport { sent, skipped, refused }
     }
 }
