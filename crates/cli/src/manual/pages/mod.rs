@@ -3,6 +3,8 @@
 //! This is the one table of exit codes: help, manual pages and the README are made of it or held to it by tests.
 
 mod machines;
+#[cfg(feature = "packet")]
+mod nodes;
 mod results;
 
 /// An exit code and when a command ends with it.
@@ -34,7 +36,10 @@ const AS_COMMAND: &[ExitRow] = &[("0-3", "as the command's own help says")];
 
 /// Every command that has a manual page.
 pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
-    results::PAGES.iter().chain(machines::PAGES)
+    let pages = results::PAGES.iter().chain(machines::PAGES);
+    #[cfg(feature = "packet")]
+    let pages = pages.chain(nodes::PAGES);
+    pages
 }
 
 /// The page of a command.

@@ -1,0 +1,57 @@
+//! The commands that measure between two nodes.
+
+use super::{AS_COMMAND, ExitRow, Page};
+
+const NODES_USAGE: ExitRow = (
+    "2",
+    "wrong usage or configuration, the other node cannot be reached, does not trust this one or refuses; nothing was measured",
+);
+const NODES_INVALID: ExitRow = (
+    "3",
+    "the run is invalid (the clocks could not be compared, a clock was set, nothing arrived), or the error of its delays is \
+     too large to tell",
+);
+
+/// Pages of the commands that measure between two nodes.
+pub(super) const PAGES: &[Page] = &[
+    Page {
+        command: "packet",
+        exits: AS_COMMAND,
+        examples: &[
+            ("punctual packet listen --on 192.168.1.5", "on one node: print the command for the other one"),
+            ("punctual packet send --to 192.168.1.5 --token-file token", "on the other: measure packets for a minute"),
+        ],
+        see: &["punctual packet listen", "punctual packet send", "docs/packet.md", "docs/peer.md"],
+    },
+    Page {
+        command: "packet listen",
+        exits: &[
+            ("0", "it was ended, or with --once the run is valid or degraded and its limit holds"),
+            ("1", "with --once: a packet exceeded the limit that the other node stated, or was lost under one"),
+            NODES_USAGE,
+            NODES_INVALID,
+        ],
+        examples: &[
+            ("punctual packet listen --token-file token", "at every address, with the token in a file"),
+            ("punctual packet listen --on 192.168.1.5:4000 --cpu 3 --once -o run.json", "one run, with threads on CPU 3"),
+        ],
+        see: &["punctual packet send", "docs/peer.md"],
+    },
+    Page {
+        command: "packet send",
+        exits: &[
+            ("0", "the run is valid or degraded, and --limit holds where one is stated"),
+            ("1", "a packet exceeded the limit by more than its error, or was lost under one"),
+            NODES_USAGE,
+            NODES_INVALID,
+        ],
+        examples: &[
+            ("punctual packet send --to lime2 --token-file token -o run.json", "1,000 packets a second for a minute"),
+            (
+                "punctual packet send --to lime2 --token-file token --direction both --receive schedule --limit 50us",
+                "both ways, with receivers that know the schedule, against a limit",
+            ),
+        ],
+        see: &["punctual packet listen", "punctual measure sync", "punctual compare", "docs/packet.md"],
+    },
+];

@@ -1,0 +1,149 @@
+//! `packet listen` and `packet send` as two programs, over the loopback interface.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use record::{ReasonCode, Record, VerdictState};
+use support::{code, eventually, said, stdout};
+use tempfile::TempDir;
+
+/// A listening program. It ends with the test.
+struct Listening {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Listening {
+    fn start(address: &str, more: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = std::net::TcpListener::bind(format!("{address}:0")).unwrap().local_addr().unwrap().port();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(["packet", "listen", "--on", &format!("{address}:{port}"), "--sched-priority", "other"]);
+        command.arg("--token-file").arg(folder.path().join("token")).args(more);
+        command.arg("-o").arg(folder.path().join("listened.json"));
+        std::fs::write(folder.path().join("to"), format!("{address}:{port}")).unwrap();
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let listening = Self { child, folder };
+        eventually("the token is written", || listening.token().is_file());
+        listening
+    }
+
+    fn token(&self) -> std::path::PathBuf {
+        self.folder.path().join("token")
+    }
+
+    /// A command that sends to it.
+    fn send(&self, more: &[&str]) -> Command {
+        let to = std::fs::read_to_string(self.folder.path().join("to")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(["packet", "send", "--sched-priority", "other", "--to", &to]);
+        command.arg("--token-file").arg(self.token()).arg("-o").arg(self.sent()).args(more);
+        command
+    }
+
+    fn sent(&self) -> std::path::PathBuf {
+        self.folder.path().join("sent.json")
+    }
+
+    fn listened(&self) -> std::path::PathBuf {
+        self.folder.path().join("listened.json")
+    }
+}
+
+fn read(path: &Path) -> Record {
+    Record::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn both_programs_write_the_same_record_and_a_limit_is_judged_with_the_error() {
+    let mut listening = Listening::start("127.0.0.1", &["--once"]);
+    let output = listening.send(&["-s", "300", "-i", "2ms", "--limit", "10s", "--no-sync"]).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    assert!(listening.child.wait().unwrap().success());
+    let (sent, listened) = (read(&listening.sent()), read(&listening.listened()));
+    assert_eq!(sent, listened);
+    let flow = &sent.packets().unwrap().flows[0];
+    assert_eq!((flow.sent, flow.lost), (flow.arrived, Some(0)), "{flow:?}");
+    assert_eq!(sent.verdict.as_ref().unwrap().state, VerdictState::Holds);
+    assert!(sent.nodes.iter().any(|node| node.name.ends_with("(partner)")), "one host name, two nodes");
+    let text = stdout(&output);
+    for words in ["sent_to_received", "transmitted_to_arrived", "0 lost", "Clock of"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Nothing takes no time.
+    let mut listening = Listening::start("127.0.0.1", &["--once"]);
+    let output = listening.send(&["-s", "50", "-i", "2ms", "--limit", "1ns", "--direction", "from"]).output().unwrap();
+    assert!([1, 3].contains(&code(&output)), "{}", said(&output));
+    listening.child.wait().unwrap();
+    let record = read(&listening.sent());
+    assert!(record.validity.has(ReasonCode::NoTimeService), "it was wanted, and none was followed");
+    assert_ne!(record.verdict.unwrap().state, VerdictState::Holds);
+}
+
+#[test]
+fn without_the_right_token_nothing_is_measured() {
+    let listening = Listening::start("127.0.0.1", &[]);
+    let other = Listening::start("127.0.0.1", &[]);
+    std::fs::copy(other.token(), listening.token()).unwrap();
+    let output = listening.send(&["-s", "10"]).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(said(&output).contains("another run"), "{}", said(&output));
+    std::fs::write(listening.token(), "PUNCTUAL1abc").unwrap();
+    let output = listening.send(&["-s", "10"]).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(!listening.sent().exists());
+}
+
+#[test]
+fn what_the_other_node_cannot_do_is_said_on_both() {
+    let listening = Listening::start("127.0.0.1", &[]);
+    let output = listening.send(&["--path", "l2", "-s", "10"]).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(said(&output).contains("use --path udp"), "{}", said(&output));
+}
+
+/// The half that the sending program saves where the listening one is ended by a signal in the middle of the run, and how
+/// long that takes.
+fn half_after(signal: &str, direction: &str) -> (Duration, Record) {
+    let listening = Listening::start("127.0.0.1", &["--once"]);
+    let mut sending = listening
+        .send(&["-D", "60s", "-i", "1ms", "--no-sync", "--direction", direction])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Long enough for both to have begun: a run that has not is found below, where it has no packets.
+    std::thread::sleep(Duration::from_millis(2_500));
+    let killed = Command::new("kill").args([signal, &listening.child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let since = Instant::now();
+    sending.wait().unwrap();
+    let took = since.elapsed();
+    (took, read(&listening.sent()))
+}
+
+#[test]
+fn a_partner_that_is_killed_or_stopped_costs_its_half_alone() {
+    let (took, record) = half_after("-KILL", "from");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
+    let flow = &record.packets().unwrap().flows[0];
+    assert_eq!((flow.sent, flow.lost), (None, None), "only the dead program knew");
+    assert!(flow.arrived.unwrap() > 100, "{flow:?}");
+    let (took, record) = half_after("-STOP", "to");
+    // Four seconds of silence, and what ending takes.
+    assert!(took < Duration::from_secs(9), "{took:?}");
+    assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
+    assert!(record.packets().unwrap().flows[0].sent.unwrap() > 1_000);
+}
