@@ -41,7 +41,7 @@ export function timeScale(box: Box, [from, to]: [number, number]): TimeScale {
   };
 }
 
-function drawTimeAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, [from, to]: [number, number]): void {
+export function drawTimeAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, [from, to]: [number, number]): void {
   const { toX } = timeScale(box, [from, to]);
   const step = niceTime((to - from) / Math.max(1, box.width / (box.width < 420 ? 70 : 100)));
   ctx.textAlign = "center";
@@ -186,7 +186,7 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   drawCursor(ctx, theme, box, shown.cursor, toX);
 }
 
-function drawCursor(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, cursor: number | null, toX: (seconds: number) => number): void {
+export function drawCursor(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, cursor: number | null, toX: (seconds: number) => number): void {
   if (cursor === null) return;
   const x = Math.round(toX(cursor)) + 0.5;
   if (x < box.left || x > box.left + box.width) return;

@@ -93,7 +93,7 @@ function stateWords({ states }: SyncSourceView): string {
 }
 
 /** Offsets and, below on the same axis, path delays. */
-function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track }) {
+export function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track }) {
   const [state, store] = useChoices();
   const [reach, setReach] = useState<Reach>("first");
   const [cursor, setCursor] = useState<number | null>(null);
@@ -106,7 +106,7 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
   }, [state.clockRange, end]);
   const limit = source.judged ? num(run.deadline_ns) : Number.NaN;
   const stretches = useMemo(() => stretchesOf(source, end), [source, end]);
-  const events = useMemo(() => run.sync!.events.filter((event) => event.source === source.name), [run, source]);
+  const events = useMemo(() => (run.sync?.events ?? []).filter((event) => event.source === source.name), [run, source]);
   const broken = useMemo(() => breaksLimit(run, track, limit), [run, track, limit]);
   const shownAt = useCallback((width: number): OverTime => {
     const columns = columnsOf(track, range, Math.max(40, Math.round(timeBox(width, 200, true).width)));
