@@ -21,9 +21,9 @@ export function timeBox(width: number, height: number, withBand: boolean): Box {
   return { left: LEFT, top, width: Math.max(40, width - LEFT - RIGHT), height: height - top - AXIS - (withBand ? KEY : 0) };
 }
 
-/** Height of the offsets over time, with the states and the marks above. */
-export function offsetsHeight(narrow: boolean): number {
-  return (narrow ? 230 : 300) + BAND + MARKS + AXIS + KEY;
+/** Height of the offsets over time, with the states and the marks above if there are any. */
+export function offsetsHeight(narrow: boolean, withBand = true): number {
+  return (narrow ? 230 : 300) + AXIS + (withBand ? BAND + MARKS + KEY : 8);
 }
 
 export const DELAY_HEIGHT = 150;
@@ -162,7 +162,8 @@ export interface OverTime {
 }
 
 export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, shown: OverTime): void {
-  const box = timeBox(width, height, true);
+  const withBand = shown.stretches.length + shown.events.length > 0;
+  const box = timeBox(width, height, withBand);
   const { toX } = timeScale(box, shown.range);
   begin(ctx, theme);
   drawTimeAxis(ctx, theme, box, shown.range);
@@ -176,7 +177,7 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   if (Number.isFinite(shown.limit)) drawLimits(ctx, theme, box, shown, toY);
   drawEvents(ctx, theme, box, shown, toX);
   drawInvalid(ctx, theme, shown.run, box, true);
-  drawStates(ctx, theme, shown.stretches, box, shown.range);
+  if (withBand) drawStates(ctx, theme, shown.stretches, box, shown.range);
   drawStateKey(ctx, theme, shown.stretches, { left: box.left, top: box.top + box.height + AXIS, width: box.width, height: KEY });
   if (shown.vertical.beyond.length > 0) {
     ctx.textAlign = "right";

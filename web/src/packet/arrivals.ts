@@ -54,7 +54,8 @@ export function lanesOf(arrivals: Arrivals): Lane[] {
 /** One value for each of some columns of the picture; those in which nothing came are 0. */
 export function laneColumns({ values, isLevel }: Lane, { from, to }: Arrivals, range: [number, number], columns: number): number[] {
   const found = new Array<number>(columns).fill(0);
-  const place = (seconds: number) => Math.floor(((seconds - range[0]) / (range[1] - range[0])) * columns);
+  // A little more, so that no rounding moves an interval to the column before.
+  const place = (seconds: number) => Math.floor(((seconds - range[0]) / (range[1] - range[0])) * columns + 1e-6);
   from.forEach((start, i) => {
     if (to[i]! <= range[0] || start >= range[1]) return;
     const [first, last] = [Math.max(0, place(start)), Math.min(columns - 1, Math.max(place(start), place(to[i]!) - 1))];

@@ -155,7 +155,7 @@ export function drawDelaysOverTime(ctx: CanvasRenderingContext2D, width: number,
 
 function drawAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, { range: [low, high], log }: Vertical, toY: (ns: number) => number): void {
   ctx.textAlign = "right";
-  for (const ns of log ? logTicks(low, high, box.height / 40) : linearTicks(low, high, box.height / 45)) {
+  for (const ns of log ? logTicks(low, high, box.height / 20) : linearTicks(low, high, box.height / 45)) {
     const y = Math.round(toY(ns)) + 0.5;
     line(ctx, box.left, y, box.left + box.width, y, ns === 0 ? theme.muted : theme.line);
     ctx.fillStyle = theme.muted;

@@ -228,27 +228,36 @@ export function DelayDistribution({ runs }: { runs: RunView[] }) {
   );
 }
 
-/** How far the clocks of both nodes are apart, as each of them saw it. */
+/** How far the clocks of both nodes are apart, as each of them saw it. Of several runs each is folded: one sentence says what it shows. */
 export function NodeClocks({ runs }: { runs: RunView[] }) {
+  const doubt = (run: RunView) => (run.state === "invalid" ? " (invalid: not a result)" : "");
+  if (runs.length === 1) return <RunClocks run={runs[0]!} suffix="" />;
   return <>{runs.map((run, i) => (
-    <>
-      {runs.length > 1 && <h3>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</h3>}
-      {run.packets!.clocks.length === 0 && <p class="nothing">The clocks were not compared.</p>}
-      {run.packets!.clocks.map(({ node, partner, sentence, source }, n) => {
-        const track = trackOf(source);
-        const suffix = `-${node.replace(/[^A-Za-z0-9]+/g, "-")}${n}${runs.length > 1 ? `-${i + 1}` : ""}`;
-        return (
-          <>
-            <div class={run.state === "invalid" ? "source invalid-text" : "source"}>
-              <h3>{node} less {partner}{run.state === "invalid" ? " (invalid: not a result)" : ""}</h3>
-              <p>{sentence}.</p>
-            </div>
-            {track.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={suffix} track={track} />}
-          </>
-        );
-      })}
-    </>
+    <details>
+      <summary>{run.label}{doubt(run)}{run.packets!.clocks.slice(0, 1).map(({ node, partner, sentence }) => `: ${node} less ${partner}, ${sentence.split(";").slice(0, 2).join(";")}`)}</summary>
+      <RunClocks run={run} suffix={`-${i + 1}`} />
+    </details>
   ))}</>;
+}
+
+function RunClocks({ run, suffix }: { run: RunView; suffix: string }) {
+  const invalid = run.state === "invalid";
+  const { clocks } = run.packets!;
+  const tracks = useMemo(() => clocks.map(({ source }) => trackOf(source)), [clocks]);
+  if (clocks.length === 0) return <p class="nothing">The clocks were not compared.</p>;
+  return (
+    <div>
+      {clocks.map(({ node, partner, sentence, source }, n) => (
+        <>
+          <div class={invalid ? "source invalid-text" : "source"}>
+            <h3>{node} less {partner}{invalid ? " (invalid: not a result)" : ""}</h3>
+            <dl class="about"><div><dt>offset</dt><dd>{sentence}</dd></div></dl>
+          </div>
+          {tracks[n]!.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={`-node${n + 1}${suffix}`} track={tracks[n]!} first="all" />}
+        </>
+      ))}
+    </div>
+  );
 }
 
 const SHOWN = 12;

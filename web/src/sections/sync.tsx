@@ -93,9 +93,9 @@ function stateWords({ states }: SyncSourceView): string {
 }
 
 /** Offsets and, below on the same axis, path delays. */
-export function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track }) {
+export function OverTimeFigures({ run, source, suffix, track, first = "first" }: Props & { track: Track; first?: Reach }) {
   const [state, store] = useChoices();
-  const [reach, setReach] = useState<Reach>("first");
+  const [reach, setReach] = useState<Reach>(first);
   const [cursor, setCursor] = useState<number | null>(null);
   const offsets = useRef<Canvas>(() => null);
   const delays = useRef<Canvas>(() => null);
@@ -123,7 +123,7 @@ export function OverTimeFigures({ run, source, suffix, track }: Props & { track:
     if (b > a) store.set({ clockRange: [a, b] });
   };
   const reset = () => {
-    setReach("first");
+    setReach(first);
     store.set({ clockRange: null });
   };
   const hasDelays = track.delay.some(Number.isFinite);
@@ -134,10 +134,10 @@ export function OverTimeFigures({ run, source, suffix, track }: Props & { track:
   const controls = (
     <>
       <button aria-pressed={reach === "offsets"} title="The offsets alone, without bound and limit, and back (b)" data-key="b"
-        onClick={() => setReach(reach === "offsets" ? "first" : "offsets")}>Offsets</button>
+        onClick={() => setReach(reach === "offsets" ? first : "offsets")}>Offsets</button>
       <button aria-pressed={reach === "all"} title="With bound and limit, wherever they lie, and back"
         onClick={() => setReach(reach === "all" ? "first" : "all")}>All</button>
-      <button disabled={state.clockRange === null && reach === "first"} title="Back to the first view (f, or a double click)" data-key="f" onClick={reset}>Reset</button>
+      <button disabled={state.clockRange === null && reach === first} title="Back to the first view (f, or a double click)" data-key="f" onClick={reset}>Reset</button>
     </>
   );
   const rows = () => trackRows(track);
@@ -158,7 +158,7 @@ export function OverTimeFigures({ run, source, suffix, track }: Props & { track:
         table={table} data={data}
       >
         <CanvasChart
-          height={offsetsHeight(innerWidth < 600)} draw={drawTop} canvasRef={(get) => { offsets.current = get; }} onPoint={point} onZoom={zoom} onReset={reset}
+          height={offsetsHeight(innerWidth < 600, stretches.length + events.length > 0)} draw={drawTop} canvasRef={(get) => { offsets.current = get; }} onPoint={point} onZoom={zoom} onReset={reset}
           label={`Offset over time, ${source.name}: ${spreadWords(source)}; ${source.bound_sentence}; ${stateWords(source)}`}
         />
         <p class="note readout">{readout}</p>
