@@ -4,6 +4,8 @@
 
 mod two_namespaces;
 
+use std::process::Command;
+
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
 use kernel::packet::{Counters, End as _, OpenError, Origin, SendError};
 use two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
@@ -157,7 +159,7 @@ fn frames_go_around_the_queueing_discipline_on_request() {
     // A discipline that lets nothing through: one byte a second.
     network.at(Side::A, || {
         let words = "qdisc add dev va root tbf rate 8bit burst 10b limit 10b";
-        let done = std::process::Command::new("tc").args(words.split(' ')).output().unwrap();
+        let done = Command::new("tc").args(words.split(' ')).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     });
     let mut b = open(&network, Side::B, |plan| plan);
@@ -166,9 +168,15 @@ fn frames_go_around_the_queueing_discipline_on_request() {
     let mut around = open(&network, Side::A, |plan| LinkPlan { bypass_qdisc: true, ..plan });
     around.send(&[2; 60], None).unwrap();
     assert_eq!(wait_and_take(&mut b).payload, [2; 60]);
-    // What was not sent has no number.
-    let stamp = stamps_of_stack(&mut around);
-    assert_eq!(stamp.number, 0);
+    assert_eq!(stamps_of_stack(&mut around).number, 0);
+    // What was dropped has no number, and the stamp that it got on its way into the discipline is not the next one's.
+    network.at(Side::A, || Command::new("tc").args(["qdisc", "del", "dev", "va", "root"]).status()).unwrap();
+    let before_ns = realtime_ns();
+    queued.send(&[3; 60], None).unwrap();
+    assert_eq!(wait_and_take(&mut b).payload, [3; 60]);
+    let stamp = stamps(&mut queued, 1)[0];
+    assert_eq!((stamp.number, stamp.queued_ns.map(|ns| ns >= before_ns)), (0, Some(true)));
+    assert_eq!(queued.counters(), Counters::default());
 }
 
 fn stamps_of_stack(end: &mut LinkEnd) -> kernel::packet::SentStamp {
