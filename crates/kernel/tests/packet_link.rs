@@ -179,6 +179,24 @@ fn frames_go_around_the_queueing_discipline_on_request() {
     assert_eq!(queued.counters(), Counters::default());
 }
 
+#[test]
+fn an_end_that_only_sends_receives_nothing() {
+    let Some(network) = Network::make() else { return };
+    for vlan in [None, Some(VlanTag { id: 5, priority: 3 })] {
+        let mut a = open(&network, Side::A, |plan| LinkPlan { receives: false, vlan, ..plan });
+        let mut b = open(&network, Side::B, |plan| LinkPlan { vlan, ..plan });
+        for number in 0..3 {
+            a.send(&[number; 60], None).unwrap();
+            let taken = wait_and_take(&mut b);
+            assert_eq!((taken.payload, taken.vlan_tag), (vec![number; 60], vlan.map(|_| 0x6005)));
+            b.send(&[number; 60], None).unwrap();
+        }
+        let numbers: Vec<_> = stamps(&mut a, 3).iter().map(|stamp| stamp.number).collect();
+        assert_eq!((numbers, take(&mut a).is_none()), (vec![0, 1, 2], true));
+        assert_eq!(a.counters(), Counters::default());
+    }
+}
+
 fn stamps_of_stack(end: &mut LinkEnd) -> kernel::packet::SentStamp {
     loop {
         if let Some(stamp) = end.sent_stamp().filter(|stamp| stamp.stack_ns.is_some()) {
