@@ -32,6 +32,8 @@ pub const R10: Register = Register(10);
 pub enum Width {
     /// An access of one byte.
     U8,
+    /// An access of two bytes.
+    U16,
     /// An access of four bytes.
     U32,
     /// An access of eight bytes.
@@ -42,6 +44,7 @@ impl Width {
     const fn code(self) -> u8 {
         match self {
             Self::U32 => 0x00,
+            Self::U16 => 0x08,
             Self::U8 => 0x10,
             Self::U64 => 0x18,
         }
@@ -59,6 +62,8 @@ pub enum Helper {
     ProcessorId = 8,
     /// Thread in the lower, process in the upper half.
     CurrentPidTgid = 14,
+    /// What a program of XDP returns to have a packet go where a map says.
+    RedirectMap = 51,
     /// Addresses of the functions that led here.
     GetStack = 67,
 }
@@ -240,7 +245,12 @@ impl Writer {
 
     /// Ends with 0.
     pub fn exit(&mut self) -> &mut Self {
-        self.set(R0, 0).push(0x95, R0, R0, 0, 0)
+        self.set(R0, 0).exit_with_r0()
+    }
+
+    /// Ends with what is in R0.
+    pub fn exit_with_r0(&mut self) -> &mut Self {
+        self.push(0x95, R0, R0, 0, 0)
     }
 
     /// Resolves the jumps and returns the program's instructions.

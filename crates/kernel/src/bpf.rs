@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
+use flight::instruction::Instruction;
 use flight::programs::Program;
 use flight::ring;
 
@@ -71,14 +72,14 @@ struct RawTracepointOpen {
     pad: u32,
 }
 
-fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Result<i32> {
+pub(crate) fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Result<i32> {
     let size = size_of::<T>();
     // SAFETY: `attributes` is a whole structure of `size` bytes, and what its addresses lead to outlives the call.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(i32::try_from(result).unwrap_or(-1)) }
 }
 
-fn owned(file: i32) -> OwnedFd {
+pub(crate) fn owned(file: i32) -> OwnedFd {
     // SAFETY: the kernel has just handed this descriptor out, and nothing else holds it.
     unsafe { OwnedFd::from_raw_fd(file) }
 }
@@ -108,16 +109,8 @@ impl FlightMemory {
     pub fn new(cpus: u32, slots: usize) -> io::Result<Self> {
         // Elements are laid out in steps of 8 bytes.
         let element_bytes = ring::ring_bytes(slots).next_multiple_of(8);
-        let mut attributes = MapCreate {
-            map_type: MAP_TYPE_ARRAY,
-            key_size: 4,
-            value_size: u32::try_from(element_bytes).unwrap_or(u32::MAX),
-            max_entries: cpus,
-            map_flags: MAP_IS_MAPPABLE,
-            ..MapCreate::default()
-        };
-        attributes.name[..8].copy_from_slice(b"punctual");
-        let map = owned(bpf(MAP_CREATE, &mut attributes)?);
+        let value_size = u32::try_from(element_bytes).unwrap_or(u32::MAX);
+        let map = make_map(MAP_TYPE_ARRAY, value_size, cpus, MAP_IS_MAPPABLE)?;
         let page = rustix::param::page_size();
         let length = (element_bytes * usize::try_from(cpus).unwrap_or(0)).next_multiple_of(page);
         // SAFETY: a new shared mapping of a file that we hold; nothing else is touched.
@@ -233,38 +226,65 @@ pub enum AttachError {
 /// does.
 pub fn attach(program: &Program) -> Result<Attached, AttachError> {
     let trace_point = program.trace_point;
-    let mut attributes = ProgLoad {
-        prog_type: PROG_TYPE_TRACING,
-        instruction_count: u32::try_from(program.instructions.len()).unwrap_or(u32::MAX),
-        instructions: address(program.instructions.as_ptr()),
-        licence: address(LICENCE.as_ptr()),
-        expected_attach_type: ATTACH_TO_TRACE_POINT,
-        attach_btf_id: program.type_id,
-        ..ProgLoad::default()
-    };
-    attributes.name[..8].copy_from_slice(b"punctual");
-    let loaded = match bpf(PROG_LOAD, &mut attributes) {
-        Ok(loaded) => owned(loaded),
-        Err(error) => {
-            // Once more with the verifier's words, which cost time.
-            let mut log = vec![0_u8; LOG_BYTES];
-            (attributes.log_level, attributes.log) = (1, address(log.as_mut_ptr()));
-            attributes.log_size = u32::try_from(LOG_BYTES).unwrap_or(u32::MAX);
-            let again = bpf(PROG_LOAD, &mut attributes);
-            drop(again.map(owned));
-            let end = log.iter().position(|&byte| byte == 0).unwrap_or(0);
-            let text = String::from_utf8_lossy(&log[..end]).into_owned();
-            let said = text.lines().rev().find(|line| !line.starts_with("processed ")).unwrap_or("").trim().to_owned();
-            return Err(AttachError::Load { trace_point, error, log: said });
-        }
-    };
+    let loaded = load(PROG_TYPE_TRACING, ATTACH_TO_TRACE_POINT, program.type_id, &program.instructions)
+        .map_err(|Refused { error, log }| AttachError::Load { trace_point, error, log })?;
     let program_file = u32::try_from(loaded.as_raw_fd()).unwrap_or(u32::MAX);
     let mut attributes = RawTracepointOpen { program: program_file, ..RawTracepointOpen::default() };
     let link = bpf(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|error| AttachError::Attach { trace_point, error })?;
     Ok(Attached { _program: loaded, _link: owned(link) })
 }
 
-fn address<T>(of: *const T) -> u64 {
+/// The kernel does not take a program.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// Its reason.
+    pub(crate) error: io::Error,
+    /// The last line of what its verifier says.
+    pub(crate) log: String,
+}
+
+/// Makes a map of elements that are named by 32-bit numbers.
+pub(crate) fn make_map(map_type: u32, value_size: u32, max_entries: u32, map_flags: u32) -> io::Result<OwnedFd> {
+    let mut attributes =
+        MapCreate { map_type, key_size: 4, value_size, max_entries, map_flags, ..MapCreate::default() };
+    attributes.name[..8].copy_from_slice(b"punctual");
+    Ok(owned(bpf(MAP_CREATE, &mut attributes)?))
+}
+
+/// Loads a program of a type, for an attachment and, with some of these, a function of the kernel's.
+pub(crate) fn load(
+    prog_type: u32,
+    expected_attach_type: u32,
+    attach_btf_id: u32,
+    instructions: &[Instruction],
+) -> Result<OwnedFd, Refused> {
+    let mut attributes = ProgLoad {
+        prog_type,
+        expected_attach_type,
+        attach_btf_id,
+        instruction_count: u32::try_from(instructions.len()).unwrap_or(u32::MAX),
+        instructions: address(instructions.as_ptr()),
+        licence: address(LICENCE.as_ptr()),
+        ..ProgLoad::default()
+    };
+    attributes.name[..8].copy_from_slice(b"punctual");
+    let error = match bpf(PROG_LOAD, &mut attributes) {
+        Ok(loaded) => return Ok(owned(loaded)),
+        Err(error) => error,
+    };
+    // Once more with the verifier's words, which cost time.
+    let mut log = vec![0_u8; LOG_BYTES];
+    (attributes.log_level, attributes.log) = (1, address(log.as_mut_ptr()));
+    attributes.log_size = u32::try_from(LOG_BYTES).unwrap_or(u32::MAX);
+    let again = bpf(PROG_LOAD, &mut attributes);
+    drop(again.map(owned));
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(&log[..end]).into_owned();
+    let said = text.lines().rev().find(|line| !line.starts_with("processed ")).unwrap_or("").trim().to_owned();
+    Err(Refused { error, log: said })
+}
+
+pub(crate) fn address<T>(of: *const T) -> u64 {
     u64::try_from(of.expose_provenance()).unwrap_or(0)
 }
 

@@ -105,6 +105,23 @@ fn the_points_of_each_packet_s_way_are_passed_in_their_order() {
     assert_eq!((a.counters(), b.counters()), (Counters::default(), Counters::default()));
 }
 
+/// Shows something only where nobody else on the machine has packets stamped.
+#[test]
+fn a_packet_right_after_opening_has_the_time_of_its_arrival() {
+    let Some(network) = Network::make() else { return };
+    let sender = network.at(Side::A, || UdpSocket::bind("10.77.0.1:0")).unwrap();
+    // The neighbor is known by then.
+    sender.send_to(b"x", "10.77.0.2:9").unwrap();
+    for _ in 0..20 {
+        let mut b = open(&network, Side::B, "10.77.0.2:0");
+        sender.send_to(b"first", b.local()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let before_read_ns = realtime_ns();
+        let stack_ns = wait_and_take(&mut b).stack_ns.unwrap();
+        assert!(stack_ns < before_read_ns, "the stamp is {} ns after the reading began", stack_ns - before_read_ns);
+    }
+}
+
 #[test]
 fn many_packets_come_in_order_and_each_stamp_has_its_number() {
     const PACKETS: usize = 5_000;
@@ -148,6 +165,38 @@ fn packets_of_others_are_received_with_their_origin() {
     stranger.send_to(b"hello", b.local()).unwrap();
     let taken = wait_and_take(&mut b);
     assert_eq!((&*taken.payload, taken.from), (&b"hello"[..], Origin::Internet(stranger.local_addr().unwrap())));
+}
+
+#[test]
+fn a_connected_end_has_its_partner_alone() {
+    let Some(network) = Network::make() else { return };
+    let mut b = open(&network, Side::B, "10.77.0.2:0");
+    let plan = UdpPlan { connects: true, partner: Some(b.local()), ..UdpPlan::new(address("0.0.0.0:0")) };
+    let mut a = network.at(Side::A, || UdpEnd::open(&plan)).unwrap();
+    // The route decided where its packets come from.
+    assert_eq!(a.local().ip(), address("10.77.0.1:0").ip());
+    b.set_partner(a.local()).unwrap();
+    let stranger = network.at(Side::B, || UdpSocket::bind("10.77.0.2:0")).unwrap();
+    stranger.send_to(b"stranger", a.local()).unwrap();
+    for bytes in [64, 65_507] {
+        let (there, back) = (payload(bytes), payload(bytes));
+        a.send(&there, None).unwrap();
+        assert!(wait_and_take(&mut b).payload == there);
+        b.send(&back, None).unwrap();
+        assert!(wait_and_take(&mut a).payload == back);
+    }
+    // Of a partner that is gone it is notified, and goes on.
+    let partner = b.local();
+    drop(b);
+    (0..10).for_each(|_| a.send(&[7], None).unwrap());
+    let numbers: Vec<_> = stamps(&mut a, 12).iter().map(|stamp| stamp.number).collect();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+    assert!(a.counters().undeliverable > 0 && take(&mut a).is_none());
+    let mut again = network.at(Side::B, || UdpEnd::open(&UdpPlan::new(partner))).unwrap();
+    a.send(b"again", None).unwrap();
+    assert_eq!(wait_and_take(&mut again).payload, b"again");
+    let no_route = a.set_partner(address("192.0.2.1:9")).unwrap_err().to_string();
+    assert!(no_route.starts_with("no route to 192.0.2.1"), "{no_route}");
 }
 
 #[test]

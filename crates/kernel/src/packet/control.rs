@@ -48,6 +48,7 @@ impl Room {
     }
 
     /// The messages in the first `filled` bytes.
+    #[inline]
     pub(super) fn messages(&self, filled: usize) -> Messages<'_> {
         Messages { rest: &self.0[..filled.min(ROOM_BYTES)] }
     }
@@ -63,20 +64,24 @@ pub(super) struct Said<'a> {
 
 impl Said<'_> {
     /// The 8 bytes at an offset as a signed number; 0 where there are fewer.
+    #[inline]
     pub(super) fn i64_at(&self, offset: usize) -> i64 {
         self.bytes_at(offset).map_or(0, i64::from_ne_bytes)
     }
 
     /// The 4 bytes at an offset; 0 where there are fewer.
+    #[inline]
     pub(super) fn u32_at(&self, offset: usize) -> u32 {
         self.bytes_at(offset).map_or(0, u32::from_ne_bytes)
     }
 
     /// The 2 bytes at an offset; 0 where there are fewer.
+    #[inline]
     pub(super) fn u16_at(&self, offset: usize) -> u16 {
         self.bytes_at(offset).map_or(0, u16::from_ne_bytes)
     }
 
+    #[inline]
     fn bytes_at<const BYTES: usize>(&self, offset: usize) -> Option<[u8; BYTES]> {
         self.data.get(offset..offset + BYTES)?.try_into().ok()
     }

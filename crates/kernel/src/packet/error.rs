@@ -23,6 +23,45 @@ pub enum OpenError {
         /// Its name.
         interface: String,
     },
+    /// The interface has no address of IP that packets could come from.
+    #[error(
+        "interface '{interface}' has no address of this version of IP (`ip address add … dev {interface}` gives it one)"
+    )]
+    NoAddress {
+        /// Its name.
+        interface: String,
+    },
+    /// Packets to the partner leave by another interface.
+    #[error("packets to {to} leave by '{by}' and not by '{interface}' (choose that interface, or the VLAN's tag)")]
+    OtherWay {
+        /// The partner's address.
+        to: std::net::IpAddr,
+        /// The interface that the routes lead to.
+        by: String,
+        /// The interface that was asked for.
+        interface: String,
+    },
+    /// Somebody else's program of XDP runs there. It is left alone.
+    #[error(
+        "interface '{interface}' already runs a program of XDP ('{name}', number {id}), which is left alone \
+         (`ip link set dev {interface} xdp off` removes it)"
+    )]
+    ForeignXdp {
+        /// The interface.
+        interface: String,
+        /// The kernel's number of the program (0 where there are several).
+        id: u32,
+        /// The program's name.
+        name: String,
+    },
+    /// No mode of XDP works.
+    #[error("no mode of XDP works on '{interface}': {}", refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    NoXdpMode {
+        /// The interface.
+        interface: String,
+        /// Those that were tried, with their reasons.
+        refused: Vec<super::xdp::RefusedMode>,
+    },
     /// No way leads to the partner.
     #[error(transparent)]
     Lookup(LookupError),

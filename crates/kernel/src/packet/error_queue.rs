@@ -72,24 +72,26 @@ impl ErrorQueue {
         const FLAGS: libc::c_int = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
         for _ in 0..PASSED_OVER {
             let call = Incoming::receive(socket.as_raw_fd(), &mut [], None, &mut self.room, FLAGS).ok()?;
-            let (mut times, mut error) = (None, None);
+            let (mut times, mut error) = (Times::NONE, ExtendedError::NONE);
             for said in self.room.messages(call.control_bytes) {
-                times = times.or_else(|| Times::parse(&said));
-                error = error.or_else(|| ExtendedError::parse(&said));
+                if let Some(found) = Times::parse(&said) {
+                    times = found;
+                } else if let Some(found) = ExtendedError::parse(&said) {
+                    error = found;
+                }
             }
-            let Some(error) = error else { continue };
             match error.origin {
                 ORIGIN_TIMESTAMPING => {
-                    let (Some(times), Some(number)) = (times, numbers.attribute(error.data)) else {
+                    let Some(number) = numbers.attribute(error.data).filter(|_| times != Times::NONE) else {
                         counters.stamps_lost += 1;
                         continue;
                     };
                     let is_queued = error.info == KIND_QUEUED;
                     return Some(SentStamp {
                         number,
-                        queued_ns: times.stack_ns.filter(|_| is_queued),
-                        stack_ns: times.stack_ns.filter(|_| !is_queued),
-                        hardware_ns: times.hardware_ns,
+                        queued_ns: times.stack_ns().filter(|_| is_queued),
+                        stack_ns: times.stack_ns().filter(|_| !is_queued),
+                        hardware_ns: times.hardware_ns(),
                     });
                 }
                 ORIGIN_TXTIME if error.code == TXTIME_INVALID => counters.launch_invalid += 1,
@@ -112,6 +114,9 @@ struct ExtendedError {
 }
 
 impl ExtendedError {
+    /// `SO_EE_ORIGIN_NONE`.
+    const NONE: Self = Self { origin: 0, code: 0, info: 0, data: 0 };
+
     #[inline]
     fn parse(said: &Said<'_>) -> Option<Self> {
         let is_error = matches!(

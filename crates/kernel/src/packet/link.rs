@@ -112,10 +112,7 @@ impl LinkEnd {
     /// # Errors
     /// Where the interface is missing, down, or no Ethernet, a value is out of range, or a right is missing (CAP_NET_RAW).
     pub fn open(plan: &LinkPlan) -> Result<Self, OpenError> {
-        if plan.ethertype < LEAST_ETHERTYPE {
-            let value = plan.ethertype.into();
-            return Err(OpenError::OutOfRange { what: "EtherType", value, range: "1536 (0x0600) to 65535 (0xffff)" });
-        }
+        check_ethertype(plan.ethertype)?;
         let control = plan.vlan.map(VlanTag::control).transpose()?;
         let interface = Interface::read(&plan.interface)?;
         let mac = interface.mac.ok_or_else(|| OpenError::NoEthernet { interface: interface.name.clone() })?;
@@ -238,6 +235,15 @@ impl End for LinkEnd {
     fn largest_payload(&self) -> usize {
         self.most_bytes()
     }
+}
+
+/// Whether a number is one of an EtherType.
+pub(super) fn check_ethertype(ethertype: u16) -> Result<(), OpenError> {
+    if ethertype >= LEAST_ETHERTYPE {
+        return Ok(());
+    }
+    let value = ethertype.into();
+    Err(OpenError::OutOfRange { what: "EtherType", value, range: "1536 (0x0600) to 65535 (0xffff)" })
 }
 
 fn bind(socket: &OwnedFd, index: u32, ethertype: u16) -> Result<(), OpenError> {

@@ -1,6 +1,6 @@
 //! Single measured packets, sent and received with every time stamp that exists.
 //!
-//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface.
+//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface, [`xdp`] past the stack.
 //! The loop of a measurement is generic over the trait, so that each path is compiled for itself.
 //! Opening an end may allocate, block and fail with words; nothing of that happens in the methods of the trait.
 //!
@@ -21,6 +21,7 @@ pub mod route;
 mod socket;
 mod stamping;
 pub mod udp;
+pub mod xdp;
 
 pub use address::Origin;
 pub use error::{LookupError, OpenError, ReceiveError, SendError};
@@ -58,7 +59,8 @@ pub trait End {
     /// The next stamp of a sent payload, if one has arrived. Each stamp of a payload may come by itself.
     fn sent_stamp(&mut self) -> Option<SentStamp>;
 
-    /// What happened to packets of this end so far, beyond what the other methods return.
+    /// What happened to packets of this end so far, beyond what the other methods return. What concerns sent packets is
+    /// known once [`Self::sent_stamp`] has passed it.
     fn counters(&mut self) -> Counters;
 
     /// The largest payload (bytes) that this end sends.

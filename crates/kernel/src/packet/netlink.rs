@@ -18,7 +18,7 @@ const ATTRIBUTE_BYTES: usize = 4;
 /// Attribute types carry two flags in their upper bits: nested, and of network byte order.
 const TYPE_MASK: u16 = 0x3fff;
 /// Longer than what one answer of the kernel's takes: it makes them of at most 32 KiB, unless a single one is larger.
-const ROOM_BYTES: usize = 256 * 1024;
+const ROOM_BYTES: usize = 64 * 1024;
 const SOL_NETLINK: libc::c_int = 270;
 const GET_STRICT_CHK: libc::c_int = 12;
 const ATTEMPTS: usize = 10;

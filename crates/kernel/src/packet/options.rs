@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, 
 
 use super::address::{RawAddress, socket_length};
 use super::control::Room;
-use super::error::{OpenError, last_errno};
+use super::error::{LookupError, OpenError, last_errno};
 
 /// What all sockets can be asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -235,13 +235,32 @@ pub(super) fn bind(socket: &OwnedFd, address: SocketAddr) -> Result<SocketAddr, 
             _ => failed("bind the socket", error),
         });
     }
+    Ok(own_address(socket.as_fd())?.unwrap_or(address))
+}
+
+/// Connects a socket of datagrams to its partner; the address of its own that the kernel chose then.
+pub(super) fn connect(socket: BorrowedFd<'_>, partner: &RawAddress) -> Result<Option<SocketAddr>, OpenError> {
+    // SAFETY: the address is valid for reads of its length for the length of the call.
+    if unsafe { libc::connect(socket.as_raw_fd(), partner.as_ptr(), partner.length()) } != 0 {
+        let error = io::Error::last_os_error();
+        return Err(match (error.raw_os_error(), partner.to_internet()) {
+            (Some(libc::ENETUNREACH | libc::EHOSTUNREACH), Some(partner)) => {
+                OpenError::Lookup(LookupError::NoRoute { to: partner.ip() })
+            }
+            _ => failed("connect the socket to its partner", error),
+        });
+    }
+    own_address(socket)
+}
+
+fn own_address(socket: BorrowedFd<'_>) -> Result<Option<SocketAddr>, OpenError> {
     let mut own = RawAddress::empty();
     let length = std::ptr::from_mut(own.length_mut());
     // SAFETY: address and length are valid for writes for the length of the call.
-    if unsafe { libc::getsockname(socket.as_fd().as_raw_fd(), own.as_mut_ptr(), length) } != 0 {
+    if unsafe { libc::getsockname(socket.as_raw_fd(), own.as_mut_ptr(), length) } != 0 {
         return Err(failed("read the socket's own address", io::Error::last_os_error()));
     }
-    Ok(own.to_internet().unwrap_or(address))
+    Ok(own.to_internet())
 }
 
 /// Whether an address is link-local and does not say of which interface.

@@ -92,10 +92,12 @@ impl MeasuredSocket {
         };
         let call = Outgoing { to, head, payload, control };
         let mut status = call.send(self.socket.as_fd());
-        if matches!(status, Err(errno) if errno != libc::EAGAIN && errno != libc::ENOBUFS) {
-            // The answer to an earlier packet that could not be delivered is returned here once, and this one not sent.
-            self.numbers.failed(self.socket.as_fd());
-            status = call.send(self.socket.as_fd());
+        if let Err(errno) = status {
+            if errno != libc::EAGAIN && errno != libc::ENOBUFS {
+                // The answer to an earlier packet that could not be delivered is returned here once, and this one not sent.
+                self.numbers.failed(self.socket.as_fd(), errno);
+                status = call.send(self.socket.as_fd());
+            }
         }
         match status {
             Ok(_) => {
@@ -103,7 +105,7 @@ impl MeasuredSocket {
                 Ok(())
             }
             Err(errno) => {
-                self.numbers.failed(self.socket.as_fd());
+                self.numbers.failed(self.socket.as_fd(), errno);
                 Err(match errno {
                     libc::EAGAIN | libc::ENOBUFS => SendError::Full,
                     libc::EMSGSIZE => SendError::TooLarge { bytes: payload.len(), most_bytes },
@@ -138,10 +140,13 @@ impl MeasuredSocket {
             self.counters.receive_damaged += 1;
             return Ok(None);
         }
-        let (mut times, mut vlan_tag) = (None, None);
+        let (mut times, mut vlan_tag) = (Times::NONE, None);
         for said in self.room.messages(call.control_bytes) {
-            times = times.or_else(|| Times::parse(&said));
-            vlan_tag = vlan_tag.or_else(|| parse_vlan_tag(&said));
+            if let Some(found) = Times::parse(&said) {
+                times = found;
+            } else if let Some(found) = parse_vlan_tag(&said) {
+                vlan_tag = Some(found);
+            }
         }
         let origin = from
             .to_internet()
@@ -150,8 +155,8 @@ impl MeasuredSocket {
             .unwrap_or(Origin::Unknown);
         let received = Received {
             payload: self.payload.get(..call.payload_bytes).unwrap_or_default(),
-            stack_ns: times.and_then(|times| times.stack_ns),
-            hardware_ns: times.and_then(|times| times.hardware_ns),
+            stack_ns: times.stack_ns(),
+            hardware_ns: times.hardware_ns(),
             from: origin,
             vlan_tag,
         };
@@ -208,6 +213,7 @@ mod tests {
     use std::mem::offset_of;
 
     use super::*;
+    use crate::packet::Stamps;
 
     #[test]
     fn control_messages_lie_one_after_the_other() {
@@ -223,5 +229,33 @@ mod tests {
         assert_eq!(tag(&data), None);
         data[..4].copy_from_slice(&0x11_u32.to_ne_bytes());
         assert_eq!(tag(&data), Some(0x6005));
+    }
+
+    #[test]
+    fn the_kernel_s_own_count_begins_anew_after_a_failure() {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let own = RawAddress::from(socket.local_addr().unwrap());
+        let stamps = Stamps { stack: true, ..Stamps::default() };
+        crate::packet::stamping::enable(socket.as_fd(), stamps).unwrap();
+        // As on a kernel that does not take numbers.
+        let mut end = MeasuredSocket::new(socket.into(), Numbering::new(stamps, false), false);
+        let numbers = |end: &mut MeasuredSocket, packets: usize| -> Vec<u64> {
+            for _ in 0..packets {
+                end.send(Some(&own), &[], &[1], None, 65_507).unwrap();
+            }
+            let began = std::time::Instant::now();
+            let mut numbers = Vec::new();
+            while numbers.len() < packets && began.elapsed() < std::time::Duration::from_secs(5) {
+                numbers.extend(end.sent_stamp().map(|stamp| stamp.number));
+            }
+            numbers
+        };
+        assert_eq!(numbers(&mut end, 5), [0, 1, 2, 3, 4]);
+        for _ in 0..3 {
+            let too_large = end.send(Some(&own), &[], &[0; 70_000], None, 65_507).unwrap_err();
+            assert_eq!(too_large, SendError::TooLarge { bytes: 70_000, most_bytes: 65_507 });
+        }
+        assert_eq!(numbers(&mut end, 5), [5, 6, 7, 8, 9]);
+        assert_eq!(end.counters(), Counters { receive_dropped: 0, ..Counters::default() });
     }
 }

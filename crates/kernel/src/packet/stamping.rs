@@ -121,7 +121,7 @@ fn await_stack_stamps() {
         let before_ns = now_ns(realtime);
         let call = Incoming::receive(socket.as_raw_fd(), &mut [0], None, &mut room, libc::MSG_DONTWAIT);
         let filled = call.ok()?.control_bytes;
-        let stack_ns = room.messages(filled).find_map(|said| Times::parse(&said))?.stack_ns?;
+        let stack_ns = room.messages(filled).find_map(|said| Times::parse(&said))?.stack_ns()?;
         Some(stack_ns < before_ns)
     };
     while began.elapsed() < LONGEST {
@@ -134,15 +134,17 @@ fn await_stack_stamps() {
     }
 }
 
-/// The times in one message of the kernel's.
+/// The times in one message of the kernel's; 0 is its word for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
-    pub(super) stack_ns: Option<i64>,
-    pub(super) hardware_ns: Option<i64>,
+    stack_ns: i64,
+    hardware_ns: i64,
 }
 
 impl Times {
-    /// `struct scm_timestamping64`: three times, of which the second is not used any more.
+    pub(super) const NONE: Self = Self { stack_ns: 0, hardware_ns: 0 };
+
+    /// `struct scm_timestamping64`: three times of which the second is not used any more.
     #[inline]
     pub(super) fn parse(said: &Said<'_>) -> Option<Self> {
         const ONE_BYTES: usize = 16;
@@ -151,11 +153,19 @@ impl Times {
         }
         let time_ns = |place: usize| {
             let (seconds, within_ns) = (said.i64_at(place * ONE_BYTES), said.i64_at(place * ONE_BYTES + 8));
-            let ns = seconds.checked_mul(1_000_000_000)?.checked_add(within_ns)?;
-            // All zeros is the kernel's word for none.
-            (ns != 0).then_some(ns)
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(within_ns)
         };
         Some(Self { stack_ns: time_ns(0), hardware_ns: time_ns(2) })
+    }
+
+    #[inline]
+    pub(super) const fn stack_ns(self) -> Option<i64> {
+        if self.stack_ns == 0 { None } else { Some(self.stack_ns) }
+    }
+
+    #[inline]
+    pub(super) const fn hardware_ns(self) -> Option<i64> {
+        if self.hardware_ns == 0 { None } else { Some(self.hardware_ns) }
     }
 }
 
@@ -193,24 +203,25 @@ impl Numbering {
         self.sent += 1;
     }
 
-    /// After a packet that was not sent.
+    /// After a packet that was not sent, with the kernel's error number.
     #[inline]
-    pub(super) fn failed(&mut self, socket: BorrowedFd<'_>) {
+    pub(super) fn failed(&mut self, socket: BorrowedFd<'_>, errno: i32) {
         if !self.by_sender && self.stamps.any() {
-            self.count_anew(socket);
+            self.count_anew(socket, errno);
         }
     }
 
     #[cold]
-    fn count_anew(&mut self, socket: BorrowedFd<'_>) {
-        // One more than were sent, since the failed one may have been counted.
-        let beyond = low_bits(self.sent - self.count_began).saturating_add(1);
+    fn count_anew(&mut self, socket: BorrowedFd<'_>, errno: i32) {
+        // A packet that a queueing discipline dropped was stamped when it got there.
+        let stamped = u32::from(errno == libc::ENOBUFS);
+        let beyond = low_bits(self.sent - self.count_began).saturating_add(stamped);
         let waiting = self.unstamped_from.min(beyond)..beyond;
-        self.doubtful = if self.doubtful.is_empty() {
-            waiting
-        } else {
-            self.doubtful.start.min(waiting.start)..self.doubtful.end.max(waiting.end)
-        };
+        if self.doubtful.is_empty() {
+            self.doubtful = waiting;
+        } else if !waiting.is_empty() {
+            self.doubtful = self.doubtful.start.min(waiting.start)..self.doubtful.end.max(waiting.end);
+        }
         // The count begins anew where the flag is set that was not (net/core/sock.c, sock_set_timestamping). Neither can
         // fail where the first setting did not.
         let flags = self.stamps.flags();
@@ -256,7 +267,8 @@ mod tests {
         data[..8].copy_from_slice(&3_i64.to_ne_bytes());
         data[8..16].copy_from_slice(&7_i64.to_ne_bytes());
         let said = Said { level: libc::SOL_SOCKET, kind: SO_TIMESTAMPING, data: &data };
-        assert_eq!(Times::parse(&said), Some(Times { stack_ns: Some(3_000_000_007), hardware_ns: None }));
+        let times = Times::parse(&said).unwrap();
+        assert_eq!((times.stack_ns(), times.hardware_ns()), (Some(3_000_000_007), None));
         assert_eq!(Times::parse(&Said { data: &data[..47], ..said }), None);
         assert_eq!(Times::parse(&Said { kind: 1, ..said }), None);
     }
@@ -281,18 +293,22 @@ mod tests {
         assert_eq!(numbers.next_id(), None);
         (0..10).for_each(|_| numbers.sent_one());
         (0..8).for_each(|id| assert_eq!(numbers.attribute(id), Some(u64::from(id))));
-        numbers.failed(file);
-        // 8, 9 and perhaps 10 of the old count may still come.
+        numbers.failed(file, libc::ENOBUFS);
+        // 8, 9 and the dropped one of the old count may still come.
         (0..20).for_each(|_| numbers.sent_one());
         assert_eq!(numbers.attribute(7), Some(17));
         assert_eq!([8, 9, 10].map(|id| numbers.attribute(id)), [None; 3]);
         assert_eq!(numbers.attribute(11), Some(21));
         assert_eq!(numbers.attribute(19), Some(29));
-        numbers.failed(file);
+        // With no packet under way there is no doubt, however often it fails.
+        let before = numbers.doubtful.clone();
+        (0..3).for_each(|_| numbers.failed(file, libc::EMSGSIZE));
+        assert_eq!(numbers.doubtful, before);
+        (0..15).for_each(|_| numbers.sent_one());
+        numbers.failed(file, libc::EAGAIN);
         (0..30).for_each(|_| numbers.sent_one());
-        assert_eq!(numbers.attribute(8), None, "the oldest may come still");
-        assert_eq!(numbers.attribute(20), None);
-        assert_eq!(numbers.attribute(21), Some(51));
-        assert_eq!(numbers.attribute(7), Some(37));
+        assert_eq!([0, 8, 14].map(|id| numbers.attribute(id)), [None; 3], "they may come still");
+        assert_eq!(numbers.attribute(15), Some(60));
+        assert_eq!(numbers.attribute(29), Some(74));
     }
 }

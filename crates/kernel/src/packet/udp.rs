@@ -1,6 +1,6 @@
 //! Through the network stack: UDP over IPv4 and IPv6.
 //!
-//! The socket is not connected, so that packets of others are received too, and can be counted.
+//! Unless one asks for it the socket is not connected, so that packets of others are received too, and can be counted.
 //! A payload larger than the MTU is cut into fragments by the stack; its stamps are those of the first.
 
 use std::net::SocketAddr;
@@ -24,6 +24,9 @@ pub struct UdpPlan {
     pub local: SocketAddr,
     /// To whom it sends; can be set later by [`UdpEnd::set_partner`].
     pub partner: Option<SocketAddr>,
+    /// Whether the socket is connected to its partner: the kernel looks the route up once and not for each packet, and
+    /// lets no other's packets through, which then cannot be counted.
+    pub connects: bool,
     /// The one interface that packets come and go by; otherwise the routes decide.
     pub interface: Option<String>,
     /// Which stamps to take.
@@ -36,7 +39,14 @@ impl UdpPlan {
     /// Receives on an address, with the stamps that every machine has.
     #[must_use]
     pub fn new(local: SocketAddr) -> Self {
-        Self { local, partner: None, interface: None, stamps: Stamps::SOFTWARE, options: SocketOptions::default() }
+        Self {
+            local,
+            partner: None,
+            connects: false,
+            interface: None,
+            stamps: Stamps::SOFTWARE,
+            options: SocketOptions::default(),
+        }
     }
 }
 
@@ -46,6 +56,7 @@ pub struct UdpEnd {
     socket: MeasuredSocket,
     local: SocketAddr,
     partner: Option<RawAddress>,
+    connects: bool,
 }
 
 impl UdpEnd {
@@ -74,7 +85,7 @@ impl UdpEnd {
         let numbers = stamping::enable(file, plan.stamps)?;
         let local = options::bind(&socket, plan.local)?;
         let socket = MeasuredSocket::new(socket, numbers, plan.options.launch.is_some());
-        let mut end = Self { socket, local, partner: None };
+        let mut end = Self { socket, local, partner: None, connects: plan.connects };
         if let Some(partner) = plan.partner {
             end.set_partner(partner)?;
         }
@@ -90,7 +101,8 @@ impl UdpEnd {
     /// To whom it sends from now on.
     ///
     /// # Errors
-    /// Where it is of the other version of IP, or a link-local address without its scope.
+    /// Where it is of the other version of IP, or a link-local address without its scope, or where the socket is connected
+    /// and no route leads there.
     pub fn set_partner(&mut self, partner: SocketAddr) -> Result<(), OpenError> {
         if partner.is_ipv4() != self.local.is_ipv4() {
             return Err(OpenError::Mismatch { local: self.local, partner });
@@ -98,7 +110,11 @@ impl UdpEnd {
         if options::lacks_scope(partner) {
             return Err(OpenError::NoScope { address: partner.ip() });
         }
-        self.partner = Some(partner.into());
+        let partner = RawAddress::from(partner);
+        if self.connects {
+            self.local = options::connect(self.socket.file(), &partner)?.unwrap_or(self.local);
+        }
+        self.partner = Some(partner);
         Ok(())
     }
 
@@ -123,7 +139,8 @@ impl End for UdpEnd {
         if payload.len() > most_bytes {
             return Err(SendError::TooLarge { bytes: payload.len(), most_bytes });
         }
-        self.socket.send(Some(partner), &[], payload, launch, most_bytes)
+        let to = if self.connects { None } else { Some(partner) };
+        self.socket.send(to, &[], payload, launch, most_bytes)
     }
 
     #[inline]

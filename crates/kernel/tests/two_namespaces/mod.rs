@@ -69,7 +69,12 @@ pub(crate) struct Network {
 impl Network {
     /// `None`, with the reason on standard error, where this process may not make one.
     pub(crate) fn make() -> Option<Self> {
-        match Self::try_make() {
+        Self::make_with_queues(1)
+    }
+
+    /// The same with so many queues on each interface.
+    pub(crate) fn make_with_queues(queues: u32) -> Option<Self> {
+        match Self::try_make(queues) {
             Ok(network) => Some(network),
             Err(reason) => {
                 eprintln!("not run: no two network namespaces can be made here: {reason}");
@@ -78,12 +83,14 @@ impl Network {
         }
     }
 
-    fn try_make() -> Result<Self, String> {
+    fn try_make(queues: u32) -> Result<Self, String> {
         let network = Self { a: new_namespace()?, b: new_namespace()? };
         let other = format!("/proc/{}/fd/{}", std::process::id(), network.b.as_raw_fd());
         network.at(Side::A, || {
-            ip("link add va address 02:00:00:00:00:0a numrxqueues 1 numtxqueues 1 type veth peer name vb \
-                address 02:00:00:00:00:0b numrxqueues 1 numtxqueues 1")?;
+            let counts = format!("numrxqueues {queues} numtxqueues {queues}");
+            ip(&format!(
+                "link add va address 02:00:00:00:00:0a {counts} type veth peer name vb address 02:00:00:00:00:0b {counts}"
+            ))?;
             ip(&format!("link set vb netns {other}"))
         })?;
         for side in [Side::A, Side::B] {

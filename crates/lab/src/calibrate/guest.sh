@@ -86,7 +86,8 @@ done
 
 # A loop that never sleeps would share the only CPU with the load at equal priority, so it is measured idle.
 if [ "$LOAD" = 0 ]; then
-	punctual measure noise --cpus $cpu --duration 1s --output noise-quiet.json
+	# On the only CPU a file that grows while the run goes on would be noise of its own: it is written at the end.
+	punctual measure noise --cpus $cpu --duration 1s --json >noise-quiet.json
 	# Multiples of the tick that do not divide the drain's 250 ms.
 	start=$(($(from_now $lead) + SEED * 44000))
 	i=0
@@ -107,7 +108,7 @@ if [ "$LOAD" = 0 ]; then
 	done
 	punctual inject hog --cpu $cpu --priority 99 $hogs >noise-hog.truth &
 	injector=$!
-	punctual measure noise --cpus $cpu --duration $((lead + 2000))ms --output noise.json
+	punctual measure noise --cpus $cpu --duration $((lead + 2000))ms --json >noise.json
 	wait $injector
 	cat $inject/log >noise-irqs-off.truth
 	echo >$inject/plan

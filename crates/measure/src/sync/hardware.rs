@@ -95,6 +95,15 @@ impl Hardware {
     }
 }
 
+/// What the readings of both clocks say. The kernel rounds each of them down to whole nanoseconds, so the true difference can be
+/// one larger or smaller; with hardware that latches both at one moment, that is all the error there is.
+const fn window_of(compared: &kernel::phc::Comparison) -> OffsetBound {
+    OffsetBound {
+        lower_ns: compared.phc_ns.saturating_sub(compared.after_ns).saturating_sub(1),
+        upper_ns: compared.phc_ns.saturating_sub(compared.before_ns).saturating_add(1),
+    }
+}
+
 impl Source for Hardware {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
@@ -112,10 +121,7 @@ impl Source for Hardware {
                 // Readings take their time, in which a clock drifts: the offset is of the moment at which it was read.
                 let read_at = now.when(compared.middle_ns()).moment;
                 self.follower.state(now.moment, SyncState::Locked, "");
-                let window = OffsetBound {
-                    lower_ns: compared.phc_ns.saturating_sub(compared.after_ns),
-                    upper_ns: compared.phc_ns.saturating_sub(compared.before_ns),
-                };
+                let window = window_of(&compared);
                 let offset_ns = compared.offset_ns();
                 let shown = Shown { offset_ns, delay_ns: None, frequency_ppb: None };
                 let bound = bound_of(window, self.stated_error.as_deref());
@@ -152,6 +158,17 @@ impl Source for Hardware {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clocks_that_are_latched_at_one_moment_are_known_to_a_nanosecond_and_no_better() {
+        let method = kernel::phc::Method::Precise;
+        // In truth 1000.9 and 500.0, or 1000.0 and 500.9.
+        let window = window_of(&kernel::phc::Comparison { method, phc_ns: 1_000, before_ns: 500, after_ns: 500 });
+        assert_eq!(window, OffsetBound { lower_ns: 499, upper_ns: 501 });
+        let method = kernel::phc::Method::Extended;
+        let window = window_of(&kernel::phc::Comparison { method, phc_ns: 1_000, before_ns: 500, after_ns: 540 });
+        assert_eq!(window, OffsetBound { lower_ns: 459, upper_ns: 501 });
+    }
 
     #[test]
     fn the_error_that_a_driver_states_widens_the_window_and_an_unknown_one_leaves_none() {

@@ -133,7 +133,9 @@ impl fmt::Display for SyncCalibration {
         let held = self.checks.iter().filter(|check| check.holds).count();
         write!(
             f,
-            "{held} of {} checks hold: {}",
+            "the bounds of {} of {} sources contain the truth, {held} of {} checks hold: {}",
+            self.rows.iter().filter(|row| row.holds()).count(),
+            self.rows.len(),
             self.checks.len(),
             if self.passes() { "calibrated" } else { "NOT calibrated" }
         )

@@ -95,7 +95,7 @@ impl Receives {
 }
 
 impl<E: End> Receiver<E> {
-    fn of(&mut self, shared: &ReceiveShared, mode: ReceiveMode, end_ns: i64) -> ReceiveCounts {
+    fn of(&mut self, shared: &ReceiveShared, stop: &AtomicBool, mode: ReceiveMode, end_ns: i64) -> ReceiveCounts {
         ReceiveLoop {
             end: &mut self.end,
             session: self.plan.session,
@@ -105,7 +105,7 @@ impl<E: End> Receiver<E> {
             is_real_time: self.plan.is_real_time,
             ring: &mut self.ring,
             strangers: &shared.strangers,
-            stop: &shared.stop,
+            stop,
             end_ns,
             watchdog: &shared.watchdog,
         }
@@ -121,11 +121,12 @@ impl<E: End + Send> Work for Receiver<E> {
     }
 
     fn warm_up(&mut self, meter: Meter) {
-        let spare = ReceiveShared::default();
+        // What comes already is counted like what comes later.
+        let (shared, goes_on) = (Arc::clone(&self.shared), AtomicBool::new(false));
         let _ = blank(&self.plan.session);
         let _ = meter.around(|| {
             for mode in [ReceiveMode::Poll, ReceiveMode::Block, ReceiveMode::Schedule] {
-                let _ = self.of(&spare, mode, now_ns(ClockId::Monotonic) + WARM_UP_NS);
+                let _ = self.of(&shared, &goes_on, mode, now_ns(ClockId::Monotonic) + WARM_UP_NS);
             }
         });
     }
@@ -133,6 +134,6 @@ impl<E: End + Send> Work for Receiver<E> {
     fn measure(mut self, _: i64, meter: Meter) -> Metered<ReceiveCounts> {
         let shared = Arc::clone(&self.shared);
         let mode = self.plan.mode;
-        meter.hot(|| self.of(&shared, mode, i64::MAX))
+        meter.hot(|| self.of(&shared, &shared.stop, mode, i64::MAX))
     }
 }

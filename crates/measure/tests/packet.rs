@@ -1,0 +1,240 @@
+//! Two halves of a run in one process, over the loopback interface: what becomes of packets that others send, double or
+//! forge, and of a partner that is gone. Both halves have the same clock, so the truth about its offset is known: 0.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead};
+use measure::{Machine, RunContext, Stop};
+use packet::dialog::{Endpoints, Message};
+use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
+use record::{End, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
+use units::Ns;
+
+const SESSION: Session = Session { number: 0x1234_5678_9abc_def0, key: [7; 16] };
+
+/// One side of a conversation within this process.
+struct Talk {
+    say: Option<Sender<Message>>,
+    hear: Receiver<Message>,
+    /// Hangs up after so many messages of its own.
+    hangs_up_after: Option<usize>,
+}
+
+fn gone() -> PartnerGone {
+    PartnerGone("the other half hung up".to_owned())
+}
+
+impl Dialog for Talk {
+    fn say(&mut self, message: &Message) -> Result<(), PartnerGone> {
+        if self.hangs_up_after == Some(0) {
+            self.say = None;
+        }
+        self.hangs_up_after = self.hangs_up_after.map(|left| left.saturating_sub(1));
+        self.say.as_ref().ok_or_else(gone)?.send(message.clone()).map_err(|_| gone())
+    }
+
+    fn hear(&mut self, within: Duration) -> Result<Option<Message>, PartnerGone> {
+        match self.hear.recv_timeout(within) {
+            Ok(message) => Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(gone()),
+        }
+    }
+}
+
+fn talk() -> (Talk, Talk) {
+    let ((say_a, hear_a), (say_b, hear_b)) = (channel(), channel());
+    (
+        Talk { say: Some(say_a), hear: hear_b, hangs_up_after: None },
+        Talk { say: Some(say_b), hear: hear_a, hangs_up_after: None },
+    )
+}
+
+fn request(change: impl FnOnce(&mut PacketRequest)) -> PacketRequest {
+    let mut request = PacketRequest {
+        interval: Ns::from_ms(2),
+        end: End::Samples(150),
+        sched_priority: None,
+        sync: false,
+        ..PacketRequest::default()
+    };
+    change(&mut request);
+    request
+}
+
+/// Both records, and what the test did in between with the endpoints of both.
+fn run(
+    request: &PacketRequest,
+    address: &str,
+    (mut a, mut b): (Talk, Talk),
+    meanwhile: impl FnOnce(&Endpoints, &Endpoints),
+) -> (Record, Record) {
+    let local: SocketAddr = address.parse().unwrap();
+    let (machine, context, stop) = (Machine::read(), RunContext::default(), Stop::new());
+    let setup = |role, node| Setup {
+        request,
+        role,
+        threads: (None, request.sched_priority),
+        session: SESSION,
+        node,
+        machine: &machine,
+        context: &context,
+        stop: &stop,
+    };
+    let [ends_a, ends_b] = [(); 2].map(|()| Ends::open(request, local, local).unwrap());
+    let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
+    std::thread::scope(|scope| {
+        let (setup_a, setup_b) = (setup(Role::Initiator, "a"), setup(Role::Partner, "b"));
+        let (at_a, at_b) = (&at_a, &at_b);
+        let leading = scope.spawn(move || lead(&setup_a, ends_a, at_b, &mut a, &mut |_| {}).unwrap());
+        let following = scope.spawn(move || follow(&setup_b, ends_b, at_a, &mut b, &mut |_| {}).unwrap());
+        meanwhile(at_a, at_b);
+        (leading.join().unwrap(), following.join().unwrap())
+    })
+}
+
+fn flow(record: &Record, number: u32) -> &PacketFlow {
+    record.packets().unwrap().flows.iter().find(|flow| flow.flow == number).unwrap()
+}
+
+fn taken(record: &Record, name: &str) -> u64 {
+    record.series.iter().filter(|series| series.name == name).map(record::Series::taken).sum()
+}
+
+#[test]
+fn both_nodes_get_one_record_with_both_halves() {
+    let (one, other) = run(&request(|_| {}), "127.0.0.1:0", talk(), |_, _| {});
+    for record in [&one, &other] {
+        let flow = flow(record, 0);
+        let sent = flow.sent.unwrap();
+        assert_eq!(sent + flow.skipped.unwrap(), 150, "every schedule is sent or skipped");
+        assert_eq!((flow.arrived, flow.lost), (Some(sent), Some(0)), "{flow:?}");
+        assert_eq!((flow.foreign, flow.forged, flow.doubled, flow.reordered), (0, 0, 0, 0), "{flow:?}");
+        assert_eq!((flow.from.as_str(), flow.to.as_str()), ("a", "b"));
+        assert_eq!(taken(record, "sent_to_received"), sent);
+        assert_eq!(taken(record, "scheduled_to_sent"), sent);
+        // The loopback interface stamps both ways.
+        assert_eq!((flow.without_transmitted, flow.without_arrived), (0, 0), "{flow:?}");
+        assert_eq!(taken(record, "transmitted_to_arrived"), sent);
+        let names: Vec<&str> = record.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(Record::from_json(&record.to_json()).unwrap(), *record);
+    }
+    assert_eq!(one, other);
+}
+
+#[test]
+fn the_bound_on_the_clocks_contains_the_truth_and_so_does_the_error_of_every_delay() {
+    let (record, _) = run(&request(|_| {}), "127.0.0.1:0", talk(), |_, _| {});
+    let clocks = &record.packets().unwrap().clocks;
+    assert_eq!(clocks.len(), 2, "each node compares its clock");
+    for relation in clocks {
+        assert!(relation.exchanges > 10, "{}", relation.exchanges);
+        for point in &relation.track {
+            let (lower_ns, upper_ns) = point.bound_ns.unwrap();
+            assert!(lower_ns <= 0 && 0 <= upper_ns, "{lower_ns} to {upper_ns}");
+        }
+    }
+    let series = record.series.iter().find(|series| series.name == "sent_to_received").unwrap();
+    let uncertainty = series.uncertainty.unwrap();
+    assert!(uncertainty.below_ns > 0 && uncertainty.above_ns > 0);
+    assert!(series.intervals.iter().filter(|one| one.taken() > 0).all(|one| one.uncertainty.is_some()));
+    // A packet takes time: whatever is computed, what is left of it within the error is above zero.
+    let least_ns = series.histogram.min_ns().map_or(0, |ns| i64::try_from(ns + uncertainty.above_ns).unwrap());
+    assert!(least_ns > 0);
+}
+
+#[test]
+fn the_partner_sends_and_both_send_over_ipv6_too() {
+    let (record, _) = run(&request(|one| one.direction = PacketDirection::From), "127.0.0.1:0", talk(), |_, _| {});
+    assert_eq!(record.packets().unwrap().flows.len(), 1);
+    assert_eq!((flow(&record, 1).from.as_str(), flow(&record, 1).lost), ("b", Some(0)));
+    let (record, _) = run(&request(|one| one.direction = PacketDirection::Both), "[::1]:0", talk(), |_, _| {});
+    assert_eq!(record.packets().unwrap().flows.len(), 2);
+    for number in [0, 1] {
+        assert_eq!(flow(&record, number).lost, Some(0));
+        assert!(flow(&record, number).arrived.unwrap() > 100);
+    }
+}
+
+#[test]
+fn a_receiver_that_follows_the_schedule_or_polls_takes_them_all() {
+    for mode in [ReceiveMode::Schedule, ReceiveMode::Poll] {
+        let (record, _) = run(&request(|one| one.receive = mode), "127.0.0.1:0", talk(), |_, _| {});
+        let flow = flow(&record, 0);
+        assert_eq!((flow.arrived, flow.lost), (flow.sent, Some(0)), "{mode:?}");
+    }
+}
+
+fn packet(session: &Session, sequence: u64) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    let header = Header {
+        purpose: Purpose::Measured,
+        flow: 0,
+        sequence,
+        sent_before: 0,
+        scheduled_ns: 0,
+        sent_ns: 0,
+        earlier: LaterStamps::default(),
+    };
+    header.write(session, &mut bytes);
+    bytes
+}
+
+#[test]
+fn foreign_forged_and_doubled_packets_are_counted_apart_and_make_no_delay() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (record, _) = run(&request(|_| {}), "127.0.0.1:0", talk(), |_, at_b| {
+        let to = ("127.0.0.1", at_b.data_port.unwrap());
+        for number in 0..20 {
+            socket.send_to(b"what is this?", to).unwrap();
+            // Of another session, of this one without its key, and one that is genuine: the copy of a packet to come.
+            socket.send_to(&packet(&Session { number: 1, ..SESSION }, number), to).unwrap();
+            socket.send_to(&packet(&Session { key: [8; 16], ..SESSION }, number), to).unwrap();
+        }
+        socket.send_to(&packet(&SESSION, 100), to).unwrap();
+    });
+    let flow = flow(&record, 0);
+    assert_eq!((flow.foreign, flow.forged), (40, 20), "{flow:?}");
+    // The genuine one came first, so the packet that was sent under its number is the copy.
+    assert_eq!((flow.doubled, flow.arrived), (1, flow.sent), "{flow:?}");
+    assert_eq!(taken(&record, "sent_to_received"), flow.sent.unwrap());
+}
+
+#[test]
+fn a_partner_that_hangs_up_costs_its_own_half_alone() {
+    let (mut a, b) = talk();
+    // It says that it begins, and then nothing more: neither what it sent nor its half.
+    a.hangs_up_after = Some(1);
+    let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let request = request(|_| {});
+    let (machine, context, stop) = (Machine::read(), RunContext::default(), Stop::new());
+    let setup = |role, node| Setup {
+        request: &request,
+        role,
+        threads: (None, None),
+        session: SESSION,
+        node,
+        machine: &machine,
+        context: &context,
+        stop: &stop,
+    };
+    let [ends_a, ends_b] = [(); 2].map(|()| Ends::open(&request, local, local).unwrap());
+    let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
+    let began = std::time::Instant::now();
+    let record = std::thread::scope(|scope| {
+        let (setup_a, setup_b) = (setup(Role::Initiator, "a"), setup(Role::Partner, "b"));
+        let (at_a, at_b) = (&at_a, &at_b);
+        scope.spawn(move || lead(&setup_a, ends_a, at_b, &mut a, &mut |_| {}));
+        let mut b = b;
+        scope.spawn(move || follow(&setup_b, ends_b, at_a, &mut b, &mut |_| {}).unwrap()).join().unwrap()
+    });
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
+    assert!(!record.validity.is_invalid());
+    let flow = flow(&record, 0);
+    assert_eq!((flow.sent, flow.lost), (None, None), "nobody knows how many were sent");
+    assert!(flow.arrived.unwrap() > 0 && taken(&record, "sent_to_received") == flow.arrived.unwrap());
+}
