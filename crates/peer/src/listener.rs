@@ -41,7 +41,7 @@ pub enum BindError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// Another program has the port.
-    #[error("port {port} of {address} is in use: another 'packet listen' may run ('ss -ltnp' shows it); end that, or choose another port with --on {}", example(address, port.wrapping_add(1)))]
+    #[error("port {port} of {} is in use: another 'packet listen' may run ('ss -ltnp' shows it); end that, or choose another port with --on {}", address_text(address), example(address, port.wrapping_add(1)))]
     PortInUse {
         /// The address.
         address: IpAddr,
@@ -78,6 +78,11 @@ pub enum BindError {
     Tls(#[from] rustls::Error),
 }
 
+fn address_text(address: &IpAddr) -> String {
+    if address.is_unspecified() { "this machine".to_owned() } else { address.to_string() }
+}
+
+/// An address with a port, as it is typed after `--on`.
 fn example(address: &IpAddr, port: u16) -> String {
     let port = if port < 1024 { DEFAULT_PORT + 1 } else { port };
     match address {
