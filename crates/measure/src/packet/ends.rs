@@ -62,7 +62,6 @@ pub(super) enum Data {
 pub struct Ends {
     pub(super) clock: UdpEnd,
     pub(super) data: Data,
-    local: SocketAddr,
     reaches: SocketAddr,
     way: String,
 }
@@ -118,7 +117,7 @@ impl Ends {
                 (Data::Xdp(end.into()), way)
             }
         };
-        Ok(Self { clock, data, local, reaches, way })
+        Ok(Self { clock, data, reaches, way })
     }
 
     /// What the partner has to know.
@@ -131,7 +130,6 @@ impl Ends {
         };
         Endpoints {
             node: node.to_owned(),
-            address: self.local.ip(),
             clock_port: self.clock.local().port(),
             data_port,
             hardware_address,
