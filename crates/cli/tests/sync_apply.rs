@@ -165,8 +165,19 @@ fn tune_takes_the_same_part_of_an_intent_and_keeps_its_own_journal() {
     assert_eq!(code(&run(&["tune", "--root", root, "apply", path])), 0);
     // A grand master gives the time of its own clock, which chrony may steer.
     assert_eq!(fs::read_to_string(tree.at("punctual/services/chrony.service")).unwrap(), "active\n");
-    assert!(said(&tree.sync(&["revert"])).contains("nothing is applied"), "it is tune's");
+    for command in ["revert", "status", "verify"] {
+        let asked = tree.sync(&[command]);
+        let expected = "nothing is applied by 'punctual sync'; 'punctual tune' has applied 3 changes, time services among them, \
+                        which 'punctual tune revert' reverts";
+        assert!(code(&asked) == 0 && said(&asked).contains(expected), "{command}: {}", said(&asked));
+    }
     assert_eq!(code(&run(&["tune", "--root", root, "revert"])), 0);
+    assert!(said(&tree.sync(&["revert"])).ends_with("nothing is applied by 'punctual sync'\n"));
+    // The other way round.
+    assert_eq!(code(&tree.sync(&["apply", path])), 0);
+    let asked = run(&["tune", "--root", root, "revert"]);
+    assert!(said(&asked).contains("which 'punctual sync revert' reverts"), "{}", said(&asked));
+    assert_eq!(code(&tree.sync(&["revert"])), 0);
     fs::remove_file(&intent).unwrap();
     assert_eq!(tree.files(), before);
     fs::write(&intent, "[knob]\n\"vm.swappiness\" = 10\n").unwrap();

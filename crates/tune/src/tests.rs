@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use knobs::{Form, Place, Plan, Step, Value};
+use knobs::{Form, Owner, Place, Plan, Step, Value};
 
 use self::sim::{Death, Process, Shared, SimMachine, SimStore, World};
 use crate::{Application, ApplyError, Standing, Store, apply, revert, verify};
@@ -136,7 +136,7 @@ fn machine(of: &Shared) -> SimMachine {
 }
 
 fn application() -> Application {
-    Application { id: "t".to_owned(), realtime_ns: 1, intent: String::new(), keeps_going: false }
+    Application { id: "t".to_owned(), realtime_ns: 1, intent: String::new(), keeps_going: false, owner: Owner::Tune }
 }
 
 fn run_apply(of: &Shared) -> Result<crate::Applied, ApplyError> {
