@@ -4,6 +4,7 @@
 //! again or exchanged, blocks of them where neighbours are alike, and whole runs where there are several; never samples.
 //! Why and after whom stands with each step and in `docs/decisions/0007-what-a-comparison-may-claim.md`.
 
+mod clock_error;
 mod context;
 mod decisive;
 mod document;
@@ -104,7 +105,7 @@ pub enum CompareError {
         b_kind: &'static str,
     },
     /// A measurement that cannot be compared.
-    #[error("runs of '{0}' cannot be compared yet: wakeup and noise can")]
+    #[error("runs of '{0}' cannot be compared: wakeup, noise, app, sync and packet can")]
     Unsupported(&'static str),
     /// Runs without a latency that all of them have.
     #[error(
@@ -187,6 +188,7 @@ fn compare_series(
     let [a_summary, b_summary] = summaries;
     let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5));
     let signed = signed::compare(&cut, margin_ns, options);
+    let clock_errors_ns = [a, b].map(|group| clock_error::error_ns(&group.runs, latency));
     let verdict = verdict::verdict(&verdict::Judged {
         measurement,
         a: &a_summary,
@@ -198,6 +200,7 @@ fn compare_series(
         unit: cut.unit,
         has_intervals: [a, b].iter().flat_map(|group| &group.runs).any(|run| has_intervals(run)),
         margin_ns,
+        clock_error_ns: clock_errors_ns.iter().sum(),
         level: options.level,
     });
     let verdict = match &signed {
@@ -211,7 +214,10 @@ fn compare_series(
         measurement,
         latency: latency.to_owned(),
         verdict,
-        notes: notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level),
+        notes: {
+            let known = notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level);
+            clock_error::note(clock_errors_ns).into_iter().chain(known).collect()
+        },
         a: a_summary,
         b: b_summary,
         quantities,
