@@ -1380,6 +1380,10 @@ export interface SyncView {
    */
   max_drift_ppb: number;
   /**
+   * Sources that are there and could not be followed, each with the reason, in words.
+   */
+  not_followed: string[];
+  /**
    * The sources, in the order in which they were found.
    */
   sources: SyncSourceView[];

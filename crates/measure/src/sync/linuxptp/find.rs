@@ -11,9 +11,9 @@ const KNOWN_READ_ONLY: [&str; 2] = ["/var/run/ptp4lro", "/var/run/ptp/ptp4lro"];
 
 /// A ptp4l to follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Its process; `None` where a socket alone was named.
-    pub(super) pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
     /// Its management sockets, the one that grants most first.
     pub(super) sockets: Vec<String>,
     /// Where it sends its raw time stamps.
