@@ -52,8 +52,14 @@ pub enum EndsError {
 
 /// The ends of one path: where packets come to, and what they are sent with. Two of each, since each belongs to one thread.
 pub(super) enum Data {
-    Udp { receiver: Box<UdpEnd>, sender: Box<UdpEnd> },
-    Link { receiver: Box<LinkEnd>, sender: Box<LinkEnd> },
+    Udp {
+        receiver: Box<UdpEnd>,
+        sender: Box<UdpEnd>,
+    },
+    Link {
+        receiver: Box<LinkEnd>,
+        sender: Box<LinkEnd>,
+    },
     /// Both halves at once: an interface takes one program.
     Xdp(Box<XdpEnd>),
 }
@@ -112,7 +118,8 @@ impl Ends {
                 if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
                     return Err(EndsError::TooLarge { bytes: request.size, interface, most });
                 }
-                let queues = if end.queue_count() > 1 { format!(", {} queues", end.queue_count()) } else { String::new() };
+                let queues =
+                    if end.queue_count() > 1 { format!(", {} queues", end.queue_count()) } else { String::new() };
                 let way = format!("AF_XDP on {interface}, {}{queues}", end.mode().name());
                 (Data::Xdp(end.into()), way)
             }
