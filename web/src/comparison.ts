@@ -64,6 +64,24 @@ export function pText(p: number | null | undefined): string {
   return p < 0.001 ? "<0.001" : p.toFixed(3);
 }
 
+/** Whether the rows are of how far from zero samples lie, so that "earlier" and "later" mean nothing. */
+export function isDistance(document: Comparison): boolean {
+  return KINDS[document.measurement]?.figure === "offsets";
+}
+
+/** Where the samples lie: mean and quantiles with their sign, and the ends. */
+export function signedRows({ signed }: Comparison): string[][] {
+  if (!signed) return [];
+  const ends = ([["lowest", signed.a.lowest_ns, signed.b.lowest_ns], ["highest", signed.a.highest_ns, signed.b.highest_ns]] as const)
+    .map(([name, a, b]) => [name, differenceText(Number(a)), differenceText(Number(b)), "", "\u2013", "\u2013"]);
+  return [
+    ...signed.quantities.map((row) => [
+      row.name, differenceText(row.a_ns), differenceText(row.b_ns), differenceText(row.difference_ns), intervalText(row), pText(row.p_together),
+    ]),
+    ...ends,
+  ];
+}
+
 export function effectsOf(document: Comparison): Effect[] {
   return document.quantities.filter(({ a_ns: a }) => a > 0).map((row) => {
     const percent = row.difference_percent ?? 0;
@@ -98,7 +116,9 @@ export function effectsHeight(effects: Effect[]): number {
   return effects.length * ROW + FOOT;
 }
 
-export function drawEffects(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, effects: Effect[]): void {
+export function drawEffects(
+  ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, effects: Effect[], ofDistance = false,
+): void {
   const box: Box = { left: 8, top: 0, width: width - 16, height: height - FOOT };
   const range = rangeOf(effects);
   const toX = (percent: number) => box.left + (box.width * (Math.min(range[1], Math.max(range[0], percent)) - range[0])) / (range[1] - range[0]);
@@ -115,7 +135,8 @@ export function drawEffects(ctx: CanvasRenderingContext2D, width: number, height
     ctx.fillText(`${percent > 0 ? "+" : ""}${percent} %`, x, height - FOOT + 12);
   }
   ctx.textAlign = "right";
-  ctx.fillText("B \u2212 A in % of A; left: B earlier, right: B later", box.left + box.width, height - 8);
+  const [left, right] = ofDistance ? ["B nearer to zero", "B farther"] : ["B earlier", "B later"];
+  ctx.fillText(`B \u2212 A in % of A; left: ${left}, right: ${right}`, box.left + box.width, height - 8);
   // Labels stand right of the line of zero where they would lie on it.
   const zero = toX(0);
   const labelsAt = zero < box.left + LABEL_ROOM && zero + LABEL_ROOM < box.left + box.width ? zero + 8 : box.left;

@@ -231,7 +231,7 @@ export function spreadRange({ spread }: SyncSourceView): [number, number] {
 }
 
 /** Columns of one width, no finer than the bins are at the far end; no offset is lost. */
-export function signedColumns(source: SyncSourceView, [from, to]: [number, number], columns: number): Signed {
+export function signedColumns(source: Pick<SyncSourceView, "from_zero" | "below_zero">, [from, to]: [number, number], columns: number): Signed {
   const above = source.from_zero ?? EMPTY;
   const under = source.below_zero ?? EMPTY;
   const width = niceAtLeast(Math.max((to - from) / columns, binWidth(Math.max(Math.abs(from), Math.abs(to)))));

@@ -23,7 +23,7 @@ function drawName(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, name: s
   ctx.fillText(name, box.left + box.width / 2, box.top + box.height + 33);
 }
 
-function drawLinearFoot(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, [from, to]: [number, number]): (ns: number) => number {
+export function drawLinearFoot(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, [from, to]: [number, number]): (ns: number) => number {
   const toX = (ns: number) => box.left + ((ns - from) / (to - from)) * box.width;
   ctx.textAlign = "center";
   for (const ns of linearTicks(from, to, box.width / 85)) {

@@ -15,7 +15,7 @@ const shots = join(web, "shots");
 const TAKES_SHOTS = process.env.SHOTS === "1";
 if (TAKES_SHOTS) mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -162,6 +162,39 @@ describe("behaviour", () => {
     assert.equal(await invalid.page.locator("[data-figure='effects']").count(), 0);
     assert.equal(await invalid.page.locator("#comparison tr.invalid").count(), 9);
     await invalid.close();
+  });
+
+  it("shows clocks on opposite sides of their reference apart, and names both", { skip: !wants("comparison-clocks") }, async () => {
+    const { page, wrong, close } = await open("comparison-clocks");
+    assert.match(await page.textContent(".verdict .word"), /lay elsewhere/);
+    assert.match(await page.textContent(".verdict .sentence"), /-50\.0 us of A and \+50\.0 us of B/);
+    // The bars of A are left of the line of zero, those of B right of it.
+    const drawn = page.locator("[data-figure='comparison'] canvas");
+    const coloured = await drawn.evaluate((canvas) => {
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      const found = { blue: [Infinity, -1], gold: [Infinity, -1] };
+      for (let i = 0; i < data.length; i += 4) {
+        const [red, , blue] = [data[i], data[i + 1], data[i + 2]];
+        if (Math.abs(red - blue) < 90) continue;
+        const ends = blue > red ? found.blue : found.gold;
+        const x = ((i / 4) % width) / width;
+        [ends[0], ends[1]] = [Math.min(ends[0], x), Math.max(ends[1], x)];
+      }
+      return found;
+    });
+    assert.ok(coloured.blue[1] < 0.45 && coloured.gold[0] > 0.6, JSON.stringify(coloured));
+    await drawn.scrollIntoViewIfNeeded();
+    const canvas = await drawn.boundingBox();
+    await page.mouse.move(canvas.x + canvas.width * 0.92, canvas.y + 240);
+    await page.waitForFunction(() => /^B: .* us to .* us: [1-9]/.test(document.querySelector("[data-figure='comparison'] .readout").textContent));
+    await page.click("[data-figure='signed-time'] button:has-text('Table')");
+    assert.match(await page.textContent("[data-figure='signed-time'] table"), /A 10 ns-[0-9.]+ us-[0-9.]+ us/);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='signed-time']")]);
+    const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+    assert.ok(lines.length > 100 && lines[1].split(",").slice(3).every((ns) => Number(ns) < 0) && lines.at(-1).split(",").slice(3).every((ns) => Number(ns) > 0), lines[1]);
+    assert.deepEqual(wrong, []);
+    await close();
   });
 
   it("draws a followed program's periods, preemptions and cost", { skip: !wants("program") }, async () => {

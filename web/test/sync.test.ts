@@ -129,7 +129,7 @@ test("the wedge opens at the shortest delay, and joined points without a delay a
 });
 
 test("a limit is called broken where the verdict says so, and only at the source that broke it", () => {
-  const sync: SyncView = { max_drift_ppb: 1, sources: [], events: [], events_left_out: 0 };
+  const sync: SyncView = { max_drift_ppb: 1, sources: [], events: [], events_left_out: 0, not_followed: [] };
   const judged = (state: "broken" | "cannot-tell") => ({ ...run(sync), verdict: { state, reason: "" } });
   const below = trackOf(source([[0, -90, -90, [-200, -60]]]));
   assert.equal(breaksLimit(judged("broken"), below, 50), true);
@@ -141,7 +141,7 @@ test("a limit is called broken where the verdict says so, and only at the source
 test("sources that are judged stand first, and nothing invalid is a number of the verdict", () => {
   const silent = source([], { name: "kernel", judged: false, spread: null, bound: null });
   const believed = source([], { name: "chronyd", judged: false, bound: null });
-  const sync: SyncView = { max_drift_ppb: 1, sources: [silent, believed, source([])], events: [], events_left_out: 0 };
+  const sync: SyncView = { max_drift_ppb: 1, sources: [silent, believed, source([])], events: [], events_left_out: 0, not_followed: [] };
   assert.deepEqual(inOrder(sync).map(({ name }) => name), ["ptp4l eth0 domain 0", "chronyd", "kernel"]);
   const facts = syncFacts([run(sync)]);
   assert.deepEqual(facts.map(({ value }) => value), ["-100 ns to 100 ns", "-20 ns to 30 ns", "0", "valid"]);

@@ -122,6 +122,32 @@ fn the_document_is_json_and_the_same_for_the_same_seed() {
 }
 
 #[test]
+fn clocks_on_opposite_sides_of_their_reference_are_not_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |name: &str, mean_ns: i64| {
+        let line = |at: i64| {
+            let offset_ns = mean_ns + (at * 7_919 + mean_ns.rem_euclid(89)) % 6_000 - 3_000;
+            format!("ptp4l[{}.100]: master offset {offset_ns:10} s2 freq   +1000 path delay      9000\n", 1_000 + at)
+        };
+        let path = folder.path().join(name);
+        std::fs::write(&path, (0..600).map(line).collect::<String>()).unwrap();
+        path
+    };
+    let (behind, ahead) = (log("behind.log", -50_000), log("ahead.log", 50_000));
+    let page = folder.path().join("page.html");
+    let output = compared(&[&behind, &ahead], &["--report", page.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    for words in ["\nTHE RUN B LAY ELSEWHERE\n", "with sign", "lowest", "With sign, the mean is -50", "of A and +"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("NO DIFFERENCE"), "{text}");
+    let plain = std::fs::read_to_string(page).unwrap();
+    assert!(plain.contains("distances from zero, either way. With their sign"), "also without scripts");
+    assert!(plain.contains("\"highest_ns\""));
+}
+
+#[test]
 fn groups_stand_for_settings_and_single_runs_for_themselves() {
     let folder = tempfile::tempdir().unwrap();
     let names = |letter: &str| (0..4).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();

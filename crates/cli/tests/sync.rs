@@ -296,6 +296,85 @@ fn another_grand_master_and_a_lost_one_make_the_run_invalid() {
 }
 
 #[test]
+fn what_comes_to_the_sockets_and_is_none_of_it_is_counted_and_changes_nothing() {
+    let ptp4l = Ptp4l::start(50_000);
+    let events = ptp4l.path("events");
+    let ends = Arc::new(AtomicBool::new(false));
+    let (until, to) = (Arc::clone(&ends), events.clone());
+    let sender = std::thread::spawn(move || {
+        let socket = UnixDatagram::unbound().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        // Another clock's stamps, by which this one would be a second ahead; another domain's; cut, foreign, huge, empty.
+        let now_ns = realtime_ns();
+        let mut of_other = sync_record(1, now_ns - 1_000_000_000, now_ns);
+        of_other[20..28].copy_from_slice(&OTHER_MASTER);
+        let parent = of_other.windows(8).position(|bytes| bytes == MASTER).unwrap();
+        of_other[parent..parent + 8].copy_from_slice(&OTHER_MASTER);
+        let mut of_domain = sync_record(1, now_ns - 1_000_000_000, now_ns);
+        of_domain[4] = 7;
+        let cut = of_domain[..50].to_vec();
+        let all = [of_other, of_domain, cut, b"GET / HTTP/1.1".to_vec(), vec![0xff; 9_000], Vec::new()];
+        let mut sent = 0_u64;
+        while !until.load(Ordering::Relaxed) {
+            for message in &all {
+                sent += u64::from(socket.send_to(message, &to).is_ok());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        sent
+    });
+    let record = record(&ptp4l.follow(&["--time", "3s"]));
+    ends.store(true, Ordering::Relaxed);
+    assert!(sender.join().unwrap() > 100);
+    let (lowest_ns, highest_ns, _) = bound(&record);
+    assert!(lowest_ns <= 50_000 && highest_ns >= 50_000 && highest_ns < 10_000_000, "{lowest_ns} {highest_ns}");
+    assert!(
+        record.validity.reasons().iter().all(|reason| reason.code != ReasonCode::ReferenceChanged),
+        "{:?}",
+        record.validity
+    );
+    let missed = source(&record).could_be_missed.join("\n");
+    assert!(missed.contains("left out, being of another domain, clock or kind"), "{missed}");
+    assert!(missed.contains("messages that cannot be decoded (the last: "), "{missed}");
+}
+
+#[test]
+fn a_ptp4l_that_starts_while_the_run_goes_on_is_followed_from_there_on() {
+    let ptp4l = Ptp4l::start(50_000);
+    let file = ptp4l.path("late.json");
+    let mut run = support::punctual(&["measure", "sync", "--source", "ptp", "--time", "7s", "-o"])
+        .arg(&file)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // It has looked for services once its own socket is there.
+    let name = format!("punctual-sync-{}-0", run.id());
+    let sockets = [PathBuf::from("/run").join(&name), std::env::temp_dir().join(&name)];
+    eventually("its socket", || sockets.iter().any(|path| path.exists()));
+    // A process that looks like one, with the sockets of the one above.
+    let script = ptp4l.path("ptp4l");
+    std::fs::write(&script, "#!/bin/sh\nread -r line\n").unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut late = std::process::Command::new(&script)
+        .arg(format!("--uds_address={}", ptp4l.path("management").display()))
+        .arg(format!("--slave_event_mon={}", ptp4l.path("events").display()))
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    run.wait().unwrap();
+    let _ = late.kill();
+    late.wait().unwrap();
+    let record = Record::from_json(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let sync = record.sync().unwrap();
+    let found = sync.sources.iter().find(|source| source.place.to_string().starts_with("eth9")).unwrap();
+    assert!(matches!(found.bound, HardBound::Stated { .. }), "its time stamps are received: {found:?}");
+    let words = format!("ptp4l (process {}) is followed from here on", late.id());
+    let event = sync.events.iter().find(|event| event.detail == words).unwrap();
+    assert!(event.what == SyncChange::Source && event.at.monotonic > record.manifest().started.monotonic, "{event:?}");
+}
+
+#[test]
 fn a_killed_run_leaves_the_intervals_that_ended() {
     let ptp4l = Ptp4l::start(-40_000);
     let file = ptp4l.path("run.json");

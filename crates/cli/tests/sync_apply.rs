@@ -47,7 +47,8 @@ impl Tree {
         run(&[&["sync", "--root", self.0.path().to_str().unwrap()], words].concat())
     }
 
-    /// Every file with its content, but for the journal, and for services that do not run and are not known any more.
+    /// Every file with its content, but for the journal, for services that do not run and are not known any more, and for the
+    /// kernel's 0 s of TAI less UTC.
     fn files(&self) -> BTreeMap<PathBuf, String> {
         fn add(folder: &Path, files: &mut BTreeMap<PathBuf, String>) {
             for entry in fs::read_dir(folder).unwrap() {
@@ -64,7 +65,8 @@ impl Tree {
         add(self.0.path(), &mut files);
         files.retain(|path, text| {
             let is_ended = path.to_string_lossy().contains("services/punctual-") && text == "inactive\n";
-            !is_ended && !path.starts_with(self.at("var/lib/punctual"))
+            let is_tai_unset = path.ends_with("punctual/tai-less-utc") && text == "0\n";
+            !is_ended && !is_tai_unset && !path.starts_with(self.at("var/lib/punctual"))
         });
         files
     }
@@ -120,6 +122,39 @@ fn what_is_applied_is_verified_and_taken_back_exactly() {
 }
 
 #[test]
+fn the_kernel_is_told_of_tai_and_forgets_it_again() {
+    let tree = Tree::new();
+    let before = tree.files();
+    let noted = || fs::read_to_string(tree.at("punctual/tai-less-utc")).unwrap_or_default();
+    // Without a list of leap seconds nothing is made up.
+    let planned = tree.sync(&[&["plan"], &FOLLOW[..]].concat());
+    assert!(printed(&planned).contains("TAI less UTC is not known"), "{}", printed(&planned));
+    assert!(!stdout(&planned).contains("utc_offset"), "{}", stdout(&planned));
+
+    let with_tai = [&FOLLOW[..], &["--tai-less-utc", "37"]].concat();
+    let planned = tree.sync(&[&["plan"], &with_tai[..]].concat());
+    for expected in ["time.tai-less-utc", "0 -> 37", "CLOCK_TAI less CLOCK_REALTIME (adjtimex)", "+ utc_offset 37"] {
+        assert!(stdout(&planned).contains(expected), "{expected}: {}", stdout(&planned));
+    }
+    assert_eq!(code(&tree.sync(&[&["apply"], &with_tai[..]].concat())), 0);
+    assert_eq!(noted(), "37\n");
+    let verified = tree.sync(&["verify", "--all"]);
+    assert!(stdout(&verified).contains("in force  time.tai-less-utc"), "{}", stdout(&verified));
+
+    // A grand master that states another: linuxptp has set that, and it is left.
+    fs::write(tree.at("punctual/tai-less-utc"), "38\n").unwrap();
+    let verified = tree.sync(&["verify"]);
+    assert!(code(&verified) == 1 && stdout(&verified).contains("it is 38, 37 was applied"), "{}", stdout(&verified));
+    fs::write(tree.at("punctual/tai-less-utc"), "37\n").unwrap();
+
+    let reverted = tree.sync(&["revert"]);
+    assert_eq!(code(&reverted), 0, "{}", said(&reverted));
+    assert_eq!((noted().as_str(), tree.files()), ("0\n", before));
+    let wrong = tree.sync(&["plan", "--profile", "ntp", "--server", "a", "--tai-less-utc", "300"]);
+    assert!(code(&wrong) == 2 && said(&wrong).contains("0..=255"), "{}", said(&wrong));
+}
+
+#[test]
 fn tune_takes_the_same_part_of_an_intent_and_keeps_its_own_journal() {
     let tree = Tree::new();
     let before = tree.files();
@@ -130,8 +165,19 @@ fn tune_takes_the_same_part_of_an_intent_and_keeps_its_own_journal() {
     assert_eq!(code(&run(&["tune", "--root", root, "apply", path])), 0);
     // A grand master gives the time of its own clock, which chrony may steer.
     assert_eq!(fs::read_to_string(tree.at("punctual/services/chrony.service")).unwrap(), "active\n");
-    assert!(said(&tree.sync(&["revert"])).contains("nothing is applied"), "it is tune's");
+    for command in ["revert", "status", "verify"] {
+        let asked = tree.sync(&[command]);
+        let expected = "nothing is applied by 'punctual sync'; 'punctual tune' has applied 3 changes, time services among them, \
+                        which 'punctual tune revert' reverts";
+        assert!(code(&asked) == 0 && said(&asked).contains(expected), "{command}: {}", said(&asked));
+    }
     assert_eq!(code(&run(&["tune", "--root", root, "revert"])), 0);
+    assert!(said(&tree.sync(&["revert"])).ends_with("nothing is applied by 'punctual sync'\n"));
+    // The other way round.
+    assert_eq!(code(&tree.sync(&["apply", path])), 0);
+    let asked = run(&["tune", "--root", root, "revert"]);
+    assert!(said(&asked).contains("which 'punctual sync revert' reverts"), "{}", said(&asked));
+    assert_eq!(code(&tree.sync(&["revert"])), 0);
     fs::remove_file(&intent).unwrap();
     assert_eq!(tree.files(), before);
     fs::write(&intent, "[knob]\n\"vm.swappiness\" = 10\n").unwrap();

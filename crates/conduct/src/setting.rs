@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use campaign::journal::Event;
 use host::Root;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Place, Plan, Site, Step};
+use knobs::{Demand, Intent, Owner, Place, Plan, Site, Step};
 use tune::{
     Application, ApplyError, FileStore, LiveMachine, Machine as _, RevertError, Standing, Store as _, StoreError,
 };
@@ -86,7 +86,7 @@ impl Setting {
     /// # Errors
     /// Where the machine or the journal of its settings cannot be read, or another process changes settings.
     pub fn open(root: &Root) -> Result<Self, SettingError> {
-        let store = FileStore::open(&tune::journal_folder(root, knobs::Owner::Tune))?;
+        let store = FileStore::open(&tune::journal_folder(root, Owner::Tune))?;
         Ok(Self { store: Some(store), ..Self::look(root)? })
     }
 
@@ -203,6 +203,7 @@ impl Setting {
             realtime_ns: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
             intent: intent.map(Intent::to_toml).unwrap_or_default(),
             keeps_going: false,
+            owner: Owner::Tune,
         };
         folder.note(Event::Applying { visit, transaction: application.id.clone(), is_boot })?;
         // A change of settings is short, and reverted in order once it has begun: it need not be interrupted.

@@ -6,6 +6,8 @@
 //! 01 00 00 00 00                a heartbeat
 //! ```
 
+use std::mem;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -83,6 +85,12 @@ pub enum Frame {
     Content(Vec<u8>),
 }
 
+impl Frame {
+    fn new(content: Vec<u8>) -> Self {
+        if content.is_empty() { Self::Heartbeat } else { Self::Content(content) }
+    }
+}
+
 /// Puts frames together from bytes as they come. Memory grows with what has come, never with what a header announces.
 #[derive(Debug)]
 pub struct FrameReader {
@@ -145,13 +153,17 @@ impl FrameReader {
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         let Some(length) = self.next_length()? else { return Ok(None) };
         let begin = self.consumed + HEADER_BYTES;
-        let content = self.buffer.get(begin..begin + length).unwrap_or_default();
-        let frame = if content.is_empty() { Frame::Heartbeat } else { Frame::Content(content.to_vec()) };
-        self.consumed = begin + length;
-        if self.consumed == self.buffer.len() {
-            self.buffer = Vec::new();
+        let end = begin + length;
+        if end == self.buffer.len() {
+            // Nothing follows, as is usual after a long one: it is handed out without a copy.
+            let mut content = mem::take(&mut self.buffer);
+            content.drain(..begin);
             self.consumed = 0;
-        } else if self.consumed >= self.buffer.len() / 2 {
+            return Ok(Some(Frame::new(content)));
+        }
+        let frame = Frame::new(self.buffer.get(begin..end).unwrap_or_default().to_vec());
+        self.consumed = end;
+        if self.consumed >= self.buffer.len() / 2 {
             // At most as many bytes are moved as were handed out since the last time.
             self.buffer.drain(..self.consumed);
             self.consumed = 0;

@@ -1,4 +1,5 @@
-//! What the kernel knows of how well its clock is synchronized: `adjtimex(2)`, read only.
+//! What the kernel knows of how well its clock is synchronized, and of TAI: `adjtimex(2)`. All of it is read; TAI less UTC can be
+//! set, which steers nothing.
 
 use std::io;
 
@@ -71,6 +72,23 @@ pub fn read() -> io::Result<Discipline> {
     })
 }
 
+/// Tells the kernel what TAI less UTC is, by which CLOCK_TAI is ahead of CLOCK_REALTIME; nothing else of the clock's discipline is
+/// changed. Linux before 5.2 takes no 0, without an error: what it has made of the order has to be read.
+///
+/// # Errors
+/// Without the right to set the clock (CAP_SYS_TIME).
+#[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
+pub fn set_tai_less_utc(seconds: u8) -> io::Result<()> {
+    // SAFETY: timex consists of integers alone, for all of which 0 is a value.
+    let mut time: libc::timex = unsafe { std::mem::zeroed() };
+    time.modes = libc::ADJ_TAI;
+    // With this mode alone the field means TAI less UTC (kernel/time/ntp.c, process_adjtimex_modes()).
+    time.constant = seconds.into();
+    // SAFETY: `time` is a valid, writable timex for the length of the call.
+    let state = unsafe { libc::clock_adjtime(libc::CLOCK_REALTIME, &raw mut time) };
+    if state < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// The rate at which the kernel corrects CLOCK_REALTIME now (parts per billion): the frequency, and the length of the tick.
 ///
 /// # Errors
@@ -95,5 +113,18 @@ mod tests {
         let tai_ns = clock(units::ClockId::Tai) - clock(units::ClockId::Realtime);
         let less_ns = i64::from(read.tai_less_utc_s) * 1_000_000_000;
         assert!((tai_ns - less_ns).abs() < 500_000_000, "{tai_ns} {read:?}");
+    }
+
+    #[test]
+    fn what_stands_there_is_set_again_and_nothing_else_changes() {
+        let before = read().unwrap();
+        // One that no time service would set is left alone.
+        let Ok(seconds) = u8::try_from(before.tai_less_utc_s) else { return };
+        let set = set_tai_less_utc(seconds);
+        assert!(set.is_ok() || set.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied));
+        let after = read().unwrap();
+        assert_eq!(after.tai_less_utc_s, before.tai_less_utc_s);
+        // A service that steers the clock changes its rate meanwhile, not the length of the tick and the state.
+        assert_eq!((after.tick_us, after.leap), (before.tick_us, before.leap));
     }
 }

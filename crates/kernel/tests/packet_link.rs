@@ -4,6 +4,8 @@
 
 mod two_namespaces;
 
+use std::process::Command;
+
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
 use kernel::packet::{Counters, End as _, OpenError, Origin, SendError};
 use two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
@@ -157,7 +159,7 @@ fn frames_go_around_the_queueing_discipline_on_request() {
     // A discipline that lets nothing through: one byte a second.
     network.at(Side::A, || {
         let words = "qdisc add dev va root tbf rate 8bit burst 10b limit 10b";
-        let done = std::process::Command::new("tc").args(words.split(' ')).output().unwrap();
+        let done = Command::new("tc").args(words.split(' ')).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     });
     let mut b = open(&network, Side::B, |plan| plan);
@@ -166,9 +168,33 @@ fn frames_go_around_the_queueing_discipline_on_request() {
     let mut around = open(&network, Side::A, |plan| LinkPlan { bypass_qdisc: true, ..plan });
     around.send(&[2; 60], None).unwrap();
     assert_eq!(wait_and_take(&mut b).payload, [2; 60]);
-    // What was not sent has no number.
-    let stamp = stamps_of_stack(&mut around);
-    assert_eq!(stamp.number, 0);
+    assert_eq!(stamps_of_stack(&mut around).number, 0);
+    // What was dropped has no number, and the stamp that it got on its way into the discipline is not the next one's.
+    network.at(Side::A, || Command::new("tc").args(["qdisc", "del", "dev", "va", "root"]).status()).unwrap();
+    let before_ns = realtime_ns();
+    queued.send(&[3; 60], None).unwrap();
+    assert_eq!(wait_and_take(&mut b).payload, [3; 60]);
+    let stamp = stamps(&mut queued, 1)[0];
+    assert_eq!((stamp.number, stamp.queued_ns.map(|ns| ns >= before_ns)), (0, Some(true)));
+    assert_eq!(queued.counters(), Counters::default());
+}
+
+#[test]
+fn an_end_that_only_sends_receives_nothing() {
+    let Some(network) = Network::make() else { return };
+    for vlan in [None, Some(VlanTag { id: 5, priority: 3 })] {
+        let mut a = open(&network, Side::A, |plan| LinkPlan { receives: false, vlan, ..plan });
+        let mut b = open(&network, Side::B, |plan| LinkPlan { vlan, ..plan });
+        for number in 0..3 {
+            a.send(&[number; 60], None).unwrap();
+            let taken = wait_and_take(&mut b);
+            assert_eq!((taken.payload, taken.vlan_tag), (vec![number; 60], vlan.map(|_| 0x6005)));
+            b.send(&[number; 60], None).unwrap();
+        }
+        let numbers: Vec<_> = stamps(&mut a, 3).iter().map(|stamp| stamp.number).collect();
+        assert_eq!((numbers, take(&mut a).is_none()), (vec![0, 1, 2], true));
+        assert_eq!(a.counters(), Counters::default());
+    }
 }
 
 fn stamps_of_stack(end: &mut LinkEnd) -> kernel::packet::SentStamp {

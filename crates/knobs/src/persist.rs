@@ -13,7 +13,8 @@ pub enum Owner {
 }
 
 impl Owner {
-    const ALL: [Self; 2] = [Self::Tune, Self::Sync];
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Tune, Self::Sync];
 
     const fn word(self) -> &'static str {
         match self {

@@ -50,6 +50,12 @@ impl Step {
         if self.of.is_empty() { self.knob.clone() } else { format!("{} of {}", self.knob, self.of) }
     }
 
+    /// Whether it sets a time service up: the part `[time]` of an intent.
+    #[must_use]
+    pub fn is_of_time_service(&self) -> bool {
+        self.knob.starts_with("time.")
+    }
+
     /// The change in a line; of a file that has several, what is new in it.
     #[must_use]
     pub fn in_words(&self) -> String {

@@ -9,8 +9,6 @@
 //! ```
 //! Either side may say `Stop` in between: both then end early.
 
-use std::net::IpAddr;
-
 use record::PacketRequest;
 use serde::{Deserialize, Serialize};
 
@@ -34,14 +32,12 @@ pub fn session(shared: &[u8; 32]) -> Session {
     Session { number: crate::header::word(shared, 16), key }
 }
 
-/// Where a node sends and receives.
+/// Where a node receives, at the address of the connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Endpoints {
     /// Name of the node.
     pub node: String,
-    /// Its address, as it sees it itself. A link-local one is without its scope, which differs from node to node.
-    pub address: IpAddr,
     /// Port of the exchange that compares the clocks.
     pub clock_port: u16,
     /// Port of the measured packets; of the link layer's packets none.

@@ -29,7 +29,7 @@ pub struct Partner {
 
 impl fmt::Display for Partner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "punctual {} on {} ({})", self.hello.program, self.hello.host, self.address)
+        write!(f, "punctual {} on {} ({})", self.hello.program, self.hello.host, address::text(self.address))
     }
 }
 

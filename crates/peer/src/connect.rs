@@ -32,7 +32,9 @@ pub enum ConnectError {
         address: String,
     },
     /// No way to the address.
-    #[error("there is no way to {address} ({reason}): check cable, interface and addresses ('ip route get')")]
+    #[error(
+        "there is no way to {address} ({reason}): check that the machine is up, then cable, interfaces and addresses ('ip route get')"
+    )]
     NoRoute {
         /// Address and port.
         address: String,

@@ -31,7 +31,10 @@ fn run_until(wire: &mut Wire, is_so: impl Fn(&Wire) -> bool) {
 
 /// A client that has the certificate right, up to the end of TLS's handshake.
 fn shake_hands(address: SocketAddr, token: &farm::Token) -> Wire {
-    let socket = TcpStream::connect(address).unwrap();
+    shake_hands_over(TcpStream::connect(address).unwrap(), token)
+}
+
+fn shake_hands_over(socket: TcpStream, token: &farm::Token) -> Wire {
     socket.set_nonblocking(true).unwrap();
     let mut wire = Wire::new(socket, Connection::Client(tls::client(token).unwrap()), MOST_BEFORE_TRUST);
     run_until(&mut wire, |wire| !wire.tls().is_handshaking());
@@ -186,4 +189,58 @@ fn a_refusal_for_a_reason_of_a_later_version_is_an_end() {
     let address = serve_once(tls::server_config(&identity).unwrap(), |wire| wire.queue(frame));
     let error = connect("127.0.0.1", address.port(), identity.token(), PATIENCE).unwrap_err();
     assert!(error.to_string().contains("a reason that only a newer program knows"), "{error}");
+}
+
+/// More than may be pending.
+const MANY: u64 = 200;
+
+/// Opens connections that say nothing, and lets the listener take them.
+fn open_silent(listener: &mut Listener, to: SocketAddr, count: u64) -> Vec<TcpStream> {
+    let mut silent = Vec::new();
+    for _ in 0..count {
+        silent.push(TcpStream::connect(to).unwrap());
+        // Before the kernel's own queue is full.
+        listener.refuse_others().unwrap();
+    }
+    silent
+}
+
+/// A connection that is known to be pending greets, and is let in.
+fn greets_late(mut listener: Listener, socket: TcpStream) {
+    let token = listener.token().clone();
+    std::thread::scope(|scope| {
+        let client = scope.spawn(move || {
+            let mut wire = shake_hands_over(socket, &token);
+            let proof = tls::prove(wire.tls(), token.secret()).unwrap();
+            let knock = Knock { hello: Settings::default().hello, proof };
+            wire.queue(frame::encode(&knock, MOST_BEFORE_TRUST).unwrap());
+            run_until(&mut wire, Wire::has_frame);
+            matches!(wire.next_frame(), Some(Frame::Content(content)) if frame::decode::<Answer>(&content).is_ok())
+        });
+        let channel = listener.accept(&|| client.is_finished()).unwrap();
+        assert!(client.join().unwrap() && channel.is_some(), "{:?}", listener.turned_away());
+    });
+}
+
+#[test]
+fn a_host_that_opens_many_connections_displaces_its_own() {
+    let mut listener = Listener::bind_to_free_port("*", Settings::default()).unwrap();
+    let port = listener.address().port();
+    // Two addresses are two hosts here. The oldest connection of all is of the one that has few.
+    let early = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let silent = open_silent(&mut listener, SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, port)), MANY);
+    assert!(listener.turned_away().displaced >= MANY - 64, "{:?}", listener.turned_away());
+    greets_late(listener, early);
+    drop(silent);
+}
+
+#[test]
+fn of_one_host_s_connections_the_oldest_is_displaced() {
+    let mut listener = Listener::bind_to_free_port("127.0.0.1", Settings::default()).unwrap();
+    let address = listener.address();
+    let older = open_silent(&mut listener, address, MANY);
+    let late = TcpStream::connect(address).unwrap();
+    let newer = open_silent(&mut listener, address, 30);
+    greets_late(listener, late);
+    drop((older, newer));
 }

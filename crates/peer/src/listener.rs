@@ -28,6 +28,8 @@ const EVERYWHERE: &str = "*";
 const MOST_PENDING: usize = 64;
 /// The stop flag is looked at this often (ns); a signal handler that ran ends the wait at once.
 const LOOK_EVERY_NS: i64 = 100_000_000;
+/// Whether a socket for every IPv6 address leaves IPv4 out: 1 if so, which hardly any machine has.
+const BIND_V6_ONLY: &str = "/proc/sys/net/ipv6/bindv6only";
 /// The lookup of an own name has this long.
 const LOOKUP: Duration = Duration::from_secs(6);
 
@@ -41,7 +43,7 @@ pub enum BindError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// Another program has the port.
-    #[error("port {port} of {address} is in use: another 'packet listen' may run ('ss -ltnp' shows it); end that, or choose another port with --on {}", example(address, port.wrapping_add(1)))]
+    #[error("port {port} of {} is in use: another 'packet listen' may run ('ss -ltnp' shows it); end that, or choose another port with --on {}", address_text(address), example(address, port.wrapping_add(1)))]
     PortInUse {
         /// The address.
         address: IpAddr,
@@ -78,6 +80,11 @@ pub enum BindError {
     Tls(#[from] rustls::Error),
 }
 
+fn address_text(address: &IpAddr) -> String {
+    if address.is_unspecified() { "this machine".to_owned() } else { address.to_string() }
+}
+
+/// An address with a port, as it is typed after `--on`.
 fn example(address: &IpAddr, port: u16) -> String {
     let port = if port < 1024 { DEFAULT_PORT + 1 } else { port };
     match address {
@@ -347,15 +354,17 @@ impl std::fmt::Debug for Listener {
     }
 }
 
-/// Every address of both families, or of IPv4 where the kernel has no IPv6.
+/// Every address of both families; of IPv4 alone where the kernel has no IPv6, or keeps the two apart.
 fn bind_everywhere(port: u16) -> Result<TcpListener, BindError> {
-    let any = |ip: IpAddr| SocketAddr::new(ip, port);
-    match TcpListener::bind(any(Ipv6Addr::UNSPECIFIED.into())) {
-        Err(error) if !is_about_the_port(&error) => {
-            let address = any(Ipv4Addr::UNSPECIFIED.into());
-            TcpListener::bind(address).map_err(|error| bind_failure(address, error))
-        }
-        bound => bound.map_err(|error| bind_failure(any(Ipv6Addr::UNSPECIFIED.into()), error)),
+    let ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
+    let both = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
+    let bind = |address| TcpListener::bind(address).map_err(|error| bind_failure(address, error));
+    if std::fs::read_to_string(BIND_V6_ONLY).is_ok_and(|text| text.trim() == "1") {
+        return bind(ipv4);
+    }
+    match TcpListener::bind(both) {
+        Err(error) if !is_about_the_port(&error) => bind(ipv4),
+        bound => bound.map_err(|error| bind_failure(both, error)),
     }
 }
 

@@ -245,7 +245,7 @@ fn what_cannot_be_listened_on_is_refused_with_the_remedy() {
     for (address, expected) in [
         (format!("127.0.0.1:{port}"), format!("port {port} of 127.0.0.1 is in use")),
         (format!("127.0.0.1:{port}"), format!("--on 127.0.0.1:{}", port.wrapping_add(1))),
-        (format!("*:{port}"), "is in use".to_owned()),
+        (format!("*:{port}"), format!("port {port} of this machine is in use")),
         // Addresses for documentation, which no machine has.
         ("192.0.2.1".to_owned(), "192.0.2.1:5377 is not an address of this machine".to_owned()),
         ("[2001:db8::1]:4000".to_owned(), "[2001:db8::1]:4000 is not an address of this machine".to_owned()),

@@ -19,6 +19,9 @@ pub struct SyncRun {
     /// Events after the last one that is kept.
     #[serde(default)]
     pub events_left_out: u64,
+    /// Sources that are there and could not be followed, each with the reason, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_followed: Vec<String>,
 }
 
 /// One source of time: a service, or a pair of clocks that are compared.

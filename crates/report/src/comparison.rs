@@ -1,13 +1,13 @@
 //! The view of a comparison: its document, and both groups as curves of one plot.
 
-use analyse::compare::{Comparison, ComparisonState};
-use record::{Record, Series};
+use analyse::compare::{self, Comparison, ComparisonState};
+use record::{Interval, Record, Series};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::view::{Bins, HeadlineState, HeadlineView, RunView};
-use crate::{assemble, merge};
+use crate::view::{Bins, HeadlineState, HeadlineView, HistogramView, RunView};
+use crate::{Exact, assemble, merge};
 
 /// The input for the page of a comparison.
 #[derive(Clone, Debug)]
@@ -30,14 +30,93 @@ pub struct ComparisonView {
     /// The runs of A, then those of B. Each has one series, named as its group, with the maximum over all CPUs in each
     /// interval; its histogram has no bins.
     pub runs: Vec<RunView>,
+    /// The samples of both groups with their sign; null unless the comparison is of samples of both signs, where the plots above are
+    /// of magnitudes.
+    pub signed: Option<SignedSamplesView>,
     /// The method of the comparison, in one line.
     pub how: String,
     /// The smallest difference that could have been detected, one sentence per quantity.
     pub reach: Vec<String>,
 }
 
+/// The samples of both groups with their sign.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SignedSamplesView {
+    /// The samples of A.
+    pub a: SidesView,
+    /// The samples of B.
+    pub b: SidesView,
+    /// The runs of A, then those of B.
+    pub runs: Vec<SignedRunView>,
+}
+
+/// The lowest and the highest sample of each interval of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SignedRunView {
+    /// `A 1`, `B 2`.
+    pub label: String,
+    /// Whether it is one of A's.
+    pub of_a: bool,
+    /// Start of each interval, counted from the run's start (ns).
+    pub start_offset_ns: Vec<Exact>,
+    /// Length of each interval (ns).
+    pub length_ns: Vec<Exact>,
+    /// The lowest sample of each interval (ns); null if it has none.
+    pub lowest_ns: Vec<Option<Exact>>,
+    /// The highest sample of each interval (ns); null if it has none.
+    pub highest_ns: Vec<Option<Exact>>,
+}
+
+impl SignedRunView {
+    fn of(record: &Record, latency: &str, label: String, of_a: bool) -> Self {
+        let intervals = merge::intervals(record.series.iter().filter(|series| series.name == latency));
+        let below = |interval: &Interval| interval.below_zero.clone().unwrap_or_default();
+        let ns = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        let lowest = |interval: &Interval| {
+            let below = below(interval).max_ns().map(|magnitude| -ns(magnitude));
+            below.or_else(|| interval.histogram.min_ns().map(ns))
+        };
+        let highest = |interval: &Interval| {
+            let above = interval.histogram.max_ns().map(ns);
+            above.or_else(|| below(interval).min_ns().map(|magnitude| -ns(magnitude)))
+        };
+        Self {
+            label,
+            of_a,
+            start_offset_ns: intervals.iter().map(|interval| interval.start_offset_ns.into()).collect(),
+            length_ns: intervals.iter().map(|interval| interval.length_ns.into()).collect(),
+            lowest_ns: intervals.iter().map(|interval| lowest(interval).map(Exact::from)).collect(),
+            highest_ns: intervals.iter().map(|interval| highest(interval).map(Exact::from)).collect(),
+        }
+    }
+}
+
+/// Samples on both sides of zero.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SidesView {
+    /// Samples from zero on.
+    pub from_zero: HistogramView,
+    /// Samples below zero, by their magnitude; null if there are none.
+    pub below_zero: Option<HistogramView>,
+}
+
+impl SidesView {
+    fn of(series: &Series) -> Self {
+        let unit_ns = series.resolution_ns.unwrap_or(1);
+        Self {
+            from_zero: assemble::histogram(&series.histogram, unit_ns),
+            below_zero: series.below_zero.as_ref().map(|below| assemble::histogram(below, unit_ns)),
+        }
+    }
+}
+
 pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     let document = &input.comparison;
+    let narrowed = |runs: &[Record]| -> Vec<Record> {
+        let place = document.place.as_ref();
+        runs.iter().map(|run| compare::compared(run, &document.latency, place).into_owned()).collect()
+    };
+    let input = &ComparisonInput { comparison: document.clone(), a: narrowed(&input.a), b: narrowed(&input.b) };
     let mut both = input.a.first()?.clone();
     let is_compared = |series: &Series| series.name == document.latency;
     let group = |runs: &[Record], thread| {
@@ -48,6 +127,16 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     both.verdict = None;
     both.manifest_mut().requested.deadline_ns = None;
     both.series = vec![group(&input.a, 0), group(&input.b, 1)];
+    let signed_runs = || {
+        let a = (1..).zip(&input.a).map(|(number, run)| (format!("A {number}"), run, true));
+        let b = (1..).zip(&input.b).map(|(number, run)| (format!("B {number}"), run, false));
+        a.chain(b).map(|(label, run, of_a)| SignedRunView::of(run, &document.latency, label, of_a)).collect()
+    };
+    let signed = document.signed.is_some().then(|| SignedSamplesView {
+        a: SidesView::of(&both.series[0]),
+        b: SidesView::of(&both.series[1]),
+        runs: signed_runs(),
+    });
     (both.worst, both.rows) = (Vec::new(), Vec::new());
     let mut plot = assemble::run(&both);
     let lanes = [format!("A: {}", document.a.name), format!("B: {}", document.b.name)];
@@ -59,7 +148,7 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
         runs.extend((1..).zip(group).map(|(number, run)| over_time(run, document, format!("{letter} {number}"), lane)));
     }
     let (how, reach) = (document.how(), document.reach_sentences());
-    Some(ComparisonView { document: document.clone(), plot, runs, how, reach })
+    Some(ComparisonView { document: document.clone(), plot, runs, signed, how, reach })
 }
 
 /// One run of a group, with the samples of all its threads in one series.
@@ -85,9 +174,10 @@ pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {
         state: match comparison.verdict.state {
             ComparisonState::Worse | ComparisonState::WorseBody => HeadlineState::Broken,
             ComparisonState::Better => HeadlineState::Holds,
-            ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => {
-                HeadlineState::NoDeadline
-            }
+            ComparisonState::BetterBody
+            | ComparisonState::NotBeyondMargin
+            | ComparisonState::NoDifferenceShown
+            | ComparisonState::Elsewhere => HeadlineState::NoDeadline,
             ComparisonState::Trade | ComparisonState::Invalid => HeadlineState::CannotTell,
         },
         word: comparison.word().to_owned(),

@@ -222,6 +222,23 @@ fn plain_comparison(page: &mut String, comparison: &Comparison) {
         signed(worst.median_difference_ns)
     );
     let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p>", escape(&worst.note));
+    if let Some(by_sign) = &comparison.signed {
+        page.push_str(
+            "<p>These are distances from zero, either way. With their sign:</p><div class=\"scroll\"><table><thead><tr><th></th>\
+             <th class=\"number\">A</th><th class=\"number\">B</th><th class=\"number\">B - A</th></tr></thead><tbody>",
+        );
+        let range = [
+            ("lowest", by_sign.a.lowest_ns, by_sign.b.lowest_ns),
+            ("highest", by_sign.a.highest_ns, by_sign.b.highest_ns),
+        ];
+        let range = range.map(|(name, a, b)| (name, units::approx_f64_i64(a), units::approx_f64_i64(b)));
+        let rows = by_sign.quantities.iter().map(|row| (row.name.as_str(), row.a_ns, row.b_ns));
+        for (name, a, b) in rows.chain(range) {
+            let cells = [a, b, b - a].map(|ns| format!("<td class=\"number\">{}</td>", signed(ns))).concat();
+            let _ = writeln!(page, "<tr><td>{}</td>{cells}</tr>", escape(name));
+        }
+        page.push_str("</tbody></table></div>\n");
+    }
     if let Some(rate) = &worst.rate {
         let deadline = latency(approx_f64(rate.deadline_ns));
         let _ = writeln!(page, "<p>Beyond {deadline}: {}.</p>", escape(&rate.text));

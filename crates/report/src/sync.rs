@@ -25,6 +25,7 @@ pub(crate) fn view(record: &Record) -> Option<SyncView> {
         sources: run.sources.iter().map(|one| source(one, record)).collect(),
         events: run.events.iter().map(event).collect(),
         events_left_out: run.events_left_out.into(),
+        not_followed: run.not_followed.clone(),
     })
 }
 

@@ -187,9 +187,20 @@ impl Follower {
 
     /// The clock was set by `step_ns`.
     pub fn step(&mut self, at: Moment, step_ns: i64) {
-        self.allan.interrupt();
-        self.growth.interrupt();
-        self.event(at, SyncChange::Step, format!("the clock was set by {}", units::format::latency(step_ns)));
+        self.set(at, format!("the clock was set by {}", units::format::latency(step_ns)));
+    }
+
+    /// The clock was set, in words.
+    pub fn set(&mut self, at: Moment, words: String) {
+        self.interrupt();
+        self.event(at, SyncChange::Step, words);
+    }
+
+    /// The reference that was known as `known_as` has a better name: the same clock, so nothing changed.
+    pub fn name_reference(&mut self, known_as: &str, reference: &str) {
+        if self.reference == known_as && !reference.is_empty() {
+            reference.clone_into(&mut self.reference);
+        }
     }
 
     /// Anything else that changed.

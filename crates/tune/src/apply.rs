@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use knobs::journal::{self, Line, Transaction};
-use knobs::{Plan, Reading, Step, Value, follow_ups};
+use knobs::{Owner, Plan, Reading, Step, Value, follow_ups};
 use serde::Serialize;
 
 use crate::revert::{Reverted, revert_last};
@@ -22,6 +22,8 @@ pub struct Application {
     pub intent: String,
     /// Whether a change that fails leaves the others.
     pub keeps_going: bool,
+    /// The command that it belongs to, and that reverts it.
+    pub owner: Owner,
 }
 
 /// A change that could not be made.
@@ -128,7 +130,9 @@ pub fn apply(
             let Work { machine, store, .. } = work;
             let outcome = match revert_last(machine, store) {
                 Ok(reverted) => in_words(&reverted),
-                Err(error) => format!("not all could be reverted: {error}; 'punctual tune revert' tries again"),
+                Err(error) => {
+                    format!("not all could be reverted: {error}; '{} revert' tries again", application.owner.command())
+                }
             };
             Err(match halt {
                 Halt::Journal(error) => ApplyError::Journal { error, outcome },

@@ -1,6 +1,7 @@
 //! What a machine is, as far as a plan depends on it.
 
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use host::Root;
 use knobs::boot::{self, BootFiles, efi};
@@ -67,6 +68,14 @@ fn read_time_site(root: &Root) -> TimeSite {
         programs: TimeSite::candidates().filter(|path| at(root, path).exists()).collect(),
         interfaces: folder("/sys/class/net").into_iter().filter(|name| name != "lo").collect(),
         running,
+        leap_seconds: time::LEAP_SECOND_FILES
+            .iter()
+            .map(|path| ((*path).to_owned(), text((*path).to_owned())))
+            .filter(|(_, text)| !text.is_empty())
+            .collect(),
+        now_s: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX)),
     }
 }
 

@@ -8,19 +8,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use knobs::{Form, Place, Plan, Step, Value};
+use knobs::{Form, Owner, Place, Plan, Step, Value};
 
 use self::sim::{Death, Process, Shared, SimMachine, SimStore, World};
 use crate::{Application, ApplyError, Standing, Store, apply, revert, verify};
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 26;
+const STEPS: u32 = 27;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 const ENTRY: &str = "/boot/efi/loader/entries/punctual.conf";
 const DEFAULT_ENTRY: &str = knobs::boot::efi::ENTRY_DEFAULT;
 const ENVIRONMENT: &str = "/boot/armbianEnv.txt";
 const TIME_UNIT: &str = "/run/systemd/system/punctual-ptp4l.service";
+const TAI_OFFSET: &str = "CLOCK_TAI less CLOCK_REALTIME";
 const SAVED: &str = "/boot/armbianEnv.punctual-original.txt";
 
 fn fresh() -> World {
@@ -33,6 +34,7 @@ fn fresh() -> World {
         ("irqbalance.service", "active"),
         ("chrony.service", "active"),
         ("punctual-ptp4l.service", "inactive"),
+        (TAI_OFFSET, "0"),
         ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
         ("/sys/class/net/eth0#adaptive-rx", "1"),
         ("/sys/class/net/eth0#rx-usecs", "48"),
@@ -104,7 +106,8 @@ fn plan() -> Plan {
         step("rx-usecs", nic("rx-usecs"), Form::Rounded, Value::text("48"), "10", 5),
         step("cpu.dma-latency-us", held, Form::FirstWord, Value::Absent, "0", 5),
         step("time.unit", file(TIME_UNIT), Form::Text, Value::Absent, "[Service]\nExecStart=/usr/sbin/ptp4l\n", 10),
-        step("time.service", ptp4l, Form::Text, Value::text("inactive"), "active", 11),
+        step("time.tai-less-utc", Place::TaiOffset, Form::Integer, Value::text("0"), "37", 11),
+        step("time.service", ptp4l, Form::Text, Value::text("inactive"), "active", 12),
         step("boot.parameters", file(DROP_IN), Form::Text, Value::Absent, "isolcpus=3\n", 6),
         step("boot.parameters", file(ENTRY), Form::Text, Value::Absent, "linux /linux\noptions isolcpus=3\n", 6),
         step("boot.default-entry", entry, Form::Text, Value::text("old.conf"), "punctual.conf", 6),
@@ -133,7 +136,7 @@ fn machine(of: &Shared) -> SimMachine {
 }
 
 fn application() -> Application {
-    Application { id: "t".to_owned(), realtime_ns: 1, intent: String::new(), keeps_going: false }
+    Application { id: "t".to_owned(), realtime_ns: 1, intent: String::new(), keeps_going: false, owner: Owner::Tune }
 }
 
 fn run_apply(of: &Shared) -> Result<crate::Applied, ApplyError> {

@@ -23,6 +23,58 @@ export type GateSize =
       percent: number;
     };
 /**
+ * Where in a node samples are taken.
+ */
+export type Place =
+  | {
+      /**
+       * The measured CPU; absent if the thread was not pinned.
+       */
+      cpu?: number | null;
+      kind: "thread";
+      /**
+       * Number of the thread, from 0.
+       */
+      thread: number;
+    }
+  | {
+      /**
+       * Direction of the packets, as seen by the node.
+       */
+      direction: "sent" | "received" | "round-trip";
+      /**
+       * Number of the flow, from 0.
+       */
+      flow: number;
+      kind: "flow";
+      /**
+       * The queue of the network interface; absent if any queue may have been used.
+       */
+      queue?: number | null;
+    }
+  | {
+      /**
+       * The PTP domain; absent if the service has none.
+       */
+      domain?: number | null;
+      kind: "port";
+      /**
+       * The network interface, or the device of a clock.
+       */
+      port: string;
+    }
+  | {
+      /**
+       * Device of the GPIO chip.
+       */
+      chip: string;
+      kind: "line";
+      /**
+       * Number of the line.
+       */
+      line: number;
+    };
+/**
  * Nanoseconds since 1970-01-01 UTC, as decimal text
  */
 export type Instant = string;
@@ -1832,6 +1884,10 @@ export interface SyncView {
    */
   max_drift_ppb: number;
   /**
+   * Sources that are there and could not be followed, each with the reason, in words.
+   */
+  not_followed: string[];
+  /**
    * The sources, in the order in which they were found.
    */
   sources: SyncSourceView1[];
@@ -2400,6 +2456,11 @@ export interface ComparisonView {
    * interval; its histogram has no bins.
    */
   runs: RunView[];
+  /**
+   * The samples of both groups with their sign; null unless the comparison is of samples of both signs, where the plots above are
+   * of magnitudes.
+   */
+  signed?: SignedSamplesView | null;
 }
 /**
  * Two groups of runs side by side, with a verdict. All differences are B - A.
@@ -2429,6 +2490,11 @@ export interface Comparison {
    */
   notes: string[];
   /**
+   * The place of the source of time whose offsets are compared; absent for kinds without sources, and where the runs have none
+   * in common.
+   */
+  place?: Place | null;
+  /**
    * What differs between the profiles of both groups, where both are known.
    */
   profiles?: ProfileDifferences | null;
@@ -2444,6 +2510,11 @@ export interface Comparison {
    * Name of the schema: `punctual/comparison`.
    */
   schema: string;
+  /**
+   * Where the samples lie, with their sign; absent where none is below zero, or where one below zero is as good as zero. All
+   * other numbers are of magnitudes then.
+   */
+  signed?: SignedComparison | null;
   verdict: ComparisonVerdict;
   /**
    * Version of the schema.
@@ -2794,6 +2865,51 @@ export interface Reach {
   wanted_ns: number;
 }
 /**
+ * Samples of both signs: where they lie, beside how far from zero they are. A question of its own, with the level for itself.
+ */
+export interface SignedComparison {
+  a: SignedRange;
+  b: SignedRange1;
+  /**
+   * Mean and quantiles with their sign: those that both groups have samples for.
+   */
+  quantities: QuantityComparison[];
+  /**
+   * What is shown.
+   */
+  state: "elsewhere" | "not-beyond-margin" | "not-shown" | "cannot-tell";
+  /**
+   * What is shown in words, with both numbers; a part of a sentence.
+   */
+  text: string;
+}
+/**
+ * The samples of A.
+ */
+export interface SignedRange {
+  /**
+   * The highest (ns).
+   */
+  highest_ns: number;
+  /**
+   * The lowest (ns).
+   */
+  lowest_ns: number;
+}
+/**
+ * The samples of B.
+ */
+export interface SignedRange1 {
+  /**
+   * The highest (ns).
+   */
+  highest_ns: number;
+  /**
+   * The lowest (ns).
+   */
+  lowest_ns: number;
+}
+/**
  * What is concluded of B against A, with its reason.
  */
 export interface ComparisonVerdict {
@@ -2820,6 +2936,7 @@ export interface ComparisonVerdict {
     | "better-body"
     | "not-beyond-margin"
     | "no-difference-shown"
+    | "elsewhere"
     | "invalid";
   /**
    * The rows that B is shown to be worse in, by their names, whatever the margin; a lower latency is better.
@@ -3049,6 +3166,104 @@ export interface RunView1 {
   worst: WorstView[];
 }
 /**
+ * The samples of both groups with their sign.
+ */
+export interface SignedSamplesView {
+  a: SidesView;
+  b: SidesView1;
+  /**
+   * The runs of A, then those of B.
+   */
+  runs: SignedRunView[];
+}
+/**
+ * The samples of A.
+ */
+export interface SidesView {
+  /**
+   * Samples below zero, by their magnitude; null if there are none.
+   */
+  below_zero?: HistogramView | null;
+  from_zero: HistogramView3;
+}
+/**
+ * A histogram with exact statistics.
+ */
+export interface HistogramView3 {
+  bins: Bins;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest sample (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean of the samples (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest sample (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * The quantiles for which there are enough samples.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that are in no bin, because an import's source gave only their range.
+   */
+  unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
+}
+/**
+ * The samples of B.
+ */
+export interface SidesView1 {
+  /**
+   * Samples below zero, by their magnitude; null if there are none.
+   */
+  below_zero?: HistogramView | null;
+  from_zero: HistogramView3;
+}
+/**
+ * The lowest and the highest sample of each interval of a run.
+ */
+export interface SignedRunView {
+  /**
+   * The highest sample of each interval (ns); null if it has none.
+   */
+  highest_ns: (Exact | null)[];
+  /**
+   * `A 1`, `B 2`.
+   */
+  label: string;
+  /**
+   * Length of each interval (ns).
+   */
+  length_ns: Exact[];
+  /**
+   * The lowest sample of each interval (ns); null if it has none.
+   */
+  lowest_ns: (Exact | null)[];
+  /**
+   * Whether it is one of A's.
+   */
+  of_a: boolean;
+  /**
+   * Start of each interval, counted from the run's start (ns).
+   */
+  start_offset_ns: Exact[];
+}
+/**
  * The campaign and its results.
  */
 export interface CampaignView {
@@ -3243,6 +3458,11 @@ export interface Comparison1 {
    */
   notes: string[];
   /**
+   * The place of the source of time whose offsets are compared; absent for kinds without sources, and where the runs have none
+   * in common.
+   */
+  place?: Place | null;
+  /**
    * What differs between the profiles of both groups, where both are known.
    */
   profiles?: ProfileDifferences | null;
@@ -3258,6 +3478,11 @@ export interface Comparison1 {
    * Name of the schema: `punctual/comparison`.
    */
   schema: string;
+  /**
+   * Where the samples lie, with their sign; absent where none is below zero, or where one below zero is as good as zero. All
+   * other numbers are of magnitudes then.
+   */
+  signed?: SignedComparison | null;
   verdict: ComparisonVerdict;
   /**
    * Version of the schema.

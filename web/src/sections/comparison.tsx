@@ -3,13 +3,16 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { CanvasChart } from "../canvas_chart.tsx";
 import {
-  differenceText, drawEffects, drawMaxima, effectAt, effectsHeight, effectsOf, intervalText, MAXIMA_HEIGHT, percentText, pText, rateRows, verdictOf, WORST,
-  type Effect,
+  differenceText, drawEffects, drawMaxima, effectAt, effectsHeight, effectsOf, intervalText, isDistance, MAXIMA_HEIGHT, percentText, pText, rateRows,
+  signedRows, verdictOf, WORST, type Effect,
 } from "../comparison.ts";
 import { Figure, Table } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { Comparison, ComparisonView, SettingDifference } from "../generated/view.d.ts";
 import { samplesOf, words } from "../model.ts";
+import {
+  drawPair, drawStrokes, PAIR_HEIGHT, pairAt, pairColumns, pairRange, pairRows, partsOf, STROKES_HEIGHT, strokeAt, strokeWords, type Lane,
+} from "../signed_pair.ts";
 import { LatencyPlot } from "./latency.tsx";
 import { WorstOverTime } from "./time.tsx";
 
@@ -27,6 +30,87 @@ function Groups({ document }: { document: Comparison }) {
   ]);
   const invalid = [document.a, document.b].map((group) => group.validity === "invalid");
   return <Table head={["", "group", "validity", "runs", "samples", "time", "missed periods", "worst of all"]} rows={rows} words={3} invalid={invalid} />;
+}
+
+/** Where the samples of both lie: a clock ahead and one behind by as much are equally far from zero, and not alike. */
+function Lies({ comparison: { document, signed } }: { comparison: ComparisonView }) {
+  const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+  const [pointed, setPointed] = useState<ReturnType<typeof pairAt>>();
+  const ends = document.signed!;
+  const lanes = useMemo<[Lane, Lane]>(() => {
+    const range = pairRange(Math.min(Number(ends.a.lowest_ns), Number(ends.b.lowest_ns)), Math.max(Number(ends.a.highest_ns), Number(ends.b.highest_ns)));
+    const [a, b] = pairColumns(signed!, range, innerWidth < 600 ? 90 : 160);
+    const median = ends.quantities.find(({ name }) => name === "p50");
+    return [
+      { name: `A: ${document.a.name}`, signed: a, median: median?.a_ns ?? Number.NaN },
+      { name: `B: ${document.b.name}`, signed: b, median: median?.b_ns ?? Number.NaN },
+    ];
+  }, [document, signed]);
+  const invalid = document.verdict.state === "invalid" ? document.verdict.reason : "";
+  const draw = useCallback<Draw>((ctx, width, height, theme) => drawPair(ctx, width, height, theme, lanes, invalid), [lanes, invalid]);
+  const step = lanes[0].signed.edges[1]! - lanes[0].signed.edges[0]!;
+  const rows = pairRows(lanes);
+  const samples = samplesOf(document.measurement);
+  return (
+    <Figure
+      id="comparison" caption title={`${words(document.latency)}, with sign`} picture={() => canvas.current()}
+      note={`Number of ${samples} in bins of ${format.latency(step)}, logarithmic. Triangle: the median.`}
+      table={() => ({ head: ["from", "to", "A", "B"], rows, words: 0, invalid: rows.map(() => invalid !== "") })}
+      data={() => ({
+        head: ["group", "side", "magnitude_from_ns", "count"],
+        rows: ([["A", signed!.a], ["B", signed!.b]] as const).flatMap(([letter, sides]) =>
+          ([["above", sides.from_zero], ["below", sides.below_zero]] as const).flatMap(([side, histogram]) =>
+            (histogram?.bins.from_ns ?? []).map((ns, i) => [letter, side, ns, histogram!.bins.count[i]]))),
+      })}
+    >
+      <CanvasChart
+        height={PAIR_HEIGHT} draw={draw} canvasRef={(get) => { canvas.current = get; }}
+        label={`Distributions with sign: ${ends.text}; A from ${format.latency(ends.a.lowest_ns)} to ${format.latency(ends.a.highest_ns)}, B from ${format.latency(ends.b.lowest_ns)} to ${format.latency(ends.b.highest_ns)}`}
+        onPoint={(at, width) => setPointed(at === null ? undefined : pairAt(at, width, lanes))}
+      />
+      <p class="note readout">
+        {pointed
+          ? `${pointed.lane.name}: ${format.latency(pointed.lane.signed.edges[pointed.column]!)} to ${format.latency(pointed.lane.signed.edges[pointed.column + 1]!)}: ${format.count(pointed.lane.signed.counts[pointed.column]!)} ${samples}`
+          : "Point at a bar to read it."}
+      </p>
+    </Figure>
+  );
+}
+
+/** The same over time: the lowest and the highest sample of each interval, with their sign. */
+function Strokes({ comparison: { document, signed } }: { comparison: ComparisonView }) {
+  const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+  const [pointed, setPointed] = useState("");
+  const { runs } = signed!;
+  const ends = document.signed!;
+  const range = useMemo(
+    () => pairRange(Math.min(Number(ends.a.lowest_ns), Number(ends.b.lowest_ns)), Math.max(Number(ends.a.highest_ns), Number(ends.b.highest_ns))), [ends]);
+  const invalid = document.verdict.state === "invalid" ? document.verdict.reason : "";
+  const draw = useCallback<Draw>((ctx, width, height, theme) => drawStrokes(ctx, width, height, theme, runs, range, invalid), [runs, range, invalid]);
+  const rows = runs.flatMap((run) => run.start_offset_ns.map((start, i) => [
+    run.label, format.span(Number(start)), run.lowest_ns[i] == null ? "\u2013" : differenceText(Number(run.lowest_ns[i])),
+    run.highest_ns[i] == null ? "\u2013" : differenceText(Number(run.highest_ns[i])),
+  ]));
+  return (
+    <Figure
+      id="signed-time" caption title={`${words(document.latency)} over time, with sign`} picture={() => canvas.current()}
+      note="From the lowest to the highest sample of each interval, never averaged. Time counts from the start of each run."
+      table={() => ({ head: ["run", "from", "lowest", "highest"], rows, words: 1, invalid: rows.map(() => invalid !== "") })}
+      data={() => ({
+        head: ["run", "start_offset_ns", "length_ns", "lowest_ns", "highest_ns"],
+        rows: runs.flatMap((run) => run.start_offset_ns.map((start, i) => [run.label, start, run.length_ns[i], run.lowest_ns[i], run.highest_ns[i]])),
+      })}
+    >
+      <CanvasChart
+        height={STROKES_HEIGHT} draw={draw} canvasRef={(get) => { canvas.current = get; }} label={`Samples over time, with sign: ${ends.text}`}
+        onPoint={(at, width) => {
+          const found = at === null ? undefined : strokeAt(partsOf(runs, width), at.x);
+          setPointed(found ? strokeWords(found.run, found.i) : "");
+        }}
+      />
+      <p class="note readout">{pointed === "" ? "Point at a stroke to read it." : pointed}</p>
+    </Figure>
+  );
 }
 
 /** Everything in rows: a reader who wants numbers needs nothing else. */
@@ -50,7 +134,7 @@ function Effects({ document }: { document: Comparison }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const [pointed, setPointed] = useState<Effect | undefined>();
   const effects = useMemo(() => effectsOf(document), [document]);
-  const draw = useCallback<Draw>((ctx, width, height, theme) => drawEffects(ctx, width, height, theme, effects), [effects]);
+  const draw = useCallback<Draw>((ctx, width, height, theme) => drawEffects(ctx, width, height, theme, effects, isDistance(document)), [effects, document]);
   const row = document.quantities.find(({ name }) => name === pointed?.name);
   return (
     <Figure
@@ -137,12 +221,20 @@ export function ComparisonSection({ comparison }: { comparison: ComparisonView }
     <>
       <Groups document={document} />
       <h3>Distributions</h3>
-      <LatencyPlot id="comparison" title={words(document.latency)} what={samplesOf(document.measurement)} runs={[plot]} />
-      <h3>Worst case over time</h3>
-      <WorstOverTime runs={runs} grouped />
+      {comparison.signed ? <Lies comparison={comparison} /> : <LatencyPlot id="comparison" title={words(document.latency)} what={samplesOf(document.measurement)} runs={[plot]} />}
+      {comparison.signed
+        ? <><h3>Over time</h3><Strokes comparison={comparison} /></>
+        : <><h3>Worst case over time</h3><WorstOverTime runs={runs} grouped /></>}
       {document.quantities.length > 0 && (
         <>
-          <h3>Side by side</h3>
+          <h3>{document.signed ? "Side by side, with sign" : "Side by side"}</h3>
+          {document.signed && (
+            <>
+              <Table head={["with sign", "A", "B", "B \u2212 A", "interval", "p"]} rows={signedRows(document)} words={1}
+                invalid={signedRows(document).map(() => document.verdict.state === "invalid")} />
+              <h3>How far from zero, either way</h3>
+            </>
+          )}
           <SideBySide document={document} />
           {document.verdict.state === "invalid"
             ? <p class="note">Invalid: these numbers do not mean what was asked, so that nothing is concluded from them.</p>

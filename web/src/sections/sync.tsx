@@ -38,6 +38,7 @@ function Run({ run, suffix, isNamed }: { run: RunView; suffix: string; isNamed: 
       <Caveats runs={[run]} />
       {sources.length === 0 && <p class="nothing">No source of time was found. Start ptp4l or chronyd, and measure again with: punctual measure sync</p>}
       {sources.map((source, i) => <Source run={run} source={source} suffix={sources.length > 1 ? `${suffix}-${i + 1}` : suffix} />)}
+      {sync.not_followed.length > 0 && <p>Not followed: {sync.not_followed.join("; ")}.</p>}
       <Events run={run} events={sync.events} leftOut={num(sync.events_left_out)} suffix={suffix} />
     </>
   );

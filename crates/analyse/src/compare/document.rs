@@ -1,6 +1,6 @@
 //! What a comparison says: the document that `punctual compare --json` prints.
 
-use record::{Measurement, ValidityState};
+use record::{Measurement, Place, ValidityState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,14 @@ pub struct Comparison {
     pub quantities: Vec<QuantityComparison>,
     /// Worst cases, by the maxima of repetitions.
     pub worst: WorstComparison,
+    /// The place of the source of time whose offsets are compared; absent for kinds without sources, and where the runs have none
+    /// in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Where the samples lie, with their sign; absent where none is below zero, or where one below zero is as good as zero. All
+    /// other numbers are of magnitudes then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedComparison>,
     /// How it was judged.
     pub method: Method,
     /// What this comparison could have seen, and how much longer it takes to see less.
@@ -88,6 +96,8 @@ pub enum ComparisonState {
     NotBeyondMargin,
     /// Nothing was shown, which is not the same as equal.
     NoDifferenceShown,
+    /// The samples lie elsewhere by more than the margin, and are not shown to be nearer to zero or farther from it.
+    Elsewhere,
     /// A run is invalid: the numbers do not mean what was asked.
     Invalid,
 }
@@ -105,6 +115,45 @@ pub enum PartState {
     /// Runs enough, and no difference shown.
     NotShown,
     /// Inconclusive: too few runs, runs of unequal lengths, or maxima that contradict each other.
+    #[default]
+    CannotTell,
+}
+
+/// Samples of both signs: where they lie, beside how far from zero they are. A question of its own, with the level for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SignedComparison {
+    /// Mean and quantiles with their sign: those that both groups have samples for.
+    pub quantities: Vec<QuantityComparison>,
+    /// The samples of A.
+    pub a: SignedRange,
+    /// The samples of B.
+    pub b: SignedRange,
+    /// What is shown.
+    pub state: SignedState,
+    /// What is shown in words, with both numbers; a part of a sentence.
+    pub text: String,
+}
+
+/// The samples of one group, with their sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SignedRange {
+    /// The lowest (ns).
+    pub lowest_ns: i64,
+    /// The highest (ns).
+    pub highest_ns: i64,
+}
+
+/// What is shown of where samples lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignedState {
+    /// They lie elsewhere, by more than the margin in at least one row.
+    Elsewhere,
+    /// They lie elsewhere, and are not shown to do so by more than the margin.
+    NotBeyondMargin,
+    /// Runs enough, and no difference shown.
+    NotShown,
+    /// Inconclusive: too few runs.
     #[default]
     CannotTell,
 }

@@ -174,7 +174,7 @@ pub(super) fn judge(
 }
 
 /// The columns of each unit: a run, or a block of about equally many pieces.
-fn units_of(side: &Side, unit: Unit, block: usize) -> Vec<Range<usize>> {
+pub(super) fn units_of(side: &Side, unit: Unit, block: usize) -> Vec<Range<usize>> {
     let shift = |range: &Range<usize>| range.start + side.columns.start..range.end + side.columns.start;
     match unit {
         Unit::Run => side.runs.iter().map(shift).collect(),

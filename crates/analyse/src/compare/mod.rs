@@ -4,6 +4,7 @@
 //! again or exchanged, blocks of them where neighbours are alike, and whole runs where there are several; never samples.
 //! Why and after whom stands with each step and in `docs/decisions/0007-what-a-comparison-may-claim.md`.
 
+mod clock_error;
 mod context;
 mod decisive;
 mod document;
@@ -16,12 +17,15 @@ mod pieces;
 mod profiles;
 mod reach;
 mod resample;
+mod signed;
+mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use record::{Histogram, Measurement, Record, ValidityState};
@@ -32,11 +36,13 @@ use crate::float;
 pub use context::ContextDifference;
 pub use document::{
     COMPARISON_SCHEMA, COMPARISON_VERSION, Comparison, ComparisonState, ComparisonVerdict, DifferenceInterval,
-    GroupSummary, Method, PartState, QuantityComparison, RateComparison, Reach, RunSummary, Unit, WorstComparison,
+    GroupSummary, Method, PartState, QuantityComparison, RateComparison, Reach, RunSummary, SignedComparison,
+    SignedRange, SignedState, Unit, WorstComparison,
 };
 pub use gate::{Gate, GateAnswer, GateKind, GatePart, GateResult, GateSize, gate};
 pub use least::{body_rows, least_runs_for_body, least_runs_for_gate, least_runs_for_worst_case, pairs_to_show};
 pub use profiles::{ProfileDifferences, SettingDifference, profile_differences};
+pub use sources::compared;
 
 use judge::{Cut, Outcome};
 use notes::{notes, reason};
@@ -99,7 +105,7 @@ pub enum CompareError {
         b_kind: &'static str,
     },
     /// A measurement that cannot be compared.
-    #[error("runs of '{0}' cannot be compared yet: wakeup and noise can")]
+    #[error("runs of '{0}' cannot be compared: wakeup, noise, app, sync and packet can")]
     Unsupported(&'static str),
     /// Runs without a latency that all of them have.
     #[error(
@@ -138,6 +144,26 @@ const LEAST_BEYOND: f64 = 9.999;
 pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result<Comparison, CompareError> {
     let measurement = common_measurement(a, b)?;
     let latency = latency_of(measurement, &[a, b])?;
+    let all: Vec<&Record> = a.runs.iter().chain(&b.runs).copied().collect();
+    let place = sources::common(&all, latency);
+    let note = sources::note([&a.runs, &b.runs], latency, place.as_ref());
+    let narrowed: Vec<Cow<'_, Record>> = all.iter().map(|run| compared(run, latency, place.as_ref())).collect();
+    let (of_a, of_b) = narrowed.split_at(a.runs.len());
+    let [a, b] = [(a, of_a), (b, of_b)]
+        .map(|(group, runs)| Group { name: group.name.clone(), runs: runs.iter().map(AsRef::as_ref).collect() });
+    let mut comparison = compare_series(&a, &b, options, (measurement, latency));
+    comparison.place = place;
+    comparison.notes.splice(0..0, note);
+    Ok(comparison)
+}
+
+/// Compares the series of one latency, whatever their places.
+fn compare_series(
+    a: &Group<'_>,
+    b: &Group<'_>,
+    options: &CompareOptions,
+    (measurement, latency): (Measurement, &'static str),
+) -> Comparison {
     let deadline_ns = deadline_of(a, b, options, measurement);
     let cut = Cut::new(a, b, latency, deadline_ns);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
@@ -161,6 +187,8 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         .collect();
     let [a_summary, b_summary] = summaries;
     let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5));
+    let signed = signed::compare(&cut, margin_ns, options);
+    let clock_errors_ns = [a, b].map(|group| clock_error::error_ns(&group.runs, latency));
     let verdict = verdict::verdict(&verdict::Judged {
         measurement,
         a: &a_summary,
@@ -172,8 +200,13 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         unit: cut.unit,
         has_intervals: [a, b].iter().flat_map(|group| &group.runs).any(|run| has_intervals(run)),
         margin_ns,
+        clock_error_ns: clock_errors_ns.iter().sum(),
         level: options.level,
     });
+    let verdict = match &signed {
+        Some(signed) => signed::complete(verdict, signed),
+        None => verdict,
+    };
     let context = context::differences(&a.runs, &b.runs);
     let mut comparison = Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
@@ -181,11 +214,16 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         measurement,
         latency: latency.to_owned(),
         verdict,
-        notes: notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level),
+        notes: {
+            let known = notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level);
+            clock_error::note(clock_errors_ns).into_iter().chain(known).collect()
+        },
         a: a_summary,
         b: b_summary,
         quantities,
         worst,
+        place: None,
+        signed,
         method: Method {
             level: options.level,
             resamples: options.resamples,
@@ -207,12 +245,13 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
     if comparison.verdict.state == ComparisonState::Invalid {
         withdraw(&mut comparison);
     }
-    Ok(comparison)
+    comparison
 }
 
 /// Of invalid runs the numbers stand to be looked at, but nothing may look like a conclusion from them.
 fn withdraw(comparison: &mut Comparison) {
-    for row in &mut comparison.quantities {
+    let signed = comparison.signed.iter_mut().flat_map(|signed| &mut signed.quantities);
+    for row in comparison.quantities.iter_mut().chain(signed) {
         (row.interval, row.p, row.p_together) = (None, None, None);
     }
     (comparison.worst.p, comparison.worst.p_together) = (None, None);
@@ -220,6 +259,9 @@ fn withdraw(comparison: &mut Comparison) {
         (rate.p, rate.p_together) = (None, None);
     }
     "not compared: a run is invalid".clone_into(&mut comparison.worst.note);
+    if let Some(signed) = &mut comparison.signed {
+        (signed.state, signed.text) = (SignedState::CannotTell, "not compared: a run is invalid".to_owned());
+    }
     comparison.reach.clear();
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Histogram, Record, Series};
+use record::{Histogram, Record, Series, Sign};
 use units::approx_f64;
 
 /// Pieces of one run beyond this are merged with their neighbors: more add no information.
@@ -25,6 +25,45 @@ pub(super) struct Piece {
     /// The lengths of its threads' intervals together (ns).
     pub(super) threads_ns: u64,
     pub(super) histogram: Histogram,
+    /// The same samples with their sign, where one below zero is as bad as one above.
+    pub(super) signed: Option<Signed>,
+}
+
+/// Samples of both signs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Signed {
+    /// From zero on.
+    pub(super) above: Histogram,
+    /// Below zero, by their magnitude.
+    pub(super) below: Histogram,
+}
+
+impl Signed {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.above.merge(&other.above);
+        self.below.merge(&other.below);
+    }
+
+    fn add(&mut self, above: &Histogram, below: Option<&Histogram>) {
+        self.above.merge(above);
+        if let Some(below) = below {
+            self.below.merge(below);
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.above.count().saturating_add(self.below.count())
+    }
+
+    /// The sum of all samples (ns).
+    pub(super) fn sum_ns(&self) -> f64 {
+        approx_f64(self.above.sum_ns()) - approx_f64(self.below.sum_ns())
+    }
+
+    /// `None` without a sample.
+    pub(super) fn mean_ns(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.sum_ns() / approx_f64(self.count()))
+    }
 }
 
 impl Piece {
@@ -39,6 +78,9 @@ impl Piece {
         self.missed_beyond = self.missed_beyond.saturating_add(other.missed_beyond);
         self.threads_ns = self.threads_ns.saturating_add(other.threads_ns);
         self.histogram.merge(&other.histogram);
+        if let Some(signed) = &other.signed {
+            self.signed.get_or_insert_default().merge(signed);
+        }
     }
 }
 
@@ -57,6 +99,10 @@ impl Run {
         for series in record.series.iter().filter(|series| series.name == name) {
             let sign = record.sign(series);
             whole.histogram.merge(&series.judged_samples(sign));
+            let is_signed = sign == Sign::Magnitude;
+            if is_signed {
+                whole.signed.get_or_insert_default().add(&series.histogram, series.below_zero.as_ref());
+            }
             let observed_ns = series.gaps().map_or(lasted_ns, |gaps| gaps.observed_ns);
             whole.threads_ns = whole.threads_ns.saturating_add(observed_ns);
             whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
@@ -76,6 +122,9 @@ impl Run {
                 let beyond = missed_beyond(&interval.histogram, interval.missed_periods);
                 piece.missed_beyond = piece.missed_beyond.saturating_add(beyond);
                 piece.histogram.merge(&interval.judged_samples(sign));
+                if is_signed {
+                    piece.signed.get_or_insert_default().add(&interval.histogram, interval.below_zero.as_ref());
+                }
             }
         }
         let in_pieces = units::total(by_start.values().map(|piece| piece.histogram.count()));

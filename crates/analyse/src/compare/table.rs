@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use units::approx_f64;
 
-use super::pieces::Piece;
+use super::pieces::{Piece, Signed};
 
 /// Cells beyond which neighbouring pieces should be merged first: 64 MiB.
 pub(super) const MOST_CELLS: usize = 8 << 20;
@@ -93,6 +93,40 @@ impl Table {
             counts: pieces.iter().map(|piece| approx_f64(piece.histogram.count())).collect(),
             sums_ns: pieces.iter().map(|piece| approx_f64(piece.histogram.sum_ns())).collect(),
             stolen_ns: pieces.iter().map(|piece| approx_f64(piece.histogram.sum_ns())).collect(),
+            seconds: pieces.iter().map(|piece| approx_f64(piece.threads_ns) / 1e9).collect(),
+        }
+    }
+
+    /// The same of samples with their sign, the lowest first; one below zero counts by the end of its bin that is farther from it.
+    pub(super) fn from_signed(pieces: &[&Piece]) -> Self {
+        let none = Signed::default();
+        let signed: Vec<&Signed> = pieces.iter().map(|piece| piece.signed.as_ref().unwrap_or(&none)).collect();
+        let bins = |signed: &Signed| -> Vec<(f64, f64)> {
+            let below = signed.below.bins_from_highest().map(|bin| (-approx_f64(bin.to_ns), approx_f64(bin.count)));
+            below.chain(signed.above.bins().map(|bin| (approx_f64(bin.to_ns), approx_f64(bin.count)))).collect()
+        };
+        let bins: Vec<Vec<(f64, f64)>> = signed.iter().map(|signed| bins(signed)).collect();
+        let mut ends: Vec<f64> = bins.iter().flatten().map(|(end, _)| *end).collect();
+        ends.sort_unstable_by(f64::total_cmp);
+        ends.dedup();
+        let mut cumulative = vec![0.0; ends.len() * pieces.len()];
+        for (column, bins) in bins.iter().enumerate() {
+            let (mut bins, mut seen) = (bins.iter().peekable(), 0.0);
+            for (row, &end) in ends.iter().enumerate() {
+                while let Some((_, count)) = bins.next_if(|(at, _)| *at <= end) {
+                    seen += count;
+                }
+                cumulative[row * pieces.len() + column] = seen;
+            }
+        }
+        let sums_ns: Vec<f64> = signed.iter().map(|signed| signed.sum_ns()).collect();
+        Self {
+            pieces: pieces.len(),
+            ends_ns: ends,
+            cumulative,
+            counts: signed.iter().map(|signed| approx_f64(signed.count())).collect(),
+            stolen_ns: sums_ns.clone(),
+            sums_ns,
             seconds: pieces.iter().map(|piece| approx_f64(piece.threads_ns) / 1e9).collect(),
         }
     }
@@ -230,6 +264,34 @@ mod tests {
                 let expected = approx_f64(merged.quantile_ns(share).unwrap());
                 prop_assert!((found - expected).abs() <= expected * 0.001, "{found} {expected}");
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn signed_quantiles_are_those_of_the_sorted_samples(
+            values in proptest::collection::vec(proptest::collection::vec(-3_000_000_i64..3_000_000, 1..40), 1..9),
+            share in 0.001_f64..1.0,
+        ) {
+            let pieces: Vec<Piece> = values.iter().map(|values| {
+                let mut signed = Signed::default();
+                for &value in values {
+                    if value < 0 { &mut signed.below } else { &mut signed.above }.record_n(value.unsigned_abs(), 1);
+                }
+                Piece { length_ns: 1, threads_ns: 1_000, signed: Some(signed), ..Piece::default() }
+            }).collect();
+            let table = Table::from_signed(&pieces.iter().collect::<Vec<_>>());
+            let mut sorted: Vec<i64> = values.concat();
+            sorted.sort_unstable();
+            let (columns, once) = (0..pieces.len(), vec![1.0; pieces.len()]);
+            let count = sorted.len();
+            let sum: i64 = sorted.iter().sum();
+            let mean = table.value(Quantity::Mean, &columns, &once).unwrap();
+            prop_assert!((mean - units::approx_f64_i64(sum) / approx_f64(count as u64)).abs() < 1e-3);
+            let rank = units::round_u64((share * approx_f64(count as u64)).ceil().max(1.0));
+            let expected = units::approx_f64_i64(sorted[usize::try_from(rank).unwrap() - 1]);
+            let found = table.value(Quantity::Quantile(share), &columns, &once).unwrap();
+            prop_assert!((found - expected).abs() <= expected.abs() * 0.001 + 1.0, "{found} {expected}");
         }
     }
 

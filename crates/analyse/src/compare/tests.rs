@@ -3,4 +3,5 @@
 mod calibration;
 mod cases;
 mod gates;
+mod signed_cases;
 mod synthetic;

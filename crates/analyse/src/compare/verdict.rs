@@ -28,6 +28,8 @@ pub(super) struct Judged<'a> {
     pub(super) has_intervals: bool,
     /// The change of the body that counts (ns).
     pub(super) margin_ns: f64,
+    /// What the clocks of several nodes alone could make (ns).
+    pub(super) clock_error_ns: f64,
     pub(super) level: f64,
 }
 
@@ -150,6 +152,9 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
         }
         None => format!("worst case {} (p {p})", worst_text(judged.worst)),
     };
+    if is_shown && rates.is_none() && judged.worst.median_difference_ns.abs() <= judged.clock_error_ns {
+        return cannot_tell(format!("{text} are within the error of the clocks"));
+    }
     if is_shown {
         let state = if chance.direction > 0 { PartState::Worse } else { PartState::Better };
         return Decisive { state, direction: chance.direction, text };
@@ -184,7 +189,8 @@ fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
             Some(interval) => (-interval.high_ns, -interval.low_ns),
             None => (0.0, f64::INFINITY),
         };
-        (row.difference_ns.abs() > resolution).then_some(Shown {
+        let is_claimed = judged.clock_error_ns == 0.0 || near_ns > judged.clock_error_ns;
+        (row.difference_ns.abs() > resolution && is_claimed).then_some(Shown {
             row,
             direction,
             is_beyond_margin: near_ns > margin_ns,
@@ -312,6 +318,8 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     let chance = if smallest > judged.level {
         let (p, level) = (p_text(smallest), level_text(judged.level));
         format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
+    } else if judged.clock_error_ns > 0.0 {
+        format!("What differs is within the error of the clocks, {} of both sides together.", latency(judged.clock_error_ns))
     } else {
         "What differs is smaller than what a quantile resolves, 0.1 %.".to_owned()
     };

@@ -18,6 +18,8 @@ impl Comparison {
             (ComparisonState::WorseBody, Unit::Block) => "The run B was worse in the body",
             (ComparisonState::BetterBody, Unit::Run) => "B is better in the body",
             (ComparisonState::BetterBody, Unit::Block) => "The run B was better in the body",
+            (ComparisonState::Elsewhere, Unit::Run) => "B lies elsewhere",
+            (ComparisonState::Elsewhere, Unit::Block) => "The run B lay elsewhere",
             (ComparisonState::NotBeyondMargin, _) => "No difference beyond the margin shown",
             (ComparisonState::NoDifferenceShown, _) => "No difference shown",
             (ComparisonState::Invalid, _) => "Invalid",

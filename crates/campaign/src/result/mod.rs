@@ -369,7 +369,8 @@ const fn answer_state(comparison: &Comparison) -> AnswerState {
         ComparisonState::WorseBody => AnswerState::HarmsBody,
         ComparisonState::BetterBody => AnswerState::HelpsBody,
         ComparisonState::NotBeyondMargin => AnswerState::NotBeyondMargin,
-        ComparisonState::NoDifferenceShown => AnswerState::NoDifferenceShown,
+        // Neither nearer to zero nor farther from it: the reason says where the samples lie.
+        ComparisonState::NoDifferenceShown | ComparisonState::Elsewhere => AnswerState::NoDifferenceShown,
         ComparisonState::Invalid => AnswerState::NotMeasured,
     }
 }

@@ -53,7 +53,7 @@ enum SyncCommand {
 #[derive(clap::Args)]
 struct TimeArgs {
     /// An intent with a part [time], a TOML file; without it, the options say what is wanted
-    #[arg(conflicts_with_all = ["profile", "role", "interfaces", "domain", "stamps", "servers", "allow", "priority", "cpus", "keep_system_clock"])]
+    #[arg(conflicts_with_all = ["profile", "role", "interfaces", "domain", "stamps", "servers", "allow", "priority", "cpus", "keep_system_clock", "tai_less_utc"])]
     intent: Option<PathBuf>,
     /// The protocol: gptp (IEEE 802.1AS), ptp-udp, ptp-ethernet or ntp
     #[arg(long, value_name = "PROFILE", value_parser = by_name(&TimeProfile::ALL))]
@@ -85,6 +85,9 @@ struct TimeArgs {
     /// With a card that has a clock of its own: leave the system clock as it is
     #[arg(long)]
     keep_system_clock: bool,
+    /// TAI less UTC in seconds, by which CLOCK_TAI is to be ahead [default: what the machine's list of leap seconds states]
+    #[arg(long, value_name = "S")]
+    tai_less_utc: Option<u8>,
 }
 
 const STAMPS: [(&str, Stamps); 3] =
@@ -137,6 +140,7 @@ impl TimeArgs {
             domain: self.domain,
             stamps: self.stamps,
             system_clock: !self.keep_system_clock,
+            tai_less_utc_s: self.tai_less_utc,
             servers: self.servers.clone(),
             allow: self.allow.clone(),
             priority: self.priority,

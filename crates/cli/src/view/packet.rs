@@ -133,6 +133,8 @@ fn delays(record: &Record, flow: &PacketFlow) -> String {
 
 /// What became of the packets of a flow; what did not happen is left out.
 fn counts(flow: &PacketFlow) -> String {
+    // Where all of them are, one sentence says it.
+    let some_of = |number: u64| if flow.arrived == Some(number) { 0 } else { number };
     let always = [("sent", flow.sent), ("arrived", flow.arrived), ("lost", flow.lost)];
     let known = always.map(|(what, number)| (what, number.map_or_else(|| "?".to_owned(), format::count)));
     let rare = [
@@ -143,12 +145,17 @@ fn counts(flow: &PacketFlow) -> String {
         ("too old to tell from copies", flow.too_old),
         ("foreign", flow.foreign),
         ("forged", flow.forged),
-        ("without the sending kernel's stamp", flow.without_transmitted),
-        ("without the receiving kernel's stamp", flow.without_arrived),
+        ("without the sending kernel's stamp", some_of(flow.without_transmitted)),
+        ("without the receiving kernel's stamp", some_of(flow.without_arrived)),
     ];
     let rare = rare.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| (what, format::count(number)));
     let words: Vec<String> = known.into_iter().chain(rare).map(|(what, number)| format!("{number} {what}")).collect();
-    wrap::paragraph(&words.join(", "), "  ", wrap::width())
+    let mut text = wrap::paragraph(&words.join(", "), "  ", wrap::width());
+    if flow.arrived.is_some_and(|arrived| arrived > 0 && flow.without_transmitted.max(flow.without_arrived) >= arrived) {
+        let line = "not one packet was stamped by both kernels on this path, so the parts of the delay are not known";
+        text.push_str(&wrap::paragraph(line, "  ", wrap::width()));
+    }
+    text
 }
 
 fn clocks_words(clocks: &ClockRelation) -> String {

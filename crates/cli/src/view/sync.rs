@@ -74,6 +74,10 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     for source in &run.sources {
         text.push_str(&about(source, width));
     }
+    for why in &run.not_followed {
+        text.push('\n');
+        text.push_str(&wrap::paragraph(&format!("not followed: {why}"), "  ", width));
+    }
     text.push_str(&events(record, run));
     text.push_str(&conclusion(record, colour));
     text

@@ -189,7 +189,9 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 fn verdicts() -> Vec<Case> {
-    use ComparisonState::{Better, BetterBody, Invalid, NoDifferenceShown, NotBeyondMargin, Trade, Worse, WorseBody};
+    use ComparisonState::{
+        Better, BetterBody, Elsewhere, Invalid, NoDifferenceShown, NotBeyondMargin, Trade, Worse, WorseBody,
+    };
     vec![
         Case::open("equal, four and four", equal(usual, 4, None)).at_level(LEVEL),
         Case::open("equal, eight and eight", equal(stalling, 8, None)).at_level(LEVEL),
@@ -229,7 +231,7 @@ fn verdicts() -> Vec<Case> {
             let judgment = match comparison.verdict.state {
                 NotBeyondMargin | NoDifferenceShown => Judgment::Right,
                 Invalid => Judgment::Refused,
-                Worse | Better | Trade | WorseBody | BetterBody => Judgment::Wrong(Fault::FalseAlarm),
+                Worse | Better | Trade | WorseBody | BetterBody | Elsewhere => Judgment::Wrong(Fault::FalseAlarm),
             };
             Concluded::new(judgment, comparison.verdict.reason)
         })
@@ -239,7 +241,7 @@ fn verdicts() -> Vec<Case> {
             let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 180.0, 20.0, 400.0));
             let comparison = Pair::planned((&process, RUN), (&process, Plan::seconds(200)), 8, random).compare();
             let judgment = match comparison.verdict.state {
-                Worse | Better | Trade | WorseBody | BetterBody => Judgment::Wrong(Fault::FalseAlarm),
+                Worse | Better | Trade | WorseBody | BetterBody | Elsewhere => Judgment::Wrong(Fault::FalseAlarm),
                 NotBeyondMargin | NoDifferenceShown | Invalid => Judgment::Right,
             };
             Concluded::new(judgment, comparison.verdict.reason)
@@ -252,7 +254,7 @@ fn verdicts() -> Vec<Case> {
             pair.options.deadline_ns = Some(100_000);
             let comparison = pair.compare();
             let judgment = match comparison.verdict.state {
-                Worse | Better | Trade | WorseBody | BetterBody => Judgment::Wrong(Fault::FalseAlarm),
+                Worse | Better | Trade | WorseBody | BetterBody | Elsewhere => Judgment::Wrong(Fault::FalseAlarm),
                 NotBeyondMargin | NoDifferenceShown | Invalid => Judgment::Right,
             };
             Concluded::new(judgment, comparison.verdict.reason)

@@ -12,7 +12,7 @@ use profile::time::{Discipline, Leap, parse_discipline};
 use profile::time_program::{self, Chronyd, Ntpd, SYSTEM_CLOCK, TimeProgram, TimeSettings, WATCHED};
 use profile::{IssueReason, text};
 use sync::chrony::config::{Arguments, Configuration};
-use sync::linuxptp::Config;
+use sync::linuxptp::{Config, Program, Settings};
 
 use super::process_files::{Files, read_text};
 use super::ptp4l::{self, NoAnswer};
@@ -152,9 +152,9 @@ fn of_processes(source: &Source<'_>, processes: &[(u32, &str)]) -> Vec<TimeProgr
 
 /// What a ptp4l says of itself.
 fn state(source: &Source<'_>, files: &Files<'_, '_>, arguments: &[String]) -> Option<PtpState> {
-    let (config, file) = Config::from_arguments(arguments);
-    let config = config.or_from_file(&file.and_then(|file| files.text(&file)).unwrap_or_default());
-    match ptp4l::ask(&config, &|path| files.located(path)) {
+    let settings = Settings::from_arguments(Program::Ptp4l, arguments);
+    let text = settings.file().and_then(|file| files.text(file)).unwrap_or_default();
+    match ptp4l::ask(&Config::from_settings(&settings.with_file(&text)), &|path| files.located(path)) {
         Ok(state) => Some(state),
         Err(NoAnswer::Denied) => {
             let effect = "the state of its ports and its UTC offset stay unknown; root may ask";
@@ -229,7 +229,7 @@ fn settings(source: &Source<'_>, files: &Files<'_, '_>, program: &mut TimeProgra
         }
         name => {
             let Some(kind) = time_program::program(name) else { return };
-            let named = sync::linuxptp::Settings::from_arguments(kind, arguments).file().map(str::to_owned);
+            let named = Settings::from_arguments(kind, arguments).file().map(str::to_owned);
             let file = match &named {
                 None => None,
                 Some(path) => {

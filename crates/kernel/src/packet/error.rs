@@ -214,6 +214,9 @@ pub enum SendError {
     /// A launch time was given to an end that was opened without a clock for it, or that knows none.
     #[error("this end was not opened for launch times")]
     NoLaunchTime,
+    /// The queueing discipline does not take this launch time: it has passed already, or is of another clock or mode.
+    #[error("the queueing discipline refuses the launch time: it has passed, or is of another clock or mode")]
+    LaunchRefused,
     /// The end has no partner to send to.
     #[error("no partner was set to send to")]
     NoPartner,

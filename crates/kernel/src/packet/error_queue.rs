@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use super::control::{Room, Said};
 use super::options::Incoming;
-use super::stamping::{Numbering, Times};
+use super::stamping::{Numbering, Stamped, TakenBy, Times};
 use super::{Counters, SentStamp};
 
 /// `ee_origin` and what goes with it, include/uapi/linux/errqueue.h.
@@ -81,12 +81,21 @@ impl ErrorQueue {
                 }
             }
             match error.origin {
-                ORIGIN_TIMESTAMPING => {
-                    let Some(number) = numbers.attribute(error.data).filter(|_| times != Times::NONE) else {
-                        counters.stamps_lost += 1;
-                        continue;
+                ORIGIN_TIMESTAMPING if times != Times::NONE => {
+                    let taken_by = match (error.info, times.hardware_ns()) {
+                        (KIND_QUEUED, _) => TakenBy::Queue,
+                        (_, None) => TakenBy::Driver,
+                        (_, Some(_)) => TakenBy::Hardware,
                     };
-                    let is_queued = error.info == KIND_QUEUED;
+                    let number = match numbers.attribute(error.data, taken_by) {
+                        Stamped::Number(number) => number,
+                        Stamped::Unsent => continue,
+                        Stamped::Unknown => {
+                            counters.stamps_lost += 1;
+                            continue;
+                        }
+                    };
+                    let is_queued = taken_by == TakenBy::Queue;
                     return Some(SentStamp {
                         number,
                         queued_ns: times.stack_ns().filter(|_| is_queued),
@@ -94,6 +103,7 @@ impl ErrorQueue {
                         hardware_ns: times.hardware_ns(),
                     });
                 }
+                ORIGIN_TIMESTAMPING => counters.stamps_lost += 1,
                 ORIGIN_TXTIME if error.code == TXTIME_INVALID => counters.launch_invalid += 1,
                 ORIGIN_TXTIME => counters.launch_missed += 1,
                 ORIGIN_ICMP | ORIGIN_ICMP6 => counters.undeliverable += 1,

@@ -22,6 +22,8 @@ const LEAST_ETHERTYPE: u16 = 0x0600;
 const TAGGED: u16 = 0x8100;
 /// Any EtherType: `ETH_P_ALL`.
 const ANY: u16 = 3;
+/// No EtherType: such a socket receives nothing, and the kernel reads what it sends from the frame's header.
+const NONE: u16 = 0;
 const HEADER_BYTES: usize = 14;
 const TAGGED_HEADER_BYTES: usize = 18;
 /// Options of `SOL_PACKET`, include/uapi/linux/if_packet.h.
@@ -71,6 +73,8 @@ pub struct LinkPlan {
     /// the interface; without one, the kernel takes tags off unseen. Where the hardware throws frames of unknown VLANs
     /// away, a VLAN interface (`ip link add link … type vlan`) is to be used instead.
     pub vlan: Option<VlanTag>,
+    /// Whether frames are received at all: an end that only sends costs those beside it nothing then.
+    pub receives: bool,
     /// Whether frames go around the queueing discipline (`PACKET_QDISC_BYPASS`), which then honors no launch time.
     pub bypass_qdisc: bool,
     /// Which stamps to take.
@@ -88,6 +92,7 @@ impl LinkPlan {
             ethertype: LOCAL_EXPERIMENT,
             partner: None,
             vlan: None,
+            receives: true,
             bypass_qdisc: false,
             stamps: Stamps::SOFTWARE,
             options: SocketOptions::default(),
@@ -140,7 +145,9 @@ impl LinkEnd {
             .map_err(|error| failed("have VLAN tags reported (PACKET_AUXDATA)", error))?;
         let numbers = stamping::enable(file, plan.stamps)?;
         // Handlers of one EtherType get frames after the kernel took their tag off; those of any get it beside the frame.
-        let ethertype = if control.is_some() {
+        let ethertype = if !plan.receives {
+            NONE
+        } else if control.is_some() {
             filter_by_ethertype(file, plan.ethertype)?;
             ANY
         } else {

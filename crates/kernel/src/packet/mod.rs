@@ -109,10 +109,10 @@ pub struct Counters {
     pub receive_dropped: u64,
     /// Packets that arrived damaged or cut.
     pub receive_damaged: u64,
-    /// Sent packets that were dropped since their launch time had passed (or had not come within the queue's horizon).
+    /// Sent packets that were dropped since their launch time passed while they waited in the queueing discipline.
     pub launch_missed: u64,
-    /// Sent packets that were dropped since the queueing discipline does not take such a launch time: its clock or its
-    /// mode is another.
+    /// Packets that the queueing discipline did not take since their launch time had passed already, or is of another clock
+    /// or mode; [`End::send`] returned [`SendError::LaunchRefused`] for them.
     pub launch_invalid: u64,
     /// Times that a host or router answered that a packet cannot be delivered: nobody listens on the port, no such host.
     pub undeliverable: u64,

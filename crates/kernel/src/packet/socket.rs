@@ -84,19 +84,20 @@ impl MeasuredSocket {
         if let Some(id) = id {
             self.control.id.value = id.to_ne_bytes();
         }
-        let control: (*const libc::c_void, usize) = match (id, launch) {
-            (None, None) => (std::ptr::null(), 0),
-            (Some(_), None) => ((&raw const self.control.id).cast(), size_of::<Message<4>>()),
-            (None, Some(_)) => ((&raw const self.control.launch).cast(), size_of::<Message<8>>()),
-            (Some(_), Some(_)) => ((&raw const self.control).cast(), size_of::<SendControl>()),
+        let control = |control: &SendControl| -> (*const libc::c_void, usize) {
+            match (id, launch) {
+                (None, None) => (std::ptr::null(), 0),
+                (Some(_), None) => ((&raw const control.id).cast(), size_of::<Message<4>>()),
+                (None, Some(_)) => ((&raw const control.launch).cast(), size_of::<Message<8>>()),
+                (Some(_), Some(_)) => (std::ptr::from_ref(control).cast(), size_of::<SendControl>()),
+            }
         };
-        let call = Outgoing { to, head, payload, control };
-        let mut status = call.send(self.socket.as_fd());
+        let mut status = Outgoing { to, head, payload, control: control(&self.control) }.send(self.socket.as_fd());
         if let Err(errno) = status {
             if errno != libc::EAGAIN && errno != libc::ENOBUFS {
                 // The answer to an earlier packet that could not be delivered is returned here once, and this one not sent.
-                self.numbers.failed(self.socket.as_fd(), errno);
-                status = call.send(self.socket.as_fd());
+                self.failed(errno);
+                status = Outgoing { to, head, payload, control: control(&self.control) }.send(self.socket.as_fd());
             }
         }
         match status {
@@ -105,13 +106,30 @@ impl MeasuredSocket {
                 Ok(())
             }
             Err(errno) => {
-                self.numbers.failed(self.socket.as_fd(), errno);
+                let refused_before = self.counters.launch_invalid;
+                self.failed(errno);
                 Err(match errno {
+                    // Both have one error number; what was reported beside it was read just now.
+                    libc::ENOBUFS if self.counters.launch_invalid > refused_before => SendError::LaunchRefused,
                     libc::EAGAIN | libc::ENOBUFS => SendError::Full,
                     libc::EMSGSIZE => SendError::TooLarge { bytes: payload.len(), most_bytes },
                     errno => SendError::Refused { errno },
                 })
             }
+        }
+    }
+
+    /// After a packet that was not sent, with the kernel's error number.
+    #[cold]
+    fn failed(&mut self, errno: i32) {
+        let counts_by_kernel = self.numbers.counts_by_kernel();
+        // One that a queueing discipline dropped was stamped on its way there: that stamp must not be taken for the next
+        // packet's. And stamps that have come are attributed by the kernel's count before that begins anew.
+        if errno == libc::ENOBUFS || counts_by_kernel {
+            self.queue.empty(self.socket.as_fd(), &mut self.numbers, &mut self.counters);
+        }
+        if counts_by_kernel {
+            self.numbers.count_anew(self.socket.as_fd());
         }
     }
 

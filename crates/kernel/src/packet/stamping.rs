@@ -48,6 +48,17 @@ impl Stamps {
     /// All that a machine without hardware stamps has.
     pub const SOFTWARE: Self = Self { queued: true, stack: true, hardware: false };
 
+    /// Which of a sent packet's stamps comes last.
+    const fn last(self) -> TakenBy {
+        if self.hardware {
+            TakenBy::Hardware
+        } else if self.stack {
+            TakenBy::Driver
+        } else {
+            TakenBy::Queue
+        }
+    }
+
     /// Whether sent packets get any.
     const fn any(self) -> bool {
         self.queued || self.stack || self.hardware
@@ -183,7 +194,7 @@ pub(super) struct Numbering {
     count_began: u64,
     /// Its numbers that may belong to a packet from before that.
     doubtful: std::ops::Range<u32>,
-    /// The lowest of the numbers in this count that no stamp has come for yet.
+    /// The lowest of the numbers in this count that a stamp may still come for.
     unstamped_from: u32,
 }
 
@@ -203,19 +214,14 @@ impl Numbering {
         self.sent += 1;
     }
 
-    /// After a packet that was not sent, with the kernel's error number.
-    #[inline]
-    pub(super) fn failed(&mut self, socket: BorrowedFd<'_>, errno: i32) {
-        if !self.by_sender && self.stamps.any() {
-            self.count_anew(socket, errno);
-        }
+    /// Whether the kernel numbers the packets, so that its count has to begin anew after one that was not sent.
+    pub(super) const fn counts_by_kernel(&self) -> bool {
+        !self.by_sender && self.stamps.any()
     }
 
-    #[cold]
-    fn count_anew(&mut self, socket: BorrowedFd<'_>, errno: i32) {
-        // A packet that a queueing discipline dropped was stamped when it got there.
-        let stamped = u32::from(errno == libc::ENOBUFS);
-        let beyond = low_bits(self.sent - self.count_began).saturating_add(stamped);
+    /// After a packet that was not sent, and whose own stamps have been read.
+    pub(super) fn count_anew(&mut self, socket: BorrowedFd<'_>) {
+        let beyond = low_bits(self.sent - self.count_began);
         let waiting = self.unstamped_from.min(beyond)..beyond;
         if self.doubtful.is_empty() {
             self.doubtful = waiting;
@@ -230,19 +236,52 @@ impl Numbering {
         (self.count_began, self.unstamped_from) = (self.sent, 0);
     }
 
-    /// The number of the packet that a stamp belongs to; `None` where that is uncertain.
+    /// The packet that a stamp belongs to.
     #[inline]
-    pub(super) fn attribute(&mut self, id: u32) -> Option<u64> {
+    pub(super) fn attribute(&mut self, id: u32, taken_by: TakenBy) -> Stamped {
         let in_count = self.sent - self.count_began;
         // How many packets ago it was.
         let back = u64::from(low_bits(in_count).wrapping_sub(id));
-        if back == 0 || back > in_count || (!self.by_sender && self.doubtful.contains(&id)) {
-            return None;
+        if back == 0 {
+            return Stamped::Unsent;
         }
-        self.unstamped_from = self.unstamped_from.max(id.saturating_add(1));
-        Some(self.sent - back)
+        if back > in_count || (!self.by_sender && self.doubtful.contains(&id)) {
+            return Stamped::Unknown;
+        }
+        if taken_by == self.stamps.last() {
+            self.unstamped_from = self.unstamped_from.max(id.saturating_add(1));
+        } else if taken_by == TakenBy::Driver {
+            // The hardware's comes soon, or never.
+            self.unstamped_from = self.unstamped_from.max(id.saturating_sub(MOST_IN_HARDWARE));
+        }
+        Stamped::Number(self.sent - back)
     }
 }
+
+/// Whose a stamp is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stamped {
+    /// The packet's before which so many were sent.
+    Number(u64),
+    /// A packet's that a queueing discipline dropped at once, so that it does not count as sent.
+    Unsent,
+    /// Nobody's for certain.
+    Unknown,
+}
+
+/// At which point a stamp of a sent packet was taken, in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TakenBy {
+    /// On the way into the queueing discipline.
+    Queue,
+    /// As the driver took it.
+    Driver,
+    /// By the hardware.
+    Hardware,
+}
+
+/// More packets than wait in a card's ring to be sent.
+const MOST_IN_HARDWARE: u32 = 4_096;
 
 #[expect(clippy::cast_possible_truncation, reason = "the kernel keeps the low 32 bits")]
 #[inline]
@@ -276,12 +315,12 @@ mod tests {
     #[test]
     fn thirty_two_bits_are_extended_by_what_was_sent() {
         let mut numbers = Numbering::new(Stamps::SOFTWARE, true);
-        assert_eq!(numbers.attribute(0), None, "nothing was sent");
+        assert_eq!(numbers.attribute(0, TakenBy::Driver), Stamped::Unsent);
         numbers.sent = (1 << 32) + 5;
-        assert_eq!(numbers.attribute(4), Some((1 << 32) + 4));
-        assert_eq!(numbers.attribute(0), Some(1 << 32));
-        assert_eq!(numbers.attribute(u32::MAX), Some((1 << 32) - 1));
-        assert_eq!(numbers.attribute(5), None, "not sent yet");
+        assert_eq!(numbers.attribute(4, TakenBy::Driver), Stamped::Number((1 << 32) + 4));
+        assert_eq!(numbers.attribute(0, TakenBy::Driver), Stamped::Number(1 << 32));
+        assert_eq!(numbers.attribute(u32::MAX, TakenBy::Driver), Stamped::Number((1 << 32) - 1));
+        assert_eq!(numbers.attribute(5, TakenBy::Driver), Stamped::Unsent);
         assert_eq!(numbers.next_id(), Some(5));
     }
 
@@ -292,23 +331,45 @@ mod tests {
         let mut numbers = Numbering::new(Stamps::SOFTWARE, false);
         assert_eq!(numbers.next_id(), None);
         (0..10).for_each(|_| numbers.sent_one());
-        (0..8).for_each(|id| assert_eq!(numbers.attribute(id), Some(u64::from(id))));
-        numbers.failed(file, libc::ENOBUFS);
-        // 8, 9 and the dropped one of the old count may still come.
+        (0..8).for_each(|id| assert_eq!(numbers.attribute(id, TakenBy::Driver), Stamped::Number(u64::from(id))));
+        numbers.count_anew(file);
+        // 8 and 9 of the old count may still come.
         (0..20).for_each(|_| numbers.sent_one());
-        assert_eq!(numbers.attribute(7), Some(17));
-        assert_eq!([8, 9, 10].map(|id| numbers.attribute(id)), [None; 3]);
-        assert_eq!(numbers.attribute(11), Some(21));
-        assert_eq!(numbers.attribute(19), Some(29));
+        assert_eq!(numbers.attribute(7, TakenBy::Driver), Stamped::Number(17));
+        assert_eq!([8, 9].map(|id| numbers.attribute(id, TakenBy::Driver)), [Stamped::Unknown; 2]);
+        assert_eq!(numbers.attribute(10, TakenBy::Driver), Stamped::Number(20));
+        assert_eq!(numbers.attribute(19, TakenBy::Driver), Stamped::Number(29));
         // With no packet under way there is no doubt, however often it fails.
         let before = numbers.doubtful.clone();
-        (0..3).for_each(|_| numbers.failed(file, libc::EMSGSIZE));
+        (0..3).for_each(|_| numbers.count_anew(file));
         assert_eq!(numbers.doubtful, before);
         (0..15).for_each(|_| numbers.sent_one());
-        numbers.failed(file, libc::EAGAIN);
+        numbers.count_anew(file);
         (0..30).for_each(|_| numbers.sent_one());
-        assert_eq!([0, 8, 14].map(|id| numbers.attribute(id)), [None; 3], "they may come still");
-        assert_eq!(numbers.attribute(15), Some(60));
-        assert_eq!(numbers.attribute(29), Some(74));
+        assert_eq!(
+            [0, 8, 14].map(|id| numbers.attribute(id, TakenBy::Driver)),
+            [Stamped::Unknown; 3],
+            "they may come still"
+        );
+        assert_eq!(numbers.attribute(15, TakenBy::Driver), Stamped::Number(60));
+        assert_eq!(numbers.attribute(29, TakenBy::Driver), Stamped::Number(74));
+    }
+
+    #[test]
+    fn a_packet_is_under_way_until_its_last_stamp_has_come() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let doubtful = |stamps, taken_by| {
+            let mut numbers = Numbering::new(stamps, false);
+            (0..5_000).for_each(|_| numbers.sent_one());
+            assert_eq!(numbers.attribute(4_999, taken_by), Stamped::Number(4_999));
+            numbers.count_anew(socket.as_fd());
+            numbers.doubtful.len()
+        };
+        let hardware = Stamps { hardware: true, ..Stamps::SOFTWARE };
+        assert_eq!(doubtful(Stamps::SOFTWARE, TakenBy::Queue), 5_000);
+        assert_eq!(doubtful(Stamps { stack: false, ..Stamps::SOFTWARE }, TakenBy::Queue), 0);
+        assert_eq!(doubtful(Stamps::SOFTWARE, TakenBy::Driver), 0);
+        assert_eq!(doubtful(hardware, TakenBy::Driver), 4_097);
+        assert_eq!(doubtful(hardware, TakenBy::Hardware), 0);
     }
 }

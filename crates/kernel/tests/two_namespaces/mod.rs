@@ -117,6 +117,12 @@ impl Network {
         result
     }
 
+    /// Moves an interface of the machine's into one of the namespaces.
+    pub(crate) fn adopt(&self, side: Side, interface: &str) {
+        let there = if side == Side::A { &self.a } else { &self.b };
+        ip(&format!("link set {interface} netns /proc/{}/fd/{}", std::process::id(), there.as_raw_fd())).unwrap();
+    }
+
     /// Runs `ip` with these words in one of the namespaces.
     pub(crate) fn ip(&self, side: Side, words: &str) {
         self.at(side, || ip(words)).unwrap();

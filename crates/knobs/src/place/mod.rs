@@ -8,6 +8,7 @@ mod held_open;
 mod kernel_file;
 mod network_card;
 mod service;
+mod system_clock;
 mod thread;
 
 use std::fmt;
@@ -83,6 +84,8 @@ pub enum Place {
         /// Its unit, `irqbalance.service`.
         unit: String,
     },
+    /// What the kernel knows of TAI less UTC (s), by which CLOCK_TAI is ahead of CLOCK_REALTIME (adjtimex(2), `ADJ_TAI`).
+    TaiOffset,
     /// A file on a disk, as a whole: there with a content, or not.
     File {
         /// Path of the file or folder.
@@ -115,12 +118,13 @@ impl Place {
             Self::HeldOpen { path } => Box::new(held_open::HeldOpen { path }),
             Self::TunedProfile => Box::new(service::TunedProfile),
             Self::Service { unit } => Box::new(service::Service { unit }),
+            Self::TaiOffset => Box::new(system_clock::TaiOffset),
             Self::File { path } => Box::new(file::File { place: self, path }),
             Self::EfiString { path } => Box::new(file::EfiString { place: self, path }),
         }
     }
 
-    /// Its path; a unit's name, where it is a service.
+    /// Its path; a unit's name, where it is a service; the clock's, where it is one.
     #[must_use]
     pub fn path(&self) -> &str {
         self.kind().path()

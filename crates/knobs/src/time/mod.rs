@@ -3,6 +3,7 @@
 //! that a restart of the machine empties. What the user or the distribution configured is not rewritten.
 
 mod chrony;
+mod leap_seconds;
 mod ptp4l;
 mod unit;
 
@@ -11,6 +12,8 @@ use units::CpuSet;
 
 use crate::Place;
 
+pub use self::leap_seconds::LEAP_SECOND_FILES;
+pub(crate) use self::leap_seconds::{NoTai, StatedTai, day};
 pub(crate) use self::unit::Service;
 
 /// Folder of the configuration that is written here.
@@ -106,6 +109,10 @@ pub struct TimeIntent {
     /// Whether the system clock follows as well, where the card has a clock of its own; true unless it is set to false.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub system_clock: bool,
+    /// TAI less UTC (s, 0 to 255), by which the kernel's CLOCK_TAI is to be ahead; without it what the machine's list of leap
+    /// seconds states.
+    #[serde(default, rename = "tai-less-utc", skip_serializing_if = "Option::is_none")]
+    pub tai_less_utc_s: Option<u8>,
     /// Servers of NTP, by name or address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
@@ -162,11 +169,17 @@ impl TimeIntent {
             domain: 0,
             stamps: Stamps::Auto,
             system_clock: true,
+            tai_less_utc_s: None,
             servers: Vec::new(),
             allow: Vec::new(),
             priority: None,
             cpus: None,
         }
+    }
+
+    /// TAI less UTC (s): as wanted, else as a list of leap seconds states it; `None` where neither is there.
+    pub(crate) fn known_tai_s(&self, site: &TimeSite) -> Option<u8> {
+        self.tai_less_utc_s.or_else(|| site.stated_tai().ok().map(|stated| stated.tai_less_utc_s))
     }
 
     /// Whether a service of it corrects the system clock, so that no other one may.
@@ -188,6 +201,10 @@ pub struct TimeSite {
     pub interfaces: Vec<String>,
     /// Processes that give or take time.
     pub running: Vec<RunningService>,
+    /// Lists of leap seconds ([`LEAP_SECOND_FILES`]): path and text of each that is there.
+    pub leap_seconds: Vec<(String, String)>,
+    /// The time of the system clock (s since 1970, UTC), by which an expired list is known.
+    pub now_s: i64,
 }
 
 /// A process that gives or takes time.
@@ -242,6 +259,11 @@ impl TimeSite {
     /// Package of Debian's that has a program.
     pub(crate) fn package(name: &str) -> &'static str {
         PROGRAMS.iter().find(|(program, _)| *program == name).map_or("linuxptp", |(_, package)| package)
+    }
+
+    /// What this machine's lists of leap seconds state now.
+    pub(crate) fn stated_tai(&self) -> Result<StatedTai, NoTai> {
+        leap_seconds::stated(&self.leap_seconds, self.now_s)
     }
 
     /// Paths at which the programs may be.

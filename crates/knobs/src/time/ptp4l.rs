@@ -8,8 +8,8 @@ use super::{EVENTS, TimeIntent, TimeProfile, TimeRole};
 /// Longest delay to a neighbour with stamps in software (ns): 802.1AS means 800 ns, which only hardware measures.
 pub(super) const SOFTWARE_NEIGHBOR_DELAY_NS: u32 = 20_000_000;
 
-/// The file that both programs read.
-pub(super) fn configuration(intent: &TimeIntent, in_hardware: bool) -> String {
+/// The file that both programs read; `tai_less_utc_s` where it is known.
+pub(super) fn configuration(intent: &TimeIntent, in_hardware: bool, tai_less_utc_s: Option<u8>) -> String {
     let mut text =
         "# Written by punctual; it goes with 'revert', or with the next start of the machine.\n[global]\n".to_owned();
     let mut set = |name: &str, value: &str| {
@@ -65,6 +65,10 @@ pub(super) fn configuration(intent: &TimeIntent, in_hardware: bool) -> String {
         ("summary_interval", "0"),
     ] {
         set(name, value);
+    }
+    if let Some(seconds) = tai_less_utc_s {
+        // What a grand master announces, and what a slave takes until its grand master states another.
+        set("utc_offset", &seconds.to_string());
     }
     if intent.role != TimeRole::Give {
         set("slave_event_monitor", EVENTS);

@@ -71,7 +71,7 @@ impl Service {
     pub(crate) fn files(self, intent: &TimeIntent, in_hardware: bool, site: &TimeSite, cpus: &str) -> Files {
         let mut files = Files::new();
         if let Some(path) = self.configuration_path() {
-            files.push((path, ptp4l::configuration(intent, in_hardware)));
+            files.push((path, ptp4l::configuration(intent, in_hardware, intent.known_tai_s(site))));
         }
         let program = site.program(self.program()).unwrap_or(self.program());
         let mut text = format!(

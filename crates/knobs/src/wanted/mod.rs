@@ -8,6 +8,7 @@ mod named;
 mod nic;
 mod partition;
 mod partition_v1;
+mod tai;
 mod themes;
 mod threads;
 mod time;
@@ -74,6 +75,8 @@ pub enum Group {
     Single,
     /// Configuration of time services.
     TimeFiles,
+    /// The kernel learns TAI less UTC.
+    TaiOffset,
     /// Time services start.
     TimeServices,
     /// The kernel's command line at the next boot.

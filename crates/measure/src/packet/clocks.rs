@@ -175,7 +175,7 @@ impl Talk<'_> {
     }
 
     /// Waits for one message of an exchange; others, of exchanges that were given up, are passed over.
-    fn await_message(&mut self, kind: ProbeKind, number: u64, until_ns: i64) -> Option<Came> {
+    fn hear_message(&mut self, kind: ProbeKind, number: u64, until_ns: i64) -> Option<Came> {
         loop {
             let came = self.hear(until_ns).ok()??;
             if (came.probe.kind, came.probe.number) == (kind, number) {
@@ -207,8 +207,8 @@ impl Talk<'_> {
     fn exchange(&mut self, number: u64) -> Option<()> {
         let until_ns = monotonic_ns() + EXCHANGE_NS;
         let (t1_ns, first) = self.say(ProbeKind::Question, number, 0, 0)?;
-        let answer = self.await_message(ProbeKind::Answer, number, until_ns)?;
-        let stamp = self.await_message(ProbeKind::AnswerStamp, number, until_ns)?;
+        let answer = self.hear_message(ProbeKind::Answer, number, until_ns)?;
+        let stamp = self.hear_message(ProbeKind::AnswerStamp, number, until_ns)?;
         let (_, last) = self.say(ProbeKind::QuestionStamp, number, t1_ns, answer.at_ns)?;
         let times =
             ExchangeTimes { t1_ns, t2_ns: answer.probe.received_ns, t3_ns: stamp.probe.sent_ns, t4_ns: answer.at_ns };

@@ -6,6 +6,7 @@ use kernel::packet::interface::Interface;
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
 use kernel::packet::route::Route;
 use kernel::packet::udp::{UdpEnd, UdpPlan};
+use kernel::packet::xdp::{Flow, XdpEnd, XdpPlan};
 use kernel::packet::{End, LaunchClock, LookupError, OpenError, SocketOptions, Stamps};
 use packet::dialog::Endpoints;
 use record::{PacketPath, PacketRequest};
@@ -13,8 +14,9 @@ use units::ClockId;
 
 /// Room for received packets (bytes): 0.1 s of 50,000 small ones a second, with what the kernel adds to each.
 const RECEIVE_BUFFER_BYTES: u32 = 8 << 20;
-/// The least that a sender keeps of what comes to it, and nobody takes.
-const LEAST_BUFFER_BYTES: u32 = 4_096;
+
+/// Received frames that can wait in each queue: 80 ms of 50,000 a second.
+const XDP_SLOTS: u32 = 4_096;
 
 /// The kernel's stamps that are wanted: when the driver takes a packet, and when the stack gets it.
 const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
@@ -50,15 +52,22 @@ pub enum EndsError {
 
 /// The ends of one path: where packets come to, and what they are sent with. Two of each, since each belongs to one thread.
 pub(super) enum Data {
-    Udp { receiver: Box<UdpEnd>, sender: Box<UdpEnd> },
-    Link { receiver: Box<LinkEnd>, sender: Box<LinkEnd> },
+    Udp {
+        receiver: Box<UdpEnd>,
+        sender: Box<UdpEnd>,
+    },
+    Link {
+        receiver: Box<LinkEnd>,
+        sender: Box<LinkEnd>,
+    },
+    /// Both halves at once: an interface takes one program.
+    Xdp(Box<XdpEnd>),
 }
 
 /// What a node sends and receives with, opened, and known to nobody yet.
 pub struct Ends {
     pub(super) clock: UdpEnd,
     pub(super) data: Data,
-    local: SocketAddr,
     reaches: SocketAddr,
     way: String,
 }
@@ -84,17 +93,11 @@ impl Ends {
                 (Data::Udp { receiver: receiver.into(), sender: sender.into() }, format!("UDP over IPv{version}"))
             }
             PacketPath::L2 => {
-                let route = Route::to(reaches)?;
-                if route.is_local {
-                    return Err(EndsError::Local);
-                }
-                let interface = Interface::read_by_index(route.interface_index)?.name;
+                let interface = interface_to(reaches)?;
                 let vlan = request.vlan.map(|id| VlanTag { id, priority: 0 });
                 let plain = |options| LinkPlan { vlan, stamps: STAMPS, options, ..LinkPlan::new(&interface) };
                 let receiver = LinkEnd::open(&plain(receiving))?;
-                // What comes to the partner's address comes to both; nobody takes it here.
-                let options = SocketOptions { receive_buffer_bytes: Some(LEAST_BUFFER_BYTES), ..sending };
-                let sender = LinkEnd::open(&plain(options))?;
+                let sender = LinkEnd::open(&LinkPlan { receives: false, ..plain(sending) })?;
                 let most = sender.largest_payload();
                 if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
                     return Err(EndsError::TooLarge { bytes: request.size, interface, most });
@@ -106,10 +109,22 @@ impl Ends {
                 (Data::Link { receiver: receiver.into(), sender: sender.into() }, way)
             }
             PacketPath::Xdp => {
-                return Err(OpenError::OutOfRange { what: "path", value: 0, range: "udp" }.into());
+                let interface = interface_to(reaches)?;
+                let flow = Flow::Udp { local: at, partner: None };
+                let dscp = request.dscp.unwrap_or(0);
+                let plan = XdpPlan { dscp, receive_slots: XDP_SLOTS, ..XdpPlan::new(&interface, flow) };
+                let end = XdpEnd::open(&plan)?;
+                let most = end.largest_payload();
+                if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
+                    return Err(EndsError::TooLarge { bytes: request.size, interface, most });
+                }
+                let queues =
+                    if end.queue_count() > 1 { format!(", {} queues", end.queue_count()) } else { String::new() };
+                let way = format!("AF_XDP on {interface}, {}{queues}", end.mode().name());
+                (Data::Xdp(end.into()), way)
             }
         };
-        Ok(Self { clock, data, local, reaches, way })
+        Ok(Self { clock, data, reaches, way })
     }
 
     /// What the partner has to know.
@@ -118,10 +133,10 @@ impl Ends {
         let (data_port, hardware_address) = match &self.data {
             Data::Udp { receiver, .. } => (Some(receiver.local().port()), None),
             Data::Link { receiver, .. } => (None, receiver.interface().mac),
+            Data::Xdp(end) => (end.local().map(|local| local.port()), None),
         };
         Endpoints {
             node: node.to_owned(),
-            address: self.local.ip(),
             clock_port: self.clock.local().port(),
             data_port,
             hardware_address,
@@ -141,6 +156,10 @@ impl Ends {
                 receiver.set_partner(address);
                 sender.set_partner(address);
             }
+            Data::Xdp(end) => {
+                let port = partner.data_port.ok_or(EndsError::Unstated("the port of its packets"))?;
+                end.set_partner(at_port(self.reaches, port))?;
+            }
         }
         Ok(())
     }
@@ -154,6 +173,15 @@ impl Ends {
     pub(super) const fn clock_of(&self, partner: &Endpoints) -> SocketAddr {
         at_port(self.reaches, partner.clock_port)
     }
+}
+
+/// The interface by which a node is reached.
+fn interface_to(reaches: SocketAddr) -> Result<String, EndsError> {
+    let route = Route::to(reaches)?;
+    if route.is_local {
+        return Err(EndsError::Local);
+    }
+    Ok(Interface::read_by_index(route.interface_index)?.name)
 }
 
 /// The partner's port at the address by which this node reaches it, with the scope that it has here.

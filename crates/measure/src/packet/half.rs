@@ -132,6 +132,10 @@ impl<'a> Half<'a> {
         let (sent, received) = match data {
             Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
             Data::Link { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
+            Data::Xdp(end) => {
+                let (sender, receiver) = end.split();
+                start_threads(&plan, setup, (receiver, sender), start_ns)?
+            }
         };
         let members: Vec<(u32, Grant)> = sent
             .iter()
@@ -399,10 +403,10 @@ fn note(ending: &mut Ending, said: Result<(), PartnerGone>) {
     }
 }
 
-fn start_threads<E: End + Send + 'static>(
+fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     plan: &PacketPlan,
     setup: &Setup<'_>,
-    (receiver, sender): (E, E),
+    (receiver, sender): (R, S),
     start_ns: i64,
 ) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
     let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);

@@ -158,7 +158,7 @@ pub fn lead(
     let (half, watching) = half::Half::arm(setup, ends, partner)?;
     half.wait_for_clocks();
     dialog.say(&Message::Begin)?;
-    await_begin(dialog, setup.stop)?;
+    hear_begin(dialog, setup.stop)?;
     conclude(half.carry_out(watching, dialog, observe), setup, dialog)
 }
 
@@ -174,13 +174,13 @@ pub fn follow(
     observe: &mut dyn FnMut(&LivePackets),
 ) -> Result<Record, PacketError> {
     let (half, watching) = half::Half::arm(setup, ends, initiator)?;
-    await_begin(dialog, setup.stop)?;
+    hear_begin(dialog, setup.stop)?;
     half.wait_for_clocks();
     dialog.say(&Message::Begin)?;
     conclude(half.carry_out(watching, dialog, observe), setup, dialog)
 }
 
-fn await_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
+fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
     let until = Instant::now() + AGREEMENT;
     loop {
         match dialog.hear(Duration::from_millis(100))? {

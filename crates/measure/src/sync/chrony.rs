@@ -13,7 +13,7 @@ use units::ClockId;
 
 use super::clocks::Now;
 use super::live::LiveSource;
-use super::source::Source;
+use super::source::{NotFollowed, Source};
 
 /// Where chronyd answers unless it is told otherwise.
 const COMMAND_PORT: &str = "127.0.0.1:323";
@@ -47,6 +47,8 @@ pub(crate) struct Chrony {
     is_unreachable: bool,
     last: Option<(i64, Option<OffsetBound>)>,
     refusal: Option<String>,
+    /// Whether something is at the address: it answers, with what is no answer, or is silent.
+    is_there: bool,
 }
 
 /// Why an address of chronyd's command port cannot be used.
@@ -85,6 +87,7 @@ impl Chrony {
             is_unreachable: false,
             last: None,
             refusal: None,
+            is_there: false,
         })
     }
 
@@ -112,7 +115,10 @@ impl Chrony {
         let mut buffer = [0; 1_024];
         // Late answers to earlier questions may stand before it.
         for _ in 0..8 {
-            let length = socket.recv(&mut buffer).map_err(io)?;
+            let received = socket.recv(&mut buffer);
+            // Silence, too, is of somebody: where nobody has the port, the kernel refuses.
+            self.is_there |= received.as_ref().map_or_else(|error| error.kind() == io::ErrorKind::WouldBlock, |_| true);
+            let length = received.map_err(io)?;
             match decode(buffer.get(..length).unwrap_or(&[]), request, self.sequence) {
                 Ok(reply) => return Ok(reply),
                 Err(::sync::chrony::DecodeError::OtherRequest { .. } | ::sync::chrony::DecodeError::Foreign { .. }) => {
@@ -248,12 +254,17 @@ impl Source for Chrony {
         self.follower.hand_on(at)
     }
 
-    fn so_far(&self, part: Part) -> Result<Followed, String> {
+    fn system_clock_was_set(&mut self) {
+        self.follower.interrupt();
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         if self.has_answered {
             Ok(self.follower.so_far(part))
         } else {
             let why = self.refusal.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
-            Err(format!("chronyd does not answer at {}{why}", self.address))
+            let words = format!("chronyd does not answer at {}{why}", self.address);
+            Err(if self.is_there { NotFollowed::there(words) } else { NotFollowed::absent(words) })
         }
     }
 }

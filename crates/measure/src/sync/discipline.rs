@@ -9,7 +9,7 @@ use units::ClockId;
 
 use super::clocks::Now;
 use super::live::LiveSource;
-use super::source::Source;
+use super::source::{NotFollowed, Source};
 
 const NO_BOUND: &str = "the kernel passes on what a time service stated, and knows no offset of its own";
 
@@ -87,7 +87,7 @@ impl Source for KernelClock {
         self.follower.hand_on(at)
     }
 
-    fn so_far(&self, part: Part) -> Result<Followed, String> {
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         let mut followed = self.follower.so_far(part);
         if let Some(read) = &self.before {
             followed.source.reference = format!(
@@ -103,6 +103,49 @@ impl Source for KernelClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What adjtimex says on the day of a leap second: announced, inserted, waited for until the announcement is withdrawn.
+    #[test]
+    fn a_leap_second_is_an_event_from_its_announcement_to_its_end() {
+        let mut read = Discipline {
+            is_synchronized: true,
+            leap: LeapState::None,
+            max_error_ns: 1_000,
+            estimated_error_ns: 10,
+            frequency_ppb: 0.0,
+            tick_us: 10_000,
+            tai_less_utc_s: 37,
+            has_pps: false,
+        };
+        let mut follower = KernelClock::begin(Moment::default(), 1_000_000_000).follower;
+        let mut before = None;
+        // TIME_OK, TIME_INS twice, TIME_OOP with TAI one more, TIME_WAIT, TIME_OK.
+        for (leap, tai_less_utc_s) in [
+            (LeapState::None, 37),
+            (LeapState::Insert, 37),
+            (LeapState::Insert, 37),
+            (LeapState::Now, 38),
+            (LeapState::Now, 38),
+            (LeapState::None, 38),
+        ] {
+            (read.leap, read.tai_less_utc_s) = (leap, tai_less_utc_s);
+            follow(&mut follower, Moment::default(), before.as_ref(), &read);
+            before = Some(read);
+        }
+        let events = follower.so_far(Part::Until(Moment::default())).events;
+        let words: Vec<&str> = events.iter().map(|event| event.detail.as_str()).collect();
+        let expected = [
+            "a second is inserted at the end of the UTC day",
+            "the inserted second is now, or was just now",
+            "TAI less UTC was 37 s, and is 38 s",
+            "no leap second is announced",
+        ];
+        assert_eq!(words, expected);
+        assert!(
+            events.iter().all(|event| event.what != SyncChange::Step),
+            "the system clock's step has an event of its own"
+        );
+    }
 
     #[test]
     fn what_changes_is_an_event() {

@@ -13,7 +13,7 @@ use units::ClockId;
 use super::clocks::{self, Now};
 use super::live::LiveSource;
 use super::shared_memory;
-use super::source::Source;
+use super::source::{NotFollowed, Source};
 
 /// Where the daemon shares its memory: version 2, then version 1.
 const KNOWN: [&str; 2] = ["/run/fbclock_data_v2", "/run/fbclock_data_v1"];
@@ -173,7 +173,11 @@ impl Source for Daemon {
         self.follower.hand_on(at)
     }
 
-    fn so_far(&self, part: Part) -> Result<Followed, String> {
+    fn system_clock_was_set(&mut self) {
+        self.follower.interrupt();
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         Ok(self.follower.so_far(part))
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
-use ::sync::bound::OffsetBound;
+use ::sync::bound::{OffsetBound, OffsetBounds};
 use ::sync::follow::{About, Followed, Follower, Part, Shown};
 use kernel::phc::HardwareClock;
 use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
@@ -11,7 +11,7 @@ use units::ClockName;
 
 use super::clocks::Now;
 use super::live::LiveSource;
-use super::source::Source;
+use super::source::{NotFollowed, Source};
 
 const CLASS: &str = "/sys/class/ptp";
 /// From one comparison to the next (ns). External time stamps of some devices are lost while others poll their clock, so it is
@@ -35,6 +35,8 @@ pub(crate) struct Hardware {
     last: Option<(i64, Option<OffsetBound>)>,
     /// Where the driver states how wrong the clock can be, if it does.
     stated_error: Option<PathBuf>,
+    /// The clock against the one that nobody corrects: that it was set.
+    readings: OffsetBounds,
 }
 
 /// How wrong a hardware clock can be, as its driver states it (ns); `None` where it does not know.
@@ -91,7 +93,7 @@ impl Hardware {
             follower.version(driver.trim().to_owned());
         }
         follower.reference(started, "the system clock (CLOCK_REALTIME)");
-        Self { name, clock, follower, next_ns: 0, last: None, stated_error }
+        Self { name, clock, follower, next_ns: 0, last: None, stated_error, readings: OffsetBounds::new(0) }
     }
 }
 
@@ -119,7 +121,12 @@ impl Source for Hardware {
         match self.clock.compare() {
             Ok(compared) => {
                 // Readings take their time, in which a clock drifts: the offset is of the moment at which it was read.
-                let read_at = now.when(compared.middle_ns()).moment;
+                let then = now.when(compared.middle_ns());
+                let read_at = then.moment;
+                self.readings.state_correction(self.clock.correction_ppb());
+                if let Some(step_ns) = self.readings.compare(then.other(compared.offset_ns(), compared.width_ns())) {
+                    self.follower.step(read_at, step_ns);
+                }
                 self.follower.state(now.moment, SyncState::Locked, "");
                 let window = window_of(&compared);
                 let offset_ns = compared.offset_ns();
@@ -150,7 +157,11 @@ impl Source for Hardware {
         self.follower.hand_on(at)
     }
 
-    fn so_far(&self, part: Part) -> Result<Followed, String> {
+    fn system_clock_was_set(&mut self) {
+        self.follower.interrupt();
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         Ok(self.follower.so_far(part))
     }
 }

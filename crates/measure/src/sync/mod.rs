@@ -13,20 +13,25 @@ mod linuxptp;
 mod live;
 mod shared_memory;
 mod source;
+mod system_clock;
 mod vmclock;
 
 use std::time::{Duration, Instant};
 
 use ::sync::follow::Part;
 use kernel::wait::Readable;
-use record::{Detail, Interval, Moment, Record, Request, Requested, SourceChoice, SyncRequest, SyncRun};
+use record::{
+    Detail, Interval, Moment, Place, Record, Request, Requested, SourceChoice, SyncChange, SyncEvent, SyncRequest,
+    SyncRun,
+};
 use units::format::span;
 use units::{ClockId, Ns};
 
 pub use self::chrony::AddressError;
 pub use self::linuxptp::{RECEIVER_COMMAND, receive};
 pub use self::live::{LiveSource, LiveSync};
-use self::source::Source;
+use self::source::{NotFollowed, Source};
+use self::system_clock::SystemClock;
 use crate::clock_watch::{SuspendWatch, moment_now};
 use crate::context::RunContext;
 use crate::interval_sink::{CUT_SHORT, IntervalSink};
@@ -35,6 +40,8 @@ use crate::stop::Stop;
 
 /// From one look to the next.
 const LOOK: Duration = Duration::from_millis(250);
+/// Looks for one at which services are looked for that were started meanwhile.
+const FIND_EVERY: u32 = 8;
 /// From one view for a person to the next.
 const VIEW: Duration = Duration::from_millis(500);
 const LEAST_DURATION: Ns = Ns::from_ms(100);
@@ -67,8 +74,8 @@ pub enum SyncError {
 /// What is followed, and what could not be.
 struct Sources {
     all: Vec<Box<dyn Source>>,
-    /// What was looked for and not found or refused, in words.
-    missing: Vec<String>,
+    /// What was looked for and not found or refused.
+    missing: Vec<NotFollowed>,
 }
 
 fn wanted(choice: SourceChoice, source: SourceChoice) -> bool {
@@ -105,20 +112,21 @@ fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Result<Sour
         };
         match found {
             Ok(one) => sources.all.push(one),
-            Err(why) => sources.missing.push(why),
+            Err(why) => sources.missing.push(NotFollowed::there(why)),
         }
     }
     // Whatever is followed is void once the machine was moved.
     match vmclock::HostClock::find(started, interval_ns) {
         Ok(found) => sources.all.extend(found.map(|one| Box::new(one) as Box<dyn Source>)),
-        Err(why) => sources.missing.push(why),
+        Err(why) => sources.missing.push(NotFollowed::there(why)),
     }
     if wanted(request.source, SourceChoice::Phc) {
         let (found, refused) = hardware::all(started, interval_ns, request.source == SourceChoice::Phc);
         if found.is_empty() && refused.is_empty() {
-            sources.missing.push("this machine has no PTP hardware clock (/sys/class/ptp)".to_owned());
+            let words = "this machine has no PTP hardware clock (/sys/class/ptp)".to_owned();
+            sources.missing.push(NotFollowed::absent(words));
         }
-        sources.missing.extend(refused);
+        sources.missing.extend(refused.into_iter().map(NotFollowed::there));
         sources.all.extend(found.into_iter().map(|one| Box::new(one) as Box<dyn Source>));
     }
     if wanted(request.source, SourceChoice::Kernel) {
@@ -146,10 +154,9 @@ pub fn measure(
     let before = kernel::sched::affinity_of(0).unwrap_or_default();
     // Never on an isolated CPU: somebody measures there, or relies on it.
     let _ = kernel::sched::set_affinity(0, &machine.housekeeping(&machine.isolated));
-    let (started, suspends) = (moment_now(), SuspendWatch::new());
+    let started = moment_now();
     let Sources { all, missing } = find(request, started, interval_ns)?;
-    let mut run =
-        Run { request, context, started, duration_ns, interval_ns, missing, suspends, sources: all, order: Vec::new() };
+    let mut run = Run::begin((request, context), (started, duration_ns, interval_ns), Sources { all, missing });
     let followed = run.follow(stop, observe, sink);
     let ended = moment_now();
     let _ = kernel::sched::set_affinity(0, &before);
@@ -168,16 +175,77 @@ struct Run<'a> {
     started: Moment,
     duration_ns: u64,
     interval_ns: u64,
-    /// What was looked for and not found or refused, in words.
-    missing: Vec<String>,
+    /// What was looked for and not found or refused.
+    missing: Vec<NotFollowed>,
     suspends: SuspendWatch,
     sources: Vec<Box<dyn Source>>,
+    system_clock: SystemClock,
+    /// What became of the system clock where no source noticed it.
+    events: Vec<SyncEvent>,
     /// The series in the order in which they first had an interval: the number of the source and the name of the series. A
     /// record keeps that order, since intervals that were handed on name their series by its place in it.
     order: Vec<(usize, &'static str)>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn begin(
+        (request, context): (&'a SyncRequest, &'a RunContext),
+        (started, duration_ns, interval_ns): (Moment, u64, u64),
+        Sources { all, missing }: Sources,
+    ) -> Self {
+        Self {
+            request,
+            context,
+            started,
+            duration_ns,
+            interval_ns,
+            missing,
+            suspends: SuspendWatch::new(),
+            sources: all,
+            system_clock: SystemClock::begin(),
+            events: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+
+    /// Looks at all sources, at the system clock, and now and then for services that were started meanwhile.
+    fn look(&mut self, now: &clocks::Now, finds: bool) {
+        if finds {
+            self.find_again();
+        }
+        for source in &mut self.sources {
+            source.look(now);
+        }
+        self.look_at_system_clock(now);
+    }
+
+    /// Follows every ptp4l that was started since, unless one was named.
+    fn find_again(&mut self) {
+        let is_named = self.request.ptp_socket.is_some() || self.request.ptp_events.is_some();
+        if is_named || !wanted(self.request.source, SourceChoice::Ptp) {
+            return;
+        }
+        for found in linuxptp::running() {
+            let is_followed = self.sources.iter().any(|source| source.process() == found.pid);
+            if !is_followed && !self.sources.iter_mut().any(|source| source.meets(&found)) {
+                let begun = (self.started, self.interval_ns);
+                self.sources.push(Box::new(linuxptp::Ptp::begin_late(found, self.request.max_drift_ppb, begun)));
+            }
+        }
+    }
+
+    fn look_at_system_clock(&mut self, now: &clocks::Now) {
+        let Some(words) = self.system_clock.look(now.realtime) else { return };
+        // One that follows it by its own stamps has said so, with the stamps that are void.
+        if !self.sources.iter().any(|source| source.sees_system_clock()) && self.events.len() < SyncRun::MOST_EVENTS {
+            let place = Place::Port { port: "system clock".to_owned(), domain: None };
+            self.events.push(SyncEvent { at: now.moment, place, what: SyncChange::Step, detail: words });
+        }
+        for source in &mut self.sources {
+            source.system_clock_was_set();
+        }
+    }
+
     /// The record of a part of the run, at a moment.
     fn record(&self, until: Moment, part: Part, ended_early: Option<String>) -> Record {
         let requested = Requested {
@@ -190,6 +258,7 @@ impl Run<'_> {
         };
         let mut record = self.context.record(Request::Sync(self.request.clone()), requested, self.started, until);
         let mut run = SyncRun { max_drift_ppb: self.request.max_drift_ppb, ..SyncRun::default() };
+        run.events.clone_from(&self.events);
         let (mut missing, mut contradictions, mut series) = (self.missing.clone(), Vec::new(), Vec::new());
         for (number, source) in self.sources.iter().enumerate() {
             let followed = match source.so_far(part) {
@@ -214,6 +283,8 @@ impl Run<'_> {
         let offsets = units::total(
             record.series.iter().filter(|one| one.name == ::sync::follow::OFFSET).map(record::Series::taken),
         );
+        let there = missing.iter().filter(|one| !one.is_absent);
+        run.not_followed = there.map(|one| one.words.clone()).collect();
         record.validity = ::sync::judge::judge(&::sync::judge::Facts {
             run: &run,
             started: self.started,
@@ -256,14 +327,13 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         let began = Instant::now();
         let end = began + Duration::from_nanos(self.duration_ns);
-        let (mut next_look, mut next_view) = (began, began);
+        let (mut next_look, mut next_view, mut looks) = (began, began, 0_u32);
         loop {
             let now = Instant::now();
             if now >= next_look {
                 let read = clocks::now();
-                for source in &mut self.sources {
-                    source.look(&read);
-                }
+                looks = looks.wrapping_add(1);
+                self.look(&read, looks % FIND_EVERY == 0);
                 let fresh = self.hand_on(read.moment);
                 if let (Some(sink), false) = (sink, fresh.is_empty()) {
                     sink.take(fresh, self.record(read.moment, Part::Finished, Some(CUT_SHORT.to_owned())));
@@ -314,12 +384,12 @@ fn check(request: &SyncRequest) -> Result<(), SyncError> {
 }
 
 /// Why there is no offset, where no source that could show one was found.
-fn no_source(choice: SourceChoice, offsets: u64, missing: &[String]) -> Option<String> {
+fn no_source(choice: SourceChoice, offsets: u64, missing: &[NotFollowed]) -> Option<String> {
     (offsets == 0 && (!missing.is_empty() || choice == SourceChoice::Kernel)).then(|| {
         if choice == SourceChoice::Kernel {
             "the kernel passes on what a time service stated, and has no offset of its own".to_owned()
         } else {
-            missing.join("; ")
+            missing.iter().map(|one| one.words.as_str()).collect::<Vec<_>>().join("; ")
         }
     })
 }
@@ -328,8 +398,9 @@ fn no_source(choice: SourceChoice, offsets: u64, missing: &[String]) -> Option<S
 mod tests {
     use std::os::fd::BorrowedFd;
 
+    use ::sync::bound::ClockReading;
     use ::sync::follow::{About, DELAY, Followed, Follower, OFFSET, Shown};
-    use record::{Place, SyncService};
+    use record::{Place, ReasonCode, SyncService};
     use units::Timestamp;
 
     use super::*;
@@ -354,7 +425,7 @@ mod tests {
             self.0.hand_on(at)
         }
 
-        fn so_far(&self, part: Part) -> Result<Followed, String> {
+        fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
             Ok(self.0.so_far(part))
         }
     }
@@ -383,18 +454,10 @@ mod tests {
     fn an_interval_names_its_series_by_the_place_that_it_has_in_every_record_of_the_run() {
         let request = SyncRequest::default();
         let context = RunContext::default();
-        let mut run = Run {
-            request: &request,
-            context: &context,
-            started: at_s(0),
-            duration_ns: 60_000_000_000,
-            interval_ns: 10_000_000_000,
-            missing: Vec::new(),
-            suspends: SuspendWatch::new(),
-            // The first one has its first offset after the second one.
-            sources: vec![scripted("late", &[15]), scripted("early", &[5, 15])],
-            order: Vec::new(),
-        };
+        // The first one has its first offset after the second one.
+        let all = vec![scripted("late", &[15]), scripted("early", &[5, 15])];
+        let sources = Sources { all, missing: Vec::new() };
+        let mut run = Run::begin((&request, &context), (at_s(0), 60_000_000_000, 10_000_000_000), sources);
         let names = |run: &Run<'_>, at: i64| -> Vec<String> {
             let record = run.record(at_s(at), Part::Until(at_s(at)), None);
             record.series.iter().map(|series| format!("{} {}", series.place, series.name)).collect()
@@ -407,5 +470,48 @@ mod tests {
         for ((place, name), found) in expected.iter().zip(&names) {
             assert!(found.contains(place) && found.ends_with(name), "{names:?}");
         }
+    }
+
+    /// A look at which the system clock is `ahead_ns` ahead of where it would be, without any correction.
+    fn seen_at(seconds: i64, ahead_ns: i64) -> clocks::Now {
+        let realtime = ClockReading {
+            raw_ns: seconds * 1_000_000_000,
+            clock_ns: seconds * 1_000_000_000 + ahead_ns,
+            error_ns: 200,
+        };
+        clocks::Now { moment: at_s(seconds), realtime }
+    }
+
+    #[test]
+    fn a_step_of_the_system_clock_is_an_event_with_its_moment_and_makes_the_run_invalid() {
+        let (request, context) = (SyncRequest::default(), RunContext::default());
+        let sources = Sources { all: vec![scripted("chronyd", &[5, 15])], missing: Vec::new() };
+        let mut run = Run::begin((&request, &context), (at_s(0), 60_000_000_000, 10_000_000_000), sources);
+        for second in 1..=20 {
+            run.look_at_system_clock(&seen_at(second, if second < 12 { 0 } else { -300_000_000 }));
+        }
+        let record = run.record(at_s(20), Part::Until(at_s(20)), None);
+        let events = &record.sync().unwrap().events;
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert_eq!((events[0].at, events[0].what), (at_s(12), SyncChange::Step));
+        assert_eq!(events[0].place.to_string(), "system clock");
+        let reasons = record.validity.reasons();
+        let step = reasons.iter().find(|reason| reason.code == ReasonCode::ClockStepped).unwrap();
+        assert!(step.detail.contains("set by -300") && step.detail.contains("12 s into the run"), "{}", step.detail);
+    }
+
+    #[test]
+    fn a_source_that_is_there_and_cannot_be_followed_stands_in_the_record_beside_those_that_can() {
+        let (request, context) = (SyncRequest::default(), RunContext::default());
+        let missing = vec![
+            NotFollowed::absent("no ptp4l runs".to_owned()),
+            NotFollowed::there("ptp4l (process 7) does not answer: Permission denied".to_owned()),
+        ];
+        let sources = Sources { all: vec![scripted("chronyd", &[5])], missing };
+        let run = Run::begin((&request, &context), (at_s(0), 60_000_000_000, 10_000_000_000), sources);
+        let record = run.record(at_s(9), Part::Until(at_s(9)), None);
+        let not_followed = &record.sync().unwrap().not_followed;
+        assert_eq!(*not_followed, ["ptp4l (process 7) does not answer: Permission denied"]);
+        assert!(record.validity.reasons().iter().all(|reason| reason.code != ReasonCode::NoSamples));
     }
 }

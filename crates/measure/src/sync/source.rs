@@ -6,7 +6,29 @@ use ::sync::follow::{Followed, Part};
 use record::{Interval, Moment};
 
 use super::clocks::Now;
+use super::linuxptp;
 use super::live::LiveSource;
+
+/// Why a source was not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotFollowed {
+    /// The reason, in words.
+    pub(crate) words: String,
+    /// Whether nothing of it is there; otherwise it is there, and could not be followed.
+    pub(crate) is_absent: bool,
+}
+
+impl NotFollowed {
+    /// Nothing of it is there.
+    pub(crate) const fn absent(words: String) -> Self {
+        Self { words, is_absent: true }
+    }
+
+    /// It is there, and could not be followed.
+    pub(crate) const fn there(words: String) -> Self {
+        Self { words, is_absent: false }
+    }
+}
 
 /// A source that is followed.
 pub(crate) trait Source {
@@ -28,6 +50,24 @@ pub(crate) trait Source {
     /// What became of it in a part of the run.
     ///
     /// # Errors
-    /// Where it was looked for and did not answer until now: why, in words.
-    fn so_far(&self, part: Part) -> Result<Followed, String>;
+    /// Where it was looked for and did not answer until now.
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed>;
+
+    /// Its process, where it is one.
+    fn process(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether a ptp4l that was seen while the run goes on is this source, which then follows it.
+    fn meets(&mut self, _: &linuxptp::Found) -> bool {
+        false
+    }
+
+    /// Whether it notices by itself that the system clock was set.
+    fn sees_system_clock(&self) -> bool {
+        false
+    }
+
+    /// The system clock was set: what follows is no continuation.
+    fn system_clock_was_set(&mut self) {}
 }

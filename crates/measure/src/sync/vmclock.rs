@@ -11,7 +11,7 @@ use units::ClockId;
 
 use super::clocks::Now;
 use super::live::LiveSource;
-use super::source::Source;
+use super::source::{NotFollowed, Source};
 use crate::disruption::{DEVICE, DisruptionWatch};
 
 const NO_BOUND: &str = "the hypervisor states how wrong the host's clock can be, and no offset of this machine's";
@@ -97,7 +97,7 @@ impl Source for HostClock {
         self.follower.hand_on(at)
     }
 
-    fn so_far(&self, part: Part) -> Result<Followed, String> {
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         let mut followed = self.follower.so_far(part);
         if let Some(read) = &self.before {
             let error = read.largest_error_ns.map_or_else(

@@ -244,3 +244,21 @@ pub(crate) fn unbounded() -> Record {
     record.validity.add(ReasonCode::NoHardBound, why);
     record
 }
+
+/// Ten minutes of offsets about a mean, within a hard bound, once a second and more.
+pub(crate) fn about(label: &str, mean_ns: f64, seed: u64) -> Record {
+    let duration_ns = 600 * SECOND_NS;
+    let mut random = Random::new(seed);
+    let mut ptp = ptp4l(duration_ns);
+    ptp.state(at(0), SyncState::Locked, "");
+    ptp.reference(at(0), "grand master 0cc47a.fffe.8a1b2c");
+    for eighth in 0..8 * 600 {
+        let offset_ns = whole(mean_ns + 3_000.0 * normal(&mut random));
+        let shown = Shown { offset_ns, delay_ns: Some(9_000), frequency_ppb: Some(14.0) };
+        let bound = OffsetBound { lower_ns: offset_ns - 9_000, upper_ns: offset_ns + 9_000 };
+        ptp.offset(at(eighth * SECOND_NS / 8), shown, Some(bound));
+    }
+    let mut record = run(vec![ptp.finish(at(duration_ns))], duration_ns, None, Validity::default());
+    (record.id, record.label) = (format!("sync-{seed}"), label.to_owned());
+    record
+}

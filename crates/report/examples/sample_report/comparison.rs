@@ -73,3 +73,8 @@ pub(crate) fn invalid() -> ComparisonInput {
     b[2].validity.add(ReasonCode::RtThrottled, "CPU 1, 3 times");
     input(runs(LOADED, 4, 81), b)
 }
+
+/// Clocks that are equally far from their reference, and on opposite sides of it: the pages must not show them alike.
+pub(crate) fn clocks() -> ComparisonInput {
+    input(vec![crate::clocks::about("behind", -50_000.0, 1)], vec![crate::clocks::about("ahead", 50_000.0, 2)])
+}

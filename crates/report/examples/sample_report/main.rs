@@ -30,7 +30,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 43] = [
+    let cases: [Case; 44] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -51,6 +51,7 @@ fn main() -> std::io::Result<()> {
         ("comparison", || compared(comparison::worse())),
         ("comparison-runs", || compared(comparison::single_runs())),
         ("comparison-few", || compared(comparison::too_few())),
+        ("comparison-clocks", || compared(comparison::clocks())),
         ("comparison-invalid", || compared(comparison::invalid())),
         ("tail", || predicted(tail::shown())),
         ("tail-refused", || predicted(tail::refused())),

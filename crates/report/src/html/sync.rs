@@ -91,6 +91,9 @@ fn shown(events: &[SyncEvent]) -> Vec<&SyncEvent> {
 }
 
 fn events(page: &mut String, run: &Record, sync: &SyncRun) {
+    for why in &sync.not_followed {
+        let _ = writeln!(page, "<p>Not followed: {}.</p>", escape(why));
+    }
     if sync.events.is_empty() {
         return;
     }

@@ -17,6 +17,8 @@ pub struct SyncView {
     pub events: Vec<SyncEventView>,
     /// Events after the last one that was kept.
     pub events_left_out: Exact,
+    /// Sources that are there and could not be followed, each with the reason, in words.
+    pub not_followed: Vec<String>,
 }
 
 /// One source of time: a service, or a pair of clocks that are compared.

@@ -1,6 +1,8 @@
 //! What a ptp4l was started with, as far as it says where its sockets are and which messages it answers (ptp4l(8)).
 
-/// From the command line and the configuration file of a ptp4l; what neither states is absent.
+use super::settings::Settings;
+
+/// From the settings of a ptp4l; what they do not state, or what is no value, is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// `uds_address`: the management socket.
@@ -16,107 +18,88 @@ pub struct Config {
 }
 
 impl Config {
-    /// From the arguments of a process, without its name; and the configuration file that they name.
+    /// From the arguments and the section `[global]` of the configuration file. All of it has long options alone; each may be cut
+    /// short as far as no other option of 3.1.1 to 4.2 begins so.
     #[must_use]
-    pub fn from_arguments(arguments: &[String]) -> (Self, Option<String>) {
-        let (mut config, mut file) = (Self::default(), None);
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            if let Some(long) = argument.strip_prefix("--") {
-                let (name, value) = match long.split_once('=') {
-                    Some((name, value)) => (name, Some(value.to_owned())),
-                    None => (long, None),
-                };
-                if config.has(name) {
-                    let value = value.or_else(|| rest.next().cloned()).unwrap_or_default();
-                    config.set(name, &value);
-                }
-            } else if let Some(attached) = argument.strip_prefix("-f") {
-                file = if attached.is_empty() { rest.next().cloned() } else { Some(attached.to_owned()) };
-            } else if let Some(attached) = argument.strip_prefix("-d") {
-                let value = if attached.is_empty() { rest.next().cloned() } else { Some(attached.to_owned()) };
-                config.set("domainNumber", &value.unwrap_or_default());
-            }
-        }
-        (config, file)
-    }
-
-    /// With what the text of the configuration file states and the arguments did not: they outrank it.
-    #[must_use]
-    pub fn or_from_file(self, text: &str) -> Self {
-        let mut from_file = Self::default();
-        for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', '['])) {
-            if let Some((name, value)) = line.split_once(char::is_whitespace) {
-                from_file.set(name, value.trim());
-            }
-        }
+    pub fn from_settings(settings: &Settings) -> Self {
+        let stated =
+            |name: &str, shortest: &str| settings.named_or_cut(name, shortest).filter(|value| !value.is_empty());
+        let path = |name: &str, shortest: &str| stated(name, shortest).map(str::to_owned);
         Self {
-            management: self.management.or(from_file.management),
-            read_only: self.read_only.or(from_file.read_only),
-            events: self.events.or(from_file.events),
-            domain_number: self.domain_number.or(from_file.domain_number),
-            transport_specific: self.transport_specific.or(from_file.transport_specific),
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        matches!(name, "uds_address" | "uds_ro_address" | "slave_event_monitor" | "domainNumber" | "transportSpecific")
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        let path = || Some(value.to_owned()).filter(|path| !path.is_empty());
-        match name {
-            "uds_address" => self.management = path(),
-            "uds_ro_address" => self.read_only = path(),
-            "slave_event_monitor" => self.events = path(),
-            "domainNumber" => self.domain_number = small(value),
-            "transportSpecific" => self.transport_specific = small(value),
-            _ => {}
+            management: path("uds_address", "uds_a"),
+            read_only: path("uds_ro_address", "uds_ro_a"),
+            events: path("slave_event_monitor", "slave_"),
+            domain_number: stated("domainNumber", "do").and_then(small),
+            transport_specific: stated("transportSpecific", "tr").and_then(small),
         }
     }
 }
 
-/// Decimal, or hexadecimal with `0x`.
+/// As strtol(3) reads it with the base 0: decimal, hexadecimal after `0x`, octal after `0`.
 fn small(value: &str) -> Option<u8> {
-    match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
-        Some(hexadecimal) => u8::from_str_radix(hexadecimal, 16).ok(),
-        None => value.parse().ok(),
+    if let Some(hexadecimal) = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        return u8::from_str_radix(hexadecimal, 16).ok();
+    }
+    match value.strip_prefix('0') {
+        Some(octal) if !octal.is_empty() => u8::from_str_radix(octal, 8).ok(),
+        _ => value.parse().ok(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::Program;
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(str::to_owned).collect()
+    fn config(line: &str, file: &str) -> Config {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Config::from_settings(&Settings::from_arguments(Program::Ptp4l, &words).with_file(file))
     }
 
     #[test]
     fn arguments_outrank_the_file() {
-        let line = "-f /etc/ptp.conf -i eth0 -m -d 3 --uds_address=/run/a --slave_event_monitor /run/events --step_threshold 1";
-        let (config, file) = Config::from_arguments(&words(line));
-        assert_eq!(file.as_deref(), Some("/etc/ptp.conf"));
-        assert_eq!((config.domain_number, config.management.as_deref()), (Some(3), Some("/run/a")));
+        let line = "-mqf /etc/ptp.conf -i eth0 --domainNumber 3 --uds_address=/run/a --slave_event_monitor /run/events";
         let text = "[global]\n# domainNumber 9\ndomainNumber\t\t7\nuds_address /run/b\nuds_ro_address  /run/ro\ntransportSpecific 0x1\n[eth0]\nlogSyncInterval -3\n";
-        let both = config.or_from_file(text);
-        assert_eq!(both.domain_number, Some(3));
+        let both = config(line, text);
+        assert_eq!((both.domain_number, both.transport_specific), (Some(3), Some(1)));
         assert_eq!(both.management.as_deref(), Some("/run/a"));
         assert_eq!(both.read_only.as_deref(), Some("/run/ro"));
         assert_eq!(both.events.as_deref(), Some("/run/events"));
-        assert_eq!(both.transport_specific, Some(1));
+        assert_eq!(config("", text).domain_number, Some(7));
+    }
+
+    #[test]
+    fn the_domain_has_no_letter_and_the_values_of_other_options_are_not_read_as_options() {
+        // Neither 3.1.1 nor 4.x has -d: it could only be the value of another option.
+        assert_eq!(config("-i -d7 -l --domainNumber=8", "").domain_number, None);
+        assert_eq!(config("--step_threshold --domainNumber --domainNumber 9", "").domain_number, Some(9));
+        assert_eq!(config("-p --uds_address=/run/x", ""), Config::default());
+    }
+
+    #[test]
+    fn names_that_are_cut_short_are_understood_while_no_other_option_begins_so() {
+        // Seen with 3.1.1 and 4.2: these are taken, and one letter less is not, or is another option.
+        let cut = config("--do 3 --tr=1 --uds_a=/a --uds_ro_a /r --slave_ /e", "[global]\ndomainNumber 9\n");
+        assert_eq!((cut.domain_number, cut.transport_specific), (Some(3), Some(1)));
+        let paths = [cut.management, cut.read_only, cut.events].map(Option::unwrap);
+        assert_eq!(paths, ["/a", "/r", "/e"]);
+        // In 3.1.1 this is dataset_comparison.
+        assert_eq!(config("--d=3 --domainNumbers=4 --uds_=/x", ""), Config::default());
     }
 
     #[test]
     fn what_is_not_stated_or_is_no_number_is_absent() {
-        let (config, file) = Config::from_arguments(&words("-i eth0 -d x -f"));
-        assert_eq!((config, file), (Config::default(), None));
-        assert_eq!(Config::default().or_from_file("uds_address\n\n[global]\ndomainNumber 256\n"), Config::default());
+        assert_eq!(config("-i eth0 --domainNumber x --transportSpecific 256 -f", ""), Config::default());
+        assert_eq!(config("", "uds_address\n\n[global]\ndomainNumber 256\n"), Config::default());
+        // A port's own says nothing of the management socket.
+        assert_eq!(config("", "[global]\n[eth0]\ntransportSpecific 1\n"), Config::default());
+        assert_eq!(config("--domainNumber", "[global]\ndomainNumber 5\n").domain_number, None);
     }
 
     #[test]
-    fn attached_values_are_read() {
-        let (config, file) = Config::from_arguments(&words("-f/etc/x -d127 --domainNumber"));
-        assert_eq!((file.as_deref(), config.domain_number), (Some("/etc/x"), None));
+    fn numbers_are_read_as_ptp4l_reads_them() {
+        for (value, expected) in [("010", 8), ("0x10", 16), ("10", 10), ("0", 0), ("0X7f", 127)] {
+            assert_eq!(config(&format!("--domainNumber={value}"), "").domain_number, Some(expected), "{value}");
+        }
     }
 }

@@ -129,6 +129,15 @@ impl Settings {
             .map(String::as_str)
     }
 
+    /// An option as [`Self::named`], of which the command line may have the beginning alone, down to `shortest`: getopt_long(3)
+    /// takes a name as far as no other begins so.
+    #[must_use]
+    pub fn named_or_cut(&self, name: &str, shortest: &str) -> Option<&str> {
+        let is_meant = |given: &str| name.starts_with(given) && given.starts_with(shortest);
+        let given = self.long.iter().find(|(given, _)| is_meant(given)).map(|(_, value)| value.as_str());
+        given.or_else(|| self.named(&[name]))
+    }
+
     /// An option of one port or clock: its own section of the file, else as [`Self::named`].
     #[must_use]
     pub fn named_for(&self, section: &str, names: &[&str]) -> Option<&str> {

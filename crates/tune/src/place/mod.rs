@@ -6,6 +6,7 @@ mod holder;
 mod kernel_file;
 mod nic;
 mod service;
+mod system_clock;
 mod thread;
 mod tuned;
 
@@ -77,6 +78,7 @@ pub(crate) fn access(place: &Place) -> Box<dyn Access + '_> {
         Place::HeldOpen { path } => Box::new(holder::HeldOpen { path }),
         Place::TunedProfile => Box::new(tuned::ActiveProfile),
         Place::Service { unit } => Box::new(service::Service { unit }),
+        Place::TaiOffset => Box::new(system_clock::TaiOffset),
         Place::File { path } => Box::new(file::WholeFile { path }),
         Place::EfiString { path } => Box::new(file::EfiString { path }),
     }

@@ -102,6 +102,7 @@ impl Machine for SimMachine {
                 Some(group) if group == path => "moved but for 57 of the kernel's own",
                 _ => "31 stay, 1 the first",
             })),
+            Place::TaiOffset => Reading::Is(Value::text(world.attributes[place.path()].clone())),
             Place::Service { unit } => {
                 world.attributes.get(unit).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
             }
@@ -132,6 +133,9 @@ impl Machine for SimMachine {
         let (place, value) = (place.clone(), value.clone());
         let is_torn = process.death == Some(Death::Within(process.operations));
         let done = process.operate(|world| match (&place, &value) {
+            (Place::TaiOffset, Value::Text(text)) => {
+                world.attributes.insert(place.path().to_owned(), text.clone());
+            }
             (Place::Attribute { path }, Value::Text(text)) => {
                 let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
                 world.attributes.insert(path.clone(), text);
@@ -157,7 +161,10 @@ impl Machine for SimMachine {
                 let rounded = if field == "rx-usecs" { number / 4 * 4 } else { number };
                 world.attributes.insert(format!("{path}#{field}"), rounded.to_string());
             }
-            (Place::Attribute { .. } | Place::Ethtool { .. } | Place::Service { .. }, Value::Absent)
+            (
+                Place::Attribute { .. } | Place::Ethtool { .. } | Place::Service { .. } | Place::TaiOffset,
+                Value::Absent,
+            )
             | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
             (Place::Word { path, word }, Value::Text(_)) => {
                 let words = world.attributes.entry(path.clone()).or_default();

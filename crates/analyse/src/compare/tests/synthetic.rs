@@ -45,7 +45,7 @@ pub(super) const PLAN: Plan = Plan {
 };
 
 /// A standard normal number, by Box and Muller's way.
-fn normal(random: &mut Random) -> f64 {
+pub(super) fn normal(random: &mut Random) -> f64 {
     let mut unit = || (units::approx_f64(random.next() >> 11) + 1.0) / 9_007_199_254_740_993.0;
     let (radius, angle) = (unit(), unit());
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

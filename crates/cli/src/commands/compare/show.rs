@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analyse::compare::{
     Comparison, ComparisonState, ContextDifference, DifferenceInterval, GateAnswer, GroupSummary, SettingDifference,
-    WorstComparison,
+    SignedComparison, WorstComparison,
 };
 use units::format::{self, latency};
 
@@ -32,6 +32,11 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         text.push_str(&rows(comparison).render());
         text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
         text.push('\n');
+        if let Some(by_sign) = &comparison.signed {
+            text.push_str("  The rows above are distances from zero, either way. With their sign:\n");
+            text.push_str(&signed_rows(comparison, by_sign).render());
+            text.push('\n');
+        }
     }
     if let Some(differences) = &comparison.profiles {
         settings(&mut text, "Settings of the machines", &differences.settings, width);
@@ -41,7 +46,10 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         ComparisonState::Worse | ComparisonState::WorseBody | ComparisonState::Invalid => "1;31",
         ComparisonState::Better => "1;32",
         ComparisonState::Trade => "1;33",
-        ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => "1",
+        ComparisonState::BetterBody
+        | ComparisonState::NotBeyondMargin
+        | ComparisonState::NoDifferenceShown
+        | ComparisonState::Elsewhere => "1",
     };
     // What the verdict rests on, and then the verdict, where the eye rests.
     let how = std::iter::once(comparison.how());
@@ -144,6 +152,26 @@ fn rows(comparison: &Comparison) -> Table {
     }
     let max = |group: &GroupSummary| latency(units::approx_f64(group.max_ns));
     table.row(vec!["worst of all".to_owned(), max(&comparison.a), max(&comparison.b)]);
+    table
+}
+
+/// Where the samples lie.
+fn signed_rows(comparison: &Comparison, by_sign: &SignedComparison) -> Table {
+    let interval = format!("{} % interval", tidy((1.0 - comparison.method.level) * 100.0));
+    let mut table = Table::new(&["with sign", "A", "B", "B - A", &interval, "p"]);
+    for row in &by_sign.quantities {
+        table.row(vec![
+            row.name.clone(),
+            signed(row.a_ns),
+            signed(row.b_ns),
+            signed(row.difference_ns),
+            row.interval.map_or_else(|| "-".to_owned(), bounds),
+            row.p_together.map_or_else(|| "-".to_owned(), p),
+        ]);
+    }
+    let ns = |ns: i64| signed(units::approx_f64_i64(ns));
+    table.row(vec!["lowest".to_owned(), ns(by_sign.a.lowest_ns), ns(by_sign.b.lowest_ns)]);
+    table.row(vec!["highest".to_owned(), ns(by_sign.a.highest_ns), ns(by_sign.b.highest_ns)]);
     table
 }
 

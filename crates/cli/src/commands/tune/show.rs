@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ::tune::{Adjusted, Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, State, Transaction};
-use knobs::{KnobScope, Place, Plan, Step, Value, boot, catalogue};
+use knobs::{KnobScope, Owner, Place, Plan, Step, Value, boot, catalogue};
 
 use super::diff;
 use crate::output;
@@ -231,16 +231,27 @@ pub(super) fn verified(verified: &[Verified], all: bool, colour: bool) -> String
     text
 }
 
-pub(super) fn status(transactions: &[Transaction], boot_id: &str) -> String {
+/// Who has applied something, whether a time service is in it, and how it is reverted; nothing where nobody has.
+pub(super) fn applied_by(transactions: &[Transaction], owner: Owner) -> Option<String> {
+    let steps = || transactions.iter().flat_map(|transaction| &transaction.taken).map(|taken| &taken.step);
+    let (count, command) = (steps().count(), owner.command());
+    let of_time = if steps().any(Step::is_of_time_service) { ", time services among them" } else { "" };
+    let changes = if count == 1 { "change" } else { "changes" };
+    (count > 0).then(|| format!("'{command}' has applied {count} {changes}{of_time}, which '{command} revert' reverts"))
+}
+
+/// The transactions of one command, and what stands of each.
+pub(super) fn status(transactions: &[Transaction], boot_id: &str, owner: Owner) -> String {
+    let command = owner.command();
     let mut text = String::new();
     for transaction in transactions {
         let has_refused = transaction.taken.iter().any(|taken| matches!(taken.state, State::Failed(_)));
         let phase = match transaction.phase {
-            Phase::Applying => "was not finished: 'punctual tune revert' reverts it",
-            Phase::Applied if has_refused => "applied, but for what is called refused",
-            Phase::Applied => "applied",
-            Phase::Reverting => "is half reverted: 'punctual tune revert' reverts the rest",
-            Phase::Reverted => "reverted",
+            Phase::Applying => format!("was not finished: '{command} revert' reverts it"),
+            Phase::Applied if has_refused => "applied, but for what is called refused".to_owned(),
+            Phase::Applied => "applied".to_owned(),
+            Phase::Reverting => format!("is half reverted: '{command} revert' reverts the rest"),
+            Phase::Reverted => "reverted".to_owned(),
         };
         let start = if transaction.boot_id == boot_id { "" } else { ", before the last reboot" };
         let _ = writeln!(text, "{}  {phase}{start}", transaction.id);
@@ -345,13 +356,14 @@ mod tests {
                 phase,
                 taken,
             };
-            status(&[transaction], "b")
+            status(&[transaction], "b", Owner::Sync)
         };
         let refused = said(State::Failed("Operation not permitted".to_owned()), Phase::Applied);
         assert!(refused.starts_with("one  applied, but for what is called refused\n"), "{refused}");
         assert!(refused.contains("IRQ 35  0-1 -> 0\n"), "{refused}");
         assert!(refused.contains("IRQ 36  0-1 -> 0  refused: Operation not permitted\n"), "{refused}");
         assert!(said(State::Done(Value::text("0")), Phase::Applied).starts_with("one  applied\n"));
+        assert!(said(State::Intended, Phase::Applying).contains("'punctual sync revert' reverts it"));
         assert!(said(State::Intended, Phase::Applying).contains("IRQ 36  0-1 -> 0  not known to be done\n"));
     }
 }

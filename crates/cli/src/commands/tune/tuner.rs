@@ -158,6 +158,7 @@ impl Tuner {
             realtime_ns: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
             intent,
             keeps_going,
+            owner: self.owner,
         };
         let applied = ::tune::apply(plan, &application, machine, store, &stop, &mut |_| {})?;
         self.print(&applied, || show::applied(plan, &applied))?;
@@ -174,12 +175,25 @@ impl Tuner {
         Ok(transactions)
     }
 
+    /// That this command's journal is empty, and what the other's has: the part `[time]` of an intent can stand in either.
+    fn note_nothing(&self) {
+        let others = Owner::ALL.into_iter().filter(|owner| *owner != self.owner).filter_map(|owner| {
+            // One that cannot be read is for the command that it belongs to.
+            let mut transactions = FileStore::peek(&::tune::journal_folder(&self.root, owner)).ok()?;
+            transactions.retain(Transaction::is_open);
+            show::applied_by(&transactions, owner)
+        });
+        let all: Vec<String> =
+            [format!("nothing is applied by '{}'", self.command())].into_iter().chain(others).collect();
+        output::note(&all.join("; "));
+    }
+
     pub(crate) fn verify(&self, all: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &::tune::in_force(&self.root));
         self.print(&verified, || show::verified(&verified, all, output::colour_stdout()))?;
         if verified.is_empty() {
-            output::note("nothing is applied");
+            self.note_nothing();
         }
         let is_lost = |standing: &Standing| {
             matches!(standing, Standing::Changed(_) | Standing::Void | Standing::Ended | Standing::Unknown(_))
@@ -190,9 +204,9 @@ impl Tuner {
     pub(crate) fn status(&self) -> anyhow::Result<Exit> {
         let transactions = self.open_transactions()?;
         let boot_id = ::tune::Machine::boot_id(&self.machine()?).to_owned();
-        self.print(&transactions, || show::status(&transactions, &boot_id))?;
+        self.print(&transactions, || show::status(&transactions, &boot_id, self.owner))?;
         if transactions.is_empty() {
-            output::note("nothing is applied");
+            self.note_nothing();
         }
         Ok(Exit::Holds)
     }
@@ -203,7 +217,7 @@ impl Tuner {
         let reverted = ::tune::revert(is_forced, &mut machine, &mut store)?;
         self.print(&reverted, || show::reverted(&reverted))?;
         if reverted == ::tune::Reverted::default() {
-            output::note("nothing is applied");
+            self.note_nothing();
         }
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }

@@ -33,7 +33,10 @@ pub(super) const PAGES: &[Page] = &[
         ],
         examples: &[
             ("punctual packet listen --token-file token", "at every address, with the token in a file"),
-            ("punctual packet listen --on 192.168.1.5:4000 --cpu 3 --once -o run.json", "one run, with threads on CPU 3"),
+            (
+                "punctual packet listen --on 192.168.1.5:4000 --cpu 3 --once -o run.json",
+                "one run, with threads on CPU 3",
+            ),
         ],
         see: &["punctual packet send", "docs/peer.md"],
     },

@@ -82,7 +82,7 @@ fn a_bound_that_does_not_contain_the_truth_is_detected() {
 #[test]
 fn a_wrong_reading_is_detected() {
     check_fails("phc-plain ptp1: the rate is within what the bounds allow", |boot| boot.rates_ppb[1] += 1_000);
-    check_fails("phc-precise: clocks that are latched at one moment have no window", |boot| {
+    check_fails("phc-precise: clocks that are latched at one moment are known to the rounding of both", |boot| {
         for source in &mut seen(boot, "phc-precise").sources {
             if let HardBound::Stated { widest_ns, .. } = &mut source.bound {
                 *widest_ns = 40;

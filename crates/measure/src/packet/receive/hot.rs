@@ -193,7 +193,7 @@ impl<E: End> ReceiveLoop<'_, E> {
                     if ring.push(Arrived { header, hardware_ns, stack_ns, received_ns }).is_err() {
                         strangers.dropped.fetch_add(1, Ordering::Relaxed);
                     }
-                    (header.purpose == Purpose::Measured).then(|| i64::try_from(header.sequence).unwrap_or(i64::MAX))
+                    (header.purpose == Purpose::Measured).then(|| super::signed(header.sequence))
                 }
                 Ok(_) | Err(NotOurs::Foreign) => {
                     strangers.foreign.fetch_add(1, Ordering::Relaxed);

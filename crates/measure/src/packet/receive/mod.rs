@@ -54,6 +54,12 @@ pub(crate) struct Receives {
     pub(crate) ring: Consumer<Arrived>,
 }
 
+/// A sequence number for the arithmetic of schedules.
+#[inline(always)]
+fn signed(sequence: u64) -> i64 {
+    i64::try_from(sequence).unwrap_or(i64::MAX)
+}
+
 /// A packet that nobody sent.
 fn blank(session: &Session) -> Arrived {
     let mut bytes = [0; HEADER_BYTES];

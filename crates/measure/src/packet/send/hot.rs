@@ -7,46 +7,13 @@ use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::packet::{End, Launch, SendError};
 use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
 
+use super::numbers::{NO_SEQUENCE, Numbers, signed};
 use crate::ring::{Pair, RingWriter};
 
-/// Numbers of packets that are on their way to the driver at the same time, at most: what their stamps are attributed by.
-const UNSTAMPED: usize = 1_024;
 /// Packets that bring the last stamps, each a period after the one before.
 const FOLLOW_UPS: u64 = 3;
 /// A sleep that keeps failing would be a loop that never sleeps.
 const MAX_INTERRUPTED_SLEEPS: u64 = 1_000;
-
-/// The sequence number of what is no measured packet.
-const NO_SEQUENCE: u64 = u64::MAX;
-
-/// Which sequence numbers the packets had that the end has taken.
-pub(super) struct Numbers {
-    sequences: [u64; UNSTAMPED],
-    taken: u64,
-}
-
-impl Numbers {
-    pub(super) const fn new() -> Self {
-        Self { sequences: [NO_SEQUENCE; UNSTAMPED], taken: 0 }
-    }
-
-    #[inline(always)]
-    fn place(number: u64) -> usize {
-        usize::try_from(number % UNSTAMPED as u64).unwrap_or(0)
-    }
-
-    /// The end has taken the next packet.
-    #[inline(always)]
-    fn take(&mut self, sequence: u64) {
-        self.sequences[Self::place(self.taken)] = sequence;
-        self.taken += 1;
-    }
-
-    #[inline(always)]
-    fn sequence(&self, number: u64) -> u64 {
-        self.sequences[Self::place(number)]
-    }
-}
 
 /// All that the loop touches, prepared beforehand.
 pub(crate) struct SendLoop<'a, E> {
@@ -183,7 +150,7 @@ impl<E: End> SendLoop<'_, E> {
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         let first_ns = next.ns().max(now_ns(monotonic));
         for number in 0..FOLLOW_UPS {
-            let at_ns = first_ns + i64::try_from(number).unwrap_or(0) * self.interval_ns.min(10_000_000);
+            let at_ns = first_ns + signed(number) * self.interval_ns.min(10_000_000);
             let _ = sleep_until(monotonic, &Schedule::at_ns(at_ns));
             earlier = self.newest_stamp(earlier);
             let sent_ns = now_ns(realtime);

@@ -1,6 +1,7 @@
 //! The sending thread of a flow.
 
 pub(crate) mod hot;
+mod numbers;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -10,7 +11,8 @@ use packet::dialog::SentReport;
 use packet::header::{Purpose, Session};
 use units::ClockId;
 
-use self::hot::{Numbers, SendCounts, SendLoop};
+use self::hot::{SendCounts, SendLoop};
+use self::numbers::Numbers;
 use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
 use crate::ring::Ring;
 use crate::witness::Wanted;

@@ -11,9 +11,9 @@ const KNOWN_READ_ONLY: [&str; 2] = ["/var/run/ptp4lro", "/var/run/ptp/ptp4lro"];
 
 /// A ptp4l to follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Its process; `None` where a socket alone was named.
-    pub(super) pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
     /// Its management sockets, the one that grants most first.
     pub(super) sockets: Vec<String>,
     /// Where it sends its raw time stamps.
@@ -47,19 +47,18 @@ fn of_process(pid: u32) -> Option<Found> {
         .filter(|argument| !argument.is_empty())
         .map(|argument| String::from_utf8_lossy(argument).into_owned())
         .collect();
-    let (config, file) = Config::from_arguments(&arguments);
-    let text = file.and_then(|file| {
+    let settings = Settings::from_arguments(Program::Ptp4l, &arguments);
+    let text = settings.file().and_then(|file| {
         // Relative to where it was started, and seen as it sees it.
-        let file = Path::new(&file);
+        let file = Path::new(file);
         let seen = file
             .strip_prefix("/")
             .map_or_else(|_| folder.join("cwd").join(file), |below_root| folder.join("root").join(below_root));
         // Another user may not look through its eyes; the path is most often the same.
         std::fs::read_to_string(seen).or_else(|_| std::fs::read_to_string(file)).ok()
     });
-    let text = text.unwrap_or_default();
-    let port = port(&Settings::from_arguments(Program::Ptp4l, &arguments).with_file(&text));
-    Some(Found { port, ..found(Some(pid), &config.or_from_file(&text)) })
+    let settings = settings.with_file(&text.unwrap_or_default());
+    Some(Found { port: port(&settings), ..found(Some(pid), &Config::from_settings(&settings)) })
 }
 
 /// The one port, and whether it stamps in software: the socket that answers questions alone says neither (4.2).

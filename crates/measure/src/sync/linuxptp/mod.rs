@@ -3,9 +3,12 @@
 //! Only questions are asked; nothing is set. The last offset that it shows is repeated until the next message, so each is known by
 //! the time at which its message came in, and counted once.
 
+mod answers;
 mod find;
 mod receiver;
+mod seen;
 mod stamps;
+mod strays;
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,20 +17,22 @@ use std::path::{Path, PathBuf};
 use ::sync::bound::OffsetBound;
 use ::sync::follow::{About, Followed, Follower, Part, Shown};
 use ::sync::linuxptp::{
-    ClockIdentity, ManagementId, ManagementTlv, Message, PortIdentity, PortState, Request, Requester, SignalingTlv,
-    Timestamping, decode,
+    ClockIdentity, ManagementId, Message, PortIdentity, Request, Requester, SignalingTlv, Timestamping, decode,
 };
 use host::NamedSocket;
 use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
-use self::find::Found;
+pub(crate) use self::find::Found;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
+use self::seen::Seen;
 use self::stamps::Stamps;
+use self::strays::Strays;
 use super::clocks::{self, Now};
 use super::live::LiveSource;
-use super::source::Source;
+use super::source::{NotFollowed, Source};
+use super::system_clock::Occasions;
 
 /// Silence after which it has gone (ns).
 const GONE_NS: i64 = 3_000_000_000;
@@ -40,6 +45,9 @@ const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such
 const MAY_NOT: &str = "run as root, or have ptp4l's uds_file_mode (4.0 and later) let this user ask";
 /// Answers that are taken before the other sources have their turn, should somebody send them without end.
 const MOST_AT_ONCE: usize = 256;
+/// Answers that are taken from one look to the next: many times those to all questions. What is sent beyond that costs no CPU time,
+/// and the kernel lets the sender wait.
+const MOST_BETWEEN_LOOKS: usize = 1_024;
 /// More ports than a clock has; forged answers do not fill the memory.
 const MOST_PORTS: usize = 256;
 const ONE_WAY: &str = "no raw time stamps of both directions came; with the peer-to-peer delay mechanism ptp4l passes on those of \
@@ -71,25 +79,19 @@ pub(crate) struct Ptp {
     stamps: Stamps,
     last: Option<(i64, Option<OffsetBound>)>,
     refusal: Option<String>,
+    /// Whether a socket is there that this user may not use.
+    is_refused: bool,
+    strays: Strays,
+    /// Answers that may still be taken until the next look.
+    allowance: usize,
+    /// Whether it was found while the run went on.
+    is_late: bool,
+    occasions: Occasions,
 }
 
-/// What its last answers said.
-#[derive(Default)]
-struct Seen {
-    interface: String,
-    timestamping: Option<Timestamping>,
-    ports: Vec<(PortIdentity, PortState)>,
-    gm_present: bool,
-    gm: Option<ClockIdentity>,
-    parent: Option<PortIdentity>,
-    own: Option<ClockIdentity>,
-    steps_removed: u16,
-    /// When the message came in of which the last offset is.
-    ingress_ns: Option<i64>,
-    delay_ns: Option<i64>,
-    has_stamps: bool,
-    utc_offset_s: Option<i16>,
-    leap: Option<(bool, bool)>,
+/// Every ptp4l that runs here now.
+pub(crate) fn running() -> Vec<Found> {
+    find::running()
 }
 
 /// Those that run here, or the one behind a named socket.
@@ -139,7 +141,17 @@ impl Ptp {
             stamps: Stamps::new(max_drift_ppb),
             last: None,
             refusal,
+            is_refused: false,
+            strays: Strays::default(),
+            allowance: MOST_BETWEEN_LOOKS,
+            is_late: false,
+            occasions: Occasions::begin(),
         }
+    }
+
+    /// One that was found while the run went on.
+    pub(crate) fn begin_late(found: Found, max_drift_ppb: u32, begun: (Moment, u64)) -> Self {
+        Self { is_late: true, ..Self::begin(found, max_drift_ppb, begun) }
     }
 
     /// Asks; where no socket is known to work, at each in turn.
@@ -162,6 +174,7 @@ impl Ptp {
                         let shown = candidate.display();
                         if error.kind() == io::ErrorKind::PermissionDenied {
                             self.refusal = Some(format!("{shown}: {error}: {MAY_NOT}"));
+                            self.is_refused = true;
                         } else if self.refusal.is_none() {
                             self.refusal = Some(format!("{shown}: {error}"));
                         }
@@ -199,106 +212,39 @@ impl Ptp {
                 follower.could_miss("offsets between two questions, 250 ms apart".to_owned());
             }
             self.stamps.follow(&clock);
+            if self.is_late {
+                let process = self.found.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                follower.event(
+                    clocks::now().moment,
+                    SyncChange::Source,
+                    format!("ptp4l{process} is followed from here on"),
+                );
+            }
             self.follower = Some(follower);
         }
         self.follower.as_mut()
     }
 
-    fn take_tlv(&mut self, at: Moment, tlv: &ManagementTlv<'_>) {
-        match tlv {
-            ManagementTlv::PortProperties(port) => {
-                // Of several ports the one that follows somebody, as far as that is known.
-                let follows = self.seen.ports.iter().any(|(identity, state)| {
-                    *identity == port.port_identity && matches!(state, PortState::Slave | PortState::Uncalibrated)
-                });
-                if self.seen.interface.is_empty() || follows {
-                    self.seen.interface = String::from_utf8_lossy(port.interface).into_owned();
-                    self.seen.timestamping = Some(port.timestamping);
-                }
-            }
-            ManagementTlv::PortDataSet(port) => {
-                self.seen.own = Some(port.port_identity.clock);
-                self.seen.ports.retain(|(identity, _)| *identity != port.port_identity);
-                if self.seen.ports.len() < MOST_PORTS {
-                    self.seen.ports.push((port.port_identity, port.port_state));
-                }
-                self.take_state(at);
-            }
-            ManagementTlv::ParentDataSet(parent) => {
-                let before = self.seen.parent.replace(parent.parent_port_identity);
-                self.seen.gm = Some(parent.grandmaster_identity);
-                if before.is_some_and(|before| before != parent.parent_port_identity) {
-                    self.stamps.forget();
-                }
-                let reference = self.seen.reference();
-                if let Some(follower) = self.follower() {
-                    follower.reference(at, &reference);
-                }
-            }
-            ManagementTlv::CurrentDataSet(current) => {
-                self.seen.steps_removed = current.steps_removed;
-                self.seen.delay_ns = Some(current.mean_path_delay.floor_ns());
-            }
-            ManagementTlv::TimeProperties(time) => {
-                self.take_properties(at, time.leap61, time.leap59);
-                let offset_s = time.current_utc_offset_s;
-                let before = self.seen.utc_offset_s.replace(offset_s);
-                if let (Some(before), Some(follower)) = (before.filter(|before| *before != offset_s), self.follower()) {
-                    let detail = format!("its grand master states TAI less UTC as {offset_s} s, before {before} s");
-                    follower.event(at, SyncChange::TaiOffset, detail);
-                }
-                let is_software = self.seen.timestamping == Some(Timestamping::Software);
-                // With software stamps its clock runs on UTC, and the stamps of its master may be of TAI.
-                self.stamps.set_scale(if is_software && time.ptp_timescale { i64::from(offset_s) } else { 0 });
-            }
-            ManagementTlv::TimeStatus(status) => {
-                self.seen.gm_present = status.gm_present;
-                let is_new = self.seen.ingress_ns.replace(status.ingress_time_ns) != Some(status.ingress_time_ns);
-                // Its first value may be of long ago.
-                if !is_new || !status.gm_present || status.ingress_time_ns == 0 || self.looks <= ALL_EVERY {
-                    return;
-                }
-                let (has_stamps, delay_ns) = (self.seen.has_stamps, self.seen.delay_ns);
-                let offset_ns = status.master_offset_ns;
-                let Some(follower) = self.follower() else { return };
-                follower.own_estimate(offset_ns);
-                if !has_stamps {
-                    follower.offset(at, Shown { offset_ns, delay_ns, frequency_ppb: None }, None);
-                    self.last = Some((offset_ns, None));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn take_properties(&mut self, at: Moment, leap_61: bool, leap_59: bool) {
-        let before = self.seen.leap.replace((leap_61, leap_59));
-        let words = match (leap_61, leap_59) {
-            (true, _) => "its grand master announces an inserted second",
-            (_, true) => "its grand master announces a second that is left out",
-            _ => "its grand master announces no leap second",
-        };
-        let is_change =
-            before.is_some_and(|before| before != (leap_61, leap_59)) || before.is_none() && (leap_61 || leap_59);
-        if let (true, Some(follower)) = (is_change, self.follower()) {
-            follower.event(at, SyncChange::Leap, words.to_owned());
-        }
-    }
-
-    fn take_state(&mut self, at: Moment) {
-        let (state, why) = self.seen.state(self.last.is_some());
-        if let Some(follower) = self.follower() {
-            follower.state(at, state, &why);
-        }
-    }
-
     fn take_events(&mut self) {
         let Some(events) = &mut self.events else { return };
-        let (all, dropped) = (events.fetch(), events.dropped());
+        let all = events.fetch();
+        self.strays.dropped = events.dropped();
         for Stamped { now, bytes } in all {
-            let Ok(Message::Signaling(message)) = decode(&bytes) else { continue };
-            // Stamps of another domain are of another clock.
-            if message.header.domain_number != self.found.domain_number {
+            let message = match decode(&bytes) {
+                Ok(Message::Signaling(message)) => message,
+                Ok(_) => {
+                    self.strays.foreign += 1;
+                    continue;
+                }
+                Err(error) => {
+                    self.strays.refused(&error);
+                    continue;
+                }
+            };
+            // Stamps of another domain, or of another program's clock, are of another clock.
+            let is_other = self.seen.own.is_some_and(|own| message.header.source.clock != own);
+            if message.header.domain_number != self.found.domain_number || is_other {
+                self.strays.foreign += 1;
                 continue;
             }
             for tlv in message.tlvs().map_while(Result::ok) {
@@ -318,9 +264,6 @@ impl Ptp {
             }
             self.conclude_stamps(&now);
         }
-        if let (1.., Some(follower)) = (dropped, &mut self.follower) {
-            follower.could_miss("time stamps that came in while this program was stopped or had no CPU".to_owned());
-        }
     }
 
     /// What the stamps that came in show now.
@@ -335,10 +278,14 @@ impl Ptp {
             follower.state(at, SyncState::Lost, "its hardware clock cannot be read any more");
         }
         if let Some(step_ns) = concluded.step_ns {
-            follower.step(at, step_ns);
+            if self.stamps.is_of_system_clock() {
+                follower.set(at, self.occasions.step_words(step_ns));
+            } else {
+                follower.step(at, step_ns);
+            }
         }
-        if let Some(other) = concluded.other_parent {
-            follower.reference(at, &other);
+        if let Some(parent) = concluded.other_parent.filter(|parent| !self.seen.is_parent(*parent)) {
+            follower.reference(at, &clock_words(parent));
         }
         for exchange in &concluded.exchanges {
             self.seen.has_stamps = true;
@@ -360,53 +307,20 @@ impl Ptp {
     }
 }
 
+/// A parent of which the stamps alone are known yet.
+fn clock_words(parent: PortIdentity) -> String {
+    format!("clock {}", parent.clock)
+}
+
 /// An identity of our own: a daemon answers to it, and no clock has it (the middle of an EUI-64 made from an address is `fffe`).
 fn asker() -> PortIdentity {
     let [a, b, c, d] = std::process::id().to_be_bytes();
     PortIdentity { clock: ClockIdentity([b'p', b'u', b'n', 0, a, b, c, d]), port: 1 }
 }
 
-impl Seen {
-    /// What its clock is compared with.
-    fn reference(&self) -> String {
-        match (self.gm, self.parent, self.own) {
-            (Some(gm), _, Some(own)) if gm == own => "itself: this clock is the grand master".to_owned(),
-            // Stamps reach to the next clock alone.
-            (Some(gm), Some(parent), _) if parent.clock != gm => {
-                format!("boundary clock {} (grand master {gm}, {} steps away)", parent.clock, self.steps_removed)
-            }
-            (Some(gm), ..) => format!("grand master {gm}"),
-            _ => String::new(),
-        }
-    }
-
-    /// The state of the clock, from those of its ports.
-    fn state(&self, had_offsets: bool) -> (SyncState, String) {
-        let any = |wanted: PortState| self.ports.iter().any(|(_, state)| *state == wanted);
-        let words = || {
-            let all: Vec<String> =
-                self.ports.iter().map(|(port, state)| format!("port {} {state}", port.port)).collect();
-            all.join(", ")
-        };
-        let gives_time = |state: PortState| matches!(state, PortState::Master | PortState::GrandMaster);
-        let state = if any(PortState::Slave) {
-            SyncState::Locked
-        } else if any(PortState::Uncalibrated) {
-            SyncState::Starting
-        } else if !self.ports.is_empty() && self.ports.iter().any(|(_, state)| gives_time(*state)) {
-            SyncState::Reference
-        } else if had_offsets {
-            SyncState::Lost
-        } else {
-            SyncState::Starting
-        };
-        (state, words())
-    }
-}
-
 impl Source for Ptp {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let own = self.own.iter().map(NamedSocket::descriptor);
+        let own = self.own.iter().filter(|_| self.allowance > 0).map(NamedSocket::descriptor);
         own.chain(self.events.iter().map(Receiver::descriptor)).collect()
     }
 
@@ -414,12 +328,20 @@ impl Source for Ptp {
         self.take_events();
         let now = clocks::now();
         let mut buffer = [0; 2_048];
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MOST_AT_ONCE.min(self.allowance) {
             let Some(datagram) = self.own.as_ref().and_then(|own| own.receive(&mut buffer)) else { break };
-            let Ok(Message::Management(message)) = decode(datagram) else { continue };
-            if message.header.domain_number != self.found.domain_number {
-                continue;
-            }
+            self.allowance -= 1;
+            let message = match decode(datagram) {
+                Ok(Message::Management(message)) if message.header.domain_number == self.found.domain_number => message,
+                Ok(_) => {
+                    self.strays.foreign += 1;
+                    continue;
+                }
+                Err(error) => {
+                    self.strays.refused(&error);
+                    continue;
+                }
+            };
             self.answered_ns = now.realtime.raw_ns;
             self.asked_ns = None;
             for tlv in message.tlvs().map_while(Result::ok) {
@@ -430,6 +352,8 @@ impl Source for Ptp {
     }
 
     fn look(&mut self, now: &Now) {
+        self.strays.unread += u64::from(self.allowance == 0);
+        self.allowance = MOST_BETWEEN_LOOKS;
         let raw_ns = now.realtime.raw_ns;
         // Where this program did not run for a while, answers wait to be read: that is no silence.
         if raw_ns - self.looked_ns > STILL_NS {
@@ -472,16 +396,51 @@ impl Source for Ptp {
         self.follower.as_mut().map_or_else(Vec::new, |follower| follower.hand_on(at))
     }
 
-    fn so_far(&self, part: Part) -> Result<Followed, String> {
+    fn process(&self) -> Option<u32> {
+        self.found.pid
+    }
+
+    fn meets(&mut self, found: &Found) -> bool {
+        // Two that run can have sockets of one name, each in a file system of its own.
+        if self.found.pid.is_some_and(|pid| Path::new("/proc").join(pid.to_string()).exists()) {
+            return false;
+        }
+        let is_unanswered = self.answered_ns == 0;
+        let is_same_socket = self.found.sockets.first() == found.sockets.first();
+        if !is_same_socket && !(is_unanswered && self.found.pid.is_none()) {
+            return false;
+        }
+        // The one that was looked for at the known places, or one that was started again.
+        if is_unanswered {
+            *self = Self::begin_late(found.clone(), self.stamps.max_drift_ppb(), self.begun);
+        } else {
+            self.found.pid = found.pid;
+        }
+        true
+    }
+
+    fn sees_system_clock(&self) -> bool {
+        self.follower.is_some() && self.stamps.is_of_system_clock()
+    }
+
+    fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         match &self.follower {
-            Some(follower) => Ok(follower.so_far(part)),
-            None if self.answered_ns != 0 => {
-                Err(format!("ptp4l answers, but not which clock its interface '{}' has", self.seen.interface))
+            Some(follower) => {
+                let mut followed = follower.so_far(part);
+                followed.source.could_be_missed.extend(self.strays.words());
+                Ok(followed)
             }
+            None if self.answered_ns != 0 => Err(NotFollowed::there(format!(
+                "ptp4l answers, but not which clock its interface '{}' has",
+                self.seen.interface
+            ))),
             None => {
                 let why = self.refusal.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
                 let pid = self.found.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-                Err(format!("ptp4l{pid} does not answer in domain {}{why}", self.found.domain_number))
+                let words = format!("ptp4l{pid} does not answer in domain {}{why}", self.found.domain_number);
+                // Without a process to be seen there is something only where the socket is there, and refuses.
+                let is_there = self.found.pid.is_some() || self.is_refused;
+                Err(if is_there { NotFollowed::there(words) } else { NotFollowed::absent(words) })
             }
         }
     }

@@ -32,8 +32,8 @@ pub(super) struct Concluded {
     pub(super) step_ns: Option<i64>,
     /// The clock of the stamps could be read before, and cannot any more: from then on nothing bounds its offset.
     pub(super) is_blind: bool,
-    /// Another port than before answers, in words.
-    pub(super) other_parent: Option<String>,
+    /// Another port than before answers.
+    pub(super) other_parent: Option<PortIdentity>,
     /// How the clock is steered now; `None` if that is not known.
     pub(super) steering: Option<Steering>,
     /// The correction of the clock's rate against the uncorrected one (parts per billion).
@@ -53,7 +53,7 @@ pub(super) struct Stamps {
     pairing: Pairing,
     waiting: Vec<Half>,
     parent: Option<PortIdentity>,
-    other_parent: Option<String>,
+    other_parent: Option<PortIdentity>,
     hardware: Option<HardwareClock>,
     is_hardware: bool,
     /// By how many seconds the master's time scale is ahead of the clock's.
@@ -79,6 +79,11 @@ impl Stamps {
 
     pub(super) const fn max_drift_ppb(&self) -> u32 {
         self.max_drift_ppb
+    }
+
+    /// Whether the stamps on this side are of the system clock.
+    pub(super) const fn is_of_system_clock(&self) -> bool {
+        !self.is_hardware
     }
 
     /// Which clock the stamps on this side are of.
@@ -120,7 +125,7 @@ impl Stamps {
     fn check_parent(&mut self, from: PortIdentity) {
         if self.parent.replace(from).is_some_and(|before| before != from) {
             self.forget();
-            self.other_parent = Some(format!("clock {}", from.clock));
+            self.other_parent = Some(from);
         }
     }
 
@@ -201,4 +206,63 @@ pub(super) fn hardware_clock_of(interface: &str) -> Option<String> {
         .collect();
     names.sort();
     names.into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use ::sync::linuxptp::{ClockIdentity, TimeInterval};
+    use units::ClockId;
+
+    use super::*;
+
+    const SECOND_NS: i64 = 1_000_000_000;
+    /// A day on which a second is inserted, in the time of the reference (ns).
+    const MIDNIGHT_NS: i64 = 1_483_228_800 * SECOND_NS;
+
+    fn stamp(ns: i64) -> Timestamp {
+        let (seconds, nanoseconds) = (ns.div_euclid(SECOND_NS), ns.rem_euclid(SECOND_NS));
+        Timestamp { seconds: u64::try_from(seconds).unwrap(), nanoseconds: u32::try_from(nanoseconds).unwrap() }
+    }
+
+    /// The clock is ahead of its reference by 50 us, and repeats the second before midnight, as Linux does it; the reference has done so
+    /// at the same moment, so that both go on together. Messages take 20 us.
+    #[test]
+    fn a_leap_second_is_one_step_and_the_offsets_after_it_are_right_again() {
+        let parent = PortIdentity { clock: ClockIdentity(*b"gm1\xff\xfeclk"), port: 1 };
+        let mut stamps = Stamps::new(100_000);
+        stamps.follow(&ClockName::from(ClockId::Realtime));
+        let (mut steps, mut offsets, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
+        for eighth in 0..80 {
+            let raw_ns = (eighth + 1) * SECOND_NS / 8;
+            let reference_ns = MIDNIGHT_NS - 5 * SECOND_NS + raw_ns - if eighth >= 40 { SECOND_NS } else { 0 };
+            let clock_ns = reference_ns + 50_000;
+            let interval = TimeInterval::default();
+            // After the step an answer comes first: it must not be paired with a message from before.
+            if eighth != 41 {
+                stamps.received(
+                    parent,
+                    &SyncRecord {
+                        sequence_id: 1,
+                        t1: stamp(reference_ns - 40_000),
+                        correction: interval,
+                        scaled_cumulative_rate_offset: 0,
+                        t2: stamp(clock_ns - 20_000),
+                    },
+                );
+            }
+            let (t3, t4) = (stamp(clock_ns - 20_000), stamp(reference_ns));
+            stamps.sent(parent, &DelayRecord { sequence_id: 1, t3, correction: interval, t4 });
+            let realtime = ClockReading { raw_ns, clock_ns, error_ns: 100 };
+            let concluded = stamps.conclude(&Now { moment: Moment::default(), realtime });
+            steps.extend(concluded.step_ns.map(|step_ns| (eighth, step_ns)));
+            offsets.extend(concluded.exchanges.iter().map(|exchange| exchange.offset_ns));
+            bounds.extend(concluded.bound.map(|bound| (eighth, bound)));
+        }
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert_eq!((steps[0].0, (steps[0].1 + SECOND_NS).abs() < 1_000), (40, true), "{steps:?}");
+        assert!(offsets.len() > 70 && offsets.iter().all(|ns| (ns - 50_000).abs() < 100), "{offsets:?}");
+        // What was known before is void: the first bound after it rests on new stamps alone.
+        assert!(!bounds.iter().any(|(eighth, _)| [40, 41].contains(eighth)), "{bounds:?}");
+        assert!(bounds.iter().all(|(_, bound)| bound.lower_ns <= 50_000 && bound.upper_ns >= 50_000), "{bounds:?}");
+    }
 }
