@@ -67,7 +67,7 @@ test("the parts of the worst packet add up to its delay, and missing stamps are 
   const [median, worst] = barsOf(flow());
   assert.equal(median!.segments.length, 3);
   assert.equal(worst!.segments.reduce((sum, { ns }) => sum + ns, 0), 6_000_000);
-  assert.ok(barWords(worst!).includes("network: -400 ns \u00b19.0 us"), barWords(worst!));
+  assert.ok(barWords(worst!).includes("network: -400 ns \u00b19.0 us") && barWords(worst!).endsWith("the whole way: 6 000 us \u00b19.0 us".replace(" 000", "\u202f000")), barWords(worst!));
   const unknown = flow();
   unknown.parts[1] = { ...unknown.parts[1]!, of_worst_ns: null, missing: 12 };
   assert.ok(barsOf(unknown)[1]!.title.startsWith("what 99.9 %"));

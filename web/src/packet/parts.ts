@@ -10,8 +10,10 @@ import type { Theme } from "../theme.ts";
 
 /** One stacked bar. */
 export interface PartBar {
-  /** Which packets it stands for, with the whole delay. */
+  /** Which packets it stands for. */
   title: string;
+  /** The whole delay of these packets in words; empty if it is not known. */
+  whole: string;
   segments: Segment[];
 }
 
@@ -30,22 +32,22 @@ const withError = (error: { words: string } | null | undefined) => (error ? ` ${
 /** The bars of a flow: one of medians, and one of the worst packet, or else of what 99.9 % do not exceed. */
 export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
   if (!delay || parts.every((part) => !part.delay)) return [];
-  const bar = (title: string, of: (part: PacketPartView) => number | null, error = (part: PacketPartView) => part.delay?.error?.words ?? ""): PartBar => ({
-    title,
+  const bar = (title: string, whole: string, of: (part: PacketPartView) => number | null, error = (part: PacketPartView) => part.delay?.error?.words ?? ""): PartBar => ({
+    title, whole,
     segments: parts.flatMap((part, i) => {
       const ns = of(part);
       return ns === null || !Number.isFinite(ns) ? [] : [{ part: i, words: part.words, ns, error: error(part) }];
     }),
   });
   const value = (ns: number | string | null | undefined) => (ns === null || ns === undefined ? null : num(ns));
-  const bars = [bar(`median of each part; of the whole ${format.latency(delay.median_ns)}${withError(delay.error)}`, (part) => value(part.delay?.median_ns))];
+  const bars = [bar("median of each part", `${format.latency(delay.median_ns)}${withError(delay.error)}`, (part) => value(part.delay?.median_ns))];
   if (parts.every((part) => part.of_worst_ns !== null && part.of_worst_ns !== undefined)) {
-    bars.push(bar(`the worst packet: ${format.latency(delay.highest_ns)}${withError(delay.error_of_highest)}`, (part) => value(part.of_worst_ns),
+    bars.push(bar("the worst packet", `${format.latency(delay.highest_ns)}${withError(delay.error_of_highest)}`, (part) => value(part.of_worst_ns),
       // Only a part between both clocks has an error, and that of this packet is that of its whole delay.
       (part) => (part.delay?.error ? delay.error_of_highest?.words ?? "" : "")));
   } else if (parts.some((part) => part.delay?.p99_9_ns !== null && part.delay?.p99_9_ns !== undefined)) {
-    const whole = delay.p99_9_ns === null || delay.p99_9_ns === undefined ? "" : `; of the whole ${format.latency(delay.p99_9_ns)}${withError(delay.error)}`;
-    bars.push(bar(`what 99.9 % of each part do not exceed${whole}`, (part) => value(part.delay?.p99_9_ns)));
+    const whole = delay.p99_9_ns === null || delay.p99_9_ns === undefined ? "" : `${format.latency(delay.p99_9_ns)}${withError(delay.error)}`;
+    bars.push(bar("what 99.9 % do not exceed, of each part", whole, (part) => value(part.delay?.p99_9_ns)));
   }
   return bars;
 }
@@ -74,7 +76,7 @@ const BAR = 26;
 const ROW = 20;
 const GAP = 18;
 
-const heightOf = (bar: PartBar) => TITLE + BAR + 6 + bar.segments.length * ROW + GAP;
+const heightOf = (bar: PartBar) => TITLE + BAR + 6 + (bar.segments.length + (bar.whole === "" ? 0 : 1)) * ROW + GAP;
 
 export function partsHeight(bars: PartBar[]): number {
   return bars.reduce((sum, bar) => sum + heightOf(bar), 0);
@@ -114,8 +116,11 @@ function segmentWords({ words, ns, error }: Segment, whole: number): string {
 
 export function barWords(bar: PartBar): string {
   const whole = wholeOf(bar);
-  return `${bar.title}: ${bar.segments.map((segment) => segmentWords(segment, whole)).join("; ")}`;
+  const all = bar.whole === "" ? [] : [wholeWords(bar)];
+  return `${bar.title}: ${[...bar.segments.map((segment) => segmentWords(segment, whole)), ...all].join("; ")}`;
 }
+
+const wholeWords = ({ whole }: PartBar) => `the whole way: ${whole}`;
 
 const wholeOf = (bar: PartBar) => bar.segments.reduce((sum, { ns }) => sum + Math.max(0, ns), 0);
 
@@ -140,6 +145,7 @@ export function drawParts(ctx: CanvasRenderingContext2D, width: number, height: 
       ctx.textAlign = "left";
       drawText(ctx, segmentWords(segment, whole), 28, y + ROW / 2, theme.text, theme.background);
     });
+    if (bar.whole !== "") drawText(ctx, wholeWords(bar), 28, top + TITLE + BAR + 6 + ROW * (bar.segments.length + 0.5), theme.text, theme.background);
     top += heightOf(bar);
   }
   drawInvalid(ctx, theme, run, { left: 0, top: 0, width, height });

@@ -205,18 +205,25 @@ function ArrivalsOverTime({ run, flow, suffix }: Props) {
   );
 }
 
-/** The same runs with the delays from program to program alone, named by their flows. */
-function withDelaysAlone(run: RunView): RunView {
-  const series = run.packets!.flows.flatMap((flow) => {
-    const found = flow.series === null || flow.series === undefined ? undefined : run.series[flow.series];
-    return found ? [{ ...found, lane: arrow(flow), cpu: null, thread: flow.flow }] : [];
+/** The delays from program to program alone, named by their flows, as series of one run: of several runs each flow has a colour of its own. */
+function delaysAlone(runs: RunView[]): RunView[] {
+  const isInvalid = (run: RunView) => run.state === "invalid";
+  const groups = [runs.filter((run) => !isInvalid(run)), runs.filter(isInvalid)].filter((group) => group.length > 0);
+  let thread = 0;
+  return groups.map((group) => {
+    const series = group.flatMap((run) => run.packets!.flows.flatMap((flow) => {
+      const found = flow.series === null || flow.series === undefined ? undefined : run.series[flow.series];
+      return found ? [{ ...found, lane: runs.length > 1 ? `${run.label}, ${arrow(flow)}` : arrow(flow), cpu: null, thread: thread++ }] : [];
+    }));
+    const [first] = group as [RunView];
+    const limit = group.every((run) => run.deadline_ns === first.deadline_ns) ? first.deadline_ns : null;
+    return { ...first, label: group.length > 1 ? "each run" : first.label, deadline_ns: limit, series };
   });
-  return { ...run, series };
 }
 
 /** How the delays are spread, flow by flow. */
 export function DelayDistribution({ runs }: { runs: RunView[] }) {
-  const alone = useMemo(() => runs.map(withDelaysAlone), [runs]);
+  const alone = useMemo(() => delaysAlone(runs), [runs]);
   if (alone.every((run) => run.series.length === 0)) return <p class="nothing">There is none: no packet has a delay.</p>;
   const errors = runs.flatMap((run) => run.packets!.flows.flatMap(({ delay, from, to }) =>
     delay ? [`${runs.length > 1 ? `${run.label}, ` : ""}${arrow({ from, to })}: ${delay.error?.words ?? "not known"}`] : []));
@@ -247,11 +254,12 @@ function RunClocks({ run, suffix }: { run: RunView; suffix: string }) {
   if (clocks.length === 0) return <p class="nothing">The clocks were not compared.</p>;
   return (
     <div>
+      <p class="note">The error of a delay is wider than these bands by what the clocks can drift until the next exchange, and by how exactly each node compared its own clocks.</p>
       {clocks.map(({ node, partner, sentence, source }, n) => (
         <>
           <div class={invalid ? "source invalid-text" : "source"}>
             <h3>{node} less {partner}{invalid ? " (invalid: not a result)" : ""}</h3>
-            <dl class="about"><div><dt>offset</dt><dd>{sentence}</dd></div></dl>
+            <p class="note">{sentence[0]!.toUpperCase() + sentence.slice(1)}.</p>
           </div>
           {tracks[n]!.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={`-node${n + 1}${suffix}`} track={tracks[n]!} first="all" />}
         </>
