@@ -25,12 +25,14 @@ export interface TableData {
   words: number;
   /** Rows of invalid runs. */
   invalid?: boolean[];
+  /** Long words are broken, so that the figures beside them stay in view. */
+  wraps?: boolean;
 }
 
-export function Table({ head, rows, words, invalid }: TableData) {
+export function Table({ head, rows, words, invalid, wraps = false }: TableData) {
   return (
     <div class="scroll">
-      <table>
+      <table class={wraps ? "wraps" : ""}>
         <thead><tr>{head.map((name, i) => <th class={i < words ? "" : "number"}>{name}</th>)}</tr></thead>
         <tbody>
           {rows.map((row, r) => (

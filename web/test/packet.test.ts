@@ -70,7 +70,12 @@ test("the parts of the worst packet add up to its delay, and missing stamps are 
   assert.ok(barWords(worst!).includes("network: -400 ns \u00b19.0 us") && barWords(worst!).endsWith("the whole way: 6 000 us \u00b19.0 us".replace(" 000", "\u202f000")), barWords(worst!));
   const unknown = flow();
   unknown.parts[1] = { ...unknown.parts[1]!, of_worst_ns: null, missing: 12 };
-  assert.ok(barsOf(unknown)[1]!.title.startsWith("what 99.9 %"));
+  const undivided = barsOf(unknown)[1]!.segments;
+  assert.deepEqual(undivided.map(({ ns }) => ns), [9_000, -400, 5_991_400], "what is not known is what is left of the whole");
+  assert.equal(undivided[1]!.words, "network, not divided for want of stamps");
+  const bare = flow();
+  bare.parts = bare.parts.map((part) => ({ ...part, of_worst_ns: null }));
+  assert.ok(barsOf(bare)[1]!.title.startsWith("what 99.9 %"));
   assert.equal(missingWords(unknown), "network: not known of 12 packets, whose stamp is missing");
   assert.equal(partRows(unknown).length, 4);
   assert.deepEqual(barsOf(flow({ delay: null })), []);

@@ -175,7 +175,13 @@ fn path_of(flow: &PacketFlow) -> (Option<String>, Option<String>) {
     let receiver = received.map(|(_, mode)| mode.to_owned());
     let at_receiver = received.map(|(way, _)| way.to_owned()).or_else(|| flow.received_by.clone());
     let path = match (&flow.sent_by, at_receiver) {
-        (Some(sent), Some(received)) if *sent != received => Some(format!("{sent}, received by {received}")),
+        (Some(sent), Some(received)) if *sent != received => {
+            // The interfaces of two nodes have two names: "AF_PACKET, eth0 to enp3s0".
+            match (sent.split_once(" on "), received.split_once(" on ")) {
+                (Some((one, from)), Some((other, to))) if one == other => Some(format!("{one}, {from} to {to}")),
+                _ => Some(format!("{sent}, received by {received}")),
+            }
+        }
         (sent, received) => sent.clone().or(received),
     };
     (path, receiver)
@@ -443,6 +449,20 @@ mod tests {
         let sentence = flow.parts_sentence.as_deref().unwrap();
         let expected = "Medians: receiving kernel to program 800 ns; 3 packets have no stamp of the sending kernel";
         assert_eq!(sentence, expected);
+    }
+
+    #[test]
+    fn the_way_is_said_once_where_both_ends_have_the_same() {
+        let by = |sent: Option<&str>, received: Option<&str>| {
+            let [sent_by, received_by] = [sent, received].map(|by| by.map(str::to_owned));
+            path_words(&PacketFlow { sent_by, received_by, ..PacketFlow::default() })
+        };
+        assert_eq!(by(Some("UDP over IPv4"), Some("UDP over IPv4, poll")), "UDP over IPv4, receiver: poll");
+        let link = by(Some("AF_PACKET on eth0"), Some("AF_PACKET on enp3s0, block"));
+        assert_eq!(link, "AF_PACKET, eth0 to enp3s0, receiver: block");
+        let mixed = by(Some("AF_XDP on eth0, zero-copy"), Some("AF_PACKET on eth0, block"));
+        assert_eq!(mixed, "AF_XDP on eth0, zero-copy, received by AF_PACKET on eth0, receiver: block");
+        assert_eq!(by(None, None), "way not known");
     }
 
     #[test]

@@ -27,6 +27,9 @@ export interface Segment {
   error: string;
 }
 
+/** The number of what is not divided into its parts. */
+const UNDIVIDED = 3;
+
 const withError = (error: { words: string } | null | undefined) => (error ? ` ${error.words}` : "");
 
 /** The bars of a flow: one of medians, and one of the worst packet, or else of what 99.9 % do not exceed. */
@@ -41,10 +44,18 @@ export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
   });
   const value = (ns: number | string | null | undefined) => (ns === null || ns === undefined ? null : num(ns));
   const bars = [bar("median of each part", `${format.latency(delay.median_ns)}${withError(delay.error)}`, (part) => value(part.delay?.median_ns))];
-  if (parts.every((part) => part.of_worst_ns !== null && part.of_worst_ns !== undefined)) {
+  const known = parts.map((part) => value(part.of_worst_ns));
+  if (known.some((ns) => ns !== null)) {
     bars.push(bar("the worst packet", `${format.latency(delay.highest_ns)}${withError(delay.error_of_highest)}`, (part) => value(part.of_worst_ns),
       // Only a part between both clocks has an error, and that of this packet is that of its whole delay.
       (part) => (part.delay?.error ? delay.error_of_highest?.words ?? "" : "")));
+    // What lies between two stamps that exist is known; only how it is divided is not.
+    const missing = known.findIndex((ns) => ns === null);
+    if (missing >= 0) {
+      const rest = num(delay.highest_ns) - known.reduce<number>((sum, ns) => sum + (ns ?? 0), 0);
+      const words = parts.filter((_, i) => known[i] === null).map((part) => part.words).join(" and ");
+      bars[1]!.segments.splice(missing, 0, { part: UNDIVIDED, words: `${words}, not divided for want of stamps`, ns: rest, error: delay.error_of_highest?.words ?? "" });
+    }
   } else if (parts.some((part) => part.delay?.p99_9_ns !== null && part.delay?.p99_9_ns !== undefined)) {
     const whole = delay.p99_9_ns === null || delay.p99_9_ns === undefined ? "" : `${format.latency(delay.p99_9_ns)}${withError(delay.error)}`;
     bars.push(bar("what 99.9 % do not exceed, of each part", whole, (part) => value(part.delay?.p99_9_ns)));
@@ -91,7 +102,8 @@ function fillPart(ctx: CanvasRenderingContext2D, theme: Theme, part: number, box
   ctx.clip();
   ctx.fillStyle = colour;
   ctx.globalAlpha = part === 0 ? 0.85 : 0.3;
-  ctx.fillRect(box.left, box.top, box.width, box.height);
+  // What is not known is left white.
+  if (part !== UNDIVIDED) ctx.fillRect(box.left, box.top, box.width, box.height);
   ctx.globalAlpha = 1;
   ctx.strokeStyle = colour;
   ctx.lineWidth = 1.5;

@@ -59,6 +59,7 @@ function SideBySide({ runs }: { runs: RunView[] }) {
     <>
       <h3>One-way delay, run by run</h3>
       <Table
+        wraps
         head={["run", "from, to", "path", "receiver", "packets", "min", "mean", "p99.9", "max", "error of max", "lost"]} words={4}
         rows={lines.map(({ run, flow }) => [
           run.label + (run.state === "invalid" ? " (invalid)" : ""), arrow(flow), flow.path ?? "not known", flow.receiver ?? "not known",

@@ -1,11 +1,11 @@
 //! The sentences for packets between nodes: how long the worst of them took one way, with the error that the clocks allow, and
 //! how many were lost.
 
-use record::{Record, Verdict, VerdictState};
+use record::{Record, Uncertainty, Verdict, VerdictState};
 use units::format;
 
 use super::{capitalized, label, plain};
-use crate::packet::{Worst, error_words, lost_words, paths, worst_of};
+use crate::packet::{Worst, lost_words, paths, worst_of};
 use crate::totals::Totals;
 use crate::view::{HeadlineState, HeadlineView};
 
@@ -33,16 +33,19 @@ fn worst(runs: &[&Record]) -> String {
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
     let Some((run, Worst { ns, error, from, to })) = worst_of(runs) else { return "no packet arrived".to_owned() };
     let of_several = if runs.len() > 1 { format!(" ({})", label(run)) } else { String::new() };
-    let error = error.map_or_else(
-        || ", by how much that can be wrong is not known".to_owned(),
-        |one| format!(" {}", error_words(one)),
-    );
+    let error = error.map_or_else(|| " (its error is not known)".to_owned(), beside);
     let way = if paths(runs) == 1 {
         format!("from {from} to {to} took {}{error} one way", format::latency(ns))
     } else {
         format!("took {}{error} one way, from {from} to {to}", format::latency(ns))
     };
     format!("the worst of {} packets {way}{of_several}", format::count(totals.samples))
+}
+
+/// An error as it stands beside its value: " ±10.9 us", or both sides in brackets.
+fn beside(error: Uncertainty) -> String {
+    let words = error.in_words();
+    if words.starts_with('\u{b1}') { format!(" {words}") } else { format!(" ({words})") }
 }
 
 /// The headline of runs without a limit: the worst delay with its error, and how many packets were lost.
@@ -58,7 +61,7 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
     } else {
         format!(", measured for {}", format::span(totals.observed_ns))
     };
-    let error = error.map_or_else(String::new, |one| format!(" {}", error_words(one)));
+    let error = error.map_or_else(String::new, beside);
     HeadlineView {
         word: format!("Worst {}{error}; no limit stated", format::latency(ns)),
         ..plain(
@@ -125,6 +128,12 @@ mod tests {
         let invalid = headline_of(vec![packets(&[4_000], 3_000, 0, stepped)], Some(13_000));
         assert_eq!(invalid.state, HeadlineState::CannotTell);
         assert!(invalid.sentence.contains("is invalid"), "{}", invalid.sentence);
+    }
+
+    #[test]
+    fn an_error_of_two_different_sides_stands_in_brackets() {
+        let error = Uncertainty { below_ns: 1_000, above_ns: 2_000, spread_ns: None };
+        assert_eq!(beside(error), " (-1.0 us +2.0 us)");
     }
 
     #[test]
