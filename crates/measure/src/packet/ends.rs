@@ -88,7 +88,8 @@ impl Ends {
         let (data, way) = match request.path {
             PacketPath::Udp => {
                 let receiver = UdpEnd::open(&UdpPlan { options: receiving, ..plain(at) })?;
-                let sender = UdpEnd::open(&UdpPlan { options: sending, ..plain(at) })?;
+                // Connected, so that the route is looked up once.
+                let sender = UdpEnd::open(&UdpPlan { options: sending, connects: true, ..plain(at) })?;
                 let version = if at.is_ipv4() { 4 } else { 6 };
                 (Data::Udp { receiver: receiver.into(), sender: sender.into() }, format!("UDP over IPv{version}"))
             }
