@@ -319,7 +319,10 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
         let (p, level) = (p_text(smallest), level_text(judged.level));
         format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
     } else if judged.clock_error_ns > 0.0 {
-        format!("What differs is within the error of the clocks, {} of both sides together.", latency(judged.clock_error_ns))
+        format!(
+            "What differs is within the error of the clocks, {} of both sides together.",
+            latency(judged.clock_error_ns)
+        )
     } else {
         "What differs is smaller than what a quantile resolves, 0.1 %.".to_owned()
     };

@@ -174,7 +174,8 @@ fn counts(flow: &PacketFlow) -> String {
     let rare = rare.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| (what, format::count(number)));
     let words: Vec<String> = known.into_iter().chain(rare).map(|(what, number)| format!("{number} {what}")).collect();
     let mut text = wrap::paragraph(&words.join(", "), "  ", wrap::width());
-    if flow.arrived.is_some_and(|arrived| arrived > 0 && flow.without_transmitted.max(flow.without_arrived) >= arrived) {
+    if flow.arrived.is_some_and(|arrived| arrived > 0 && flow.without_transmitted.max(flow.without_arrived) >= arrived)
+    {
         let line = "not one packet was stamped by both kernels on this path, so the parts of the delay are not known";
         text.push_str(&wrap::paragraph(line, "  ", wrap::width()));
     }

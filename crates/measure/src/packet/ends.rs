@@ -136,12 +136,7 @@ impl Ends {
             Data::Link { receiver, .. } => (None, receiver.interface().mac),
             Data::Xdp(end) => (end.local().map(|local| local.port()), None),
         };
-        Endpoints {
-            node: node.to_owned(),
-            clock_port: self.clock.local().port(),
-            data_port,
-            hardware_address,
-        }
+        Endpoints { node: node.to_owned(), clock_port: self.clock.local().port(), data_port, hardware_address }
     }
 
     /// Sets to whom is sent.
