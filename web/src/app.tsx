@@ -6,6 +6,7 @@ import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
 import { isOfProgram, runsOf, words, type Results } from "./model.ts";
+import { DelayDistribution, NodeClocks, Packets, WorstPackets } from "./packet/section.tsx";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -83,13 +84,23 @@ function Told({ page }: { page: View["page"] }) {
 function Measured({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
+  const packets = useMemo(() => runsOf(results, "delays").filter((run) => run.packets), [results]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
   const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
   const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
   return (
     <>
       {clocks.length > 0 && <Section id="clocks" title="Clocks"><Clocks runs={clocks} /></Section>}
-      {(wakeups.length > 0 || clocks.length === 0) && <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
+      {packets.length > 0 && (
+        <>
+          <Section id="packets" title="Packets from program to program"><Packets runs={packets} /></Section>
+          <Section id={wakeups.length > 0 ? "delays" : "latency"} title="Distribution of the delays"><DelayDistribution runs={packets} /></Section>
+          <Section id="between" title="Clocks of both nodes"><NodeClocks runs={packets} /></Section>
+          <Section id="worst-packets" title="Worst packets"><WorstPackets runs={packets} /></Section>
+          {wakeups.length === 0 && results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
+        </>
+      )}
+      {(wakeups.length > 0 || clocks.length + packets.length === 0) && <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
         {wakeups.length === 0
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)

@@ -21,9 +21,9 @@ export function timeBox(width: number, height: number, withBand: boolean): Box {
   return { left: LEFT, top, width: Math.max(40, width - LEFT - RIGHT), height: height - top - AXIS - (withBand ? KEY : 0) };
 }
 
-/** Height of the offsets over time, with the states and the marks above. */
-export function offsetsHeight(narrow: boolean): number {
-  return (narrow ? 230 : 300) + BAND + MARKS + AXIS + KEY;
+/** Height of the offsets over time, with the states and the marks above if there are any. */
+export function offsetsHeight(narrow: boolean, withBand = true): number {
+  return (narrow ? 230 : 300) + AXIS + (withBand ? BAND + MARKS + KEY : 8);
 }
 
 export const DELAY_HEIGHT = 150;
@@ -41,7 +41,7 @@ export function timeScale(box: Box, [from, to]: [number, number]): TimeScale {
   };
 }
 
-function drawTimeAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, [from, to]: [number, number]): void {
+export function drawTimeAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, [from, to]: [number, number]): void {
   const { toX } = timeScale(box, [from, to]);
   const step = niceTime((to - from) / Math.max(1, box.width / (box.width < 420 ? 70 : 100)));
   ctx.textAlign = "center";
@@ -162,7 +162,8 @@ export interface OverTime {
 }
 
 export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, shown: OverTime): void {
-  const box = timeBox(width, height, true);
+  const withBand = shown.stretches.length + shown.events.length > 0;
+  const box = timeBox(width, height, withBand);
   const { toX } = timeScale(box, shown.range);
   begin(ctx, theme);
   drawTimeAxis(ctx, theme, box, shown.range);
@@ -176,7 +177,7 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   if (Number.isFinite(shown.limit)) drawLimits(ctx, theme, box, shown, toY);
   drawEvents(ctx, theme, box, shown, toX);
   drawInvalid(ctx, theme, shown.run, box, true);
-  drawStates(ctx, theme, shown.stretches, box, shown.range);
+  if (withBand) drawStates(ctx, theme, shown.stretches, box, shown.range);
   drawStateKey(ctx, theme, shown.stretches, { left: box.left, top: box.top + box.height + AXIS, width: box.width, height: KEY });
   if (shown.vertical.beyond.length > 0) {
     ctx.textAlign = "right";
@@ -186,7 +187,7 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   drawCursor(ctx, theme, box, shown.cursor, toX);
 }
 
-function drawCursor(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, cursor: number | null, toX: (seconds: number) => number): void {
+export function drawCursor(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, cursor: number | null, toX: (seconds: number) => number): void {
   if (cursor === null) return;
   const x = Math.round(toX(cursor)) + 0.5;
   if (x < box.left || x > box.left + box.width) return;

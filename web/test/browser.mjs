@@ -15,7 +15,7 @@ const shots = join(web, "shots");
 const TAKES_SHOTS = process.env.SHOTS === "1";
 if (TAKES_SHOTS) mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -108,7 +108,7 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
           assert.notEqual((await page.textContent(".verdict .sentence")).trim(), "");
           const canvases = page.locator("canvas");
           for (let i = 0; i < await canvases.count(); i += 1) assert.ok(await canvases.nth(i).evaluate(painted), `canvas ${i} is blank`);
-          if (name !== "empty" && name !== "campaign-empty") assert.ok(await canvases.count() > 0);
+          if (!["empty", "campaign-empty", "packets-none"].includes(name)) assert.ok(await canvases.count() > 0);
           assert.ok(await overflow(page) <= 0, `${size}: ${await overflow(page)} px too wide`);
           await shot(page, `${name}-${size}-${colorScheme}.png`, { fullPage: true });
           if (viewport === WIDE && colorScheme === "light") {
@@ -289,6 +289,64 @@ describe("behaviour", () => {
     assert.match(await unbounded.page.textContent("#clocks"), /no hard bound: ptp4l passes no raw time stamps on/);
     assert.match(await unbounded.page.textContent("#clocks"), /kernel.*no hard bound: the kernel passes on/);
     await unbounded.close();
+  });
+
+  it("shows packets from program to program: the worst with its error, parts of the way, loss and order, both clocks", { skip: !wants("packets") }, async () => {
+    const { page, wrong, close } = await open("packets");
+    assert.match(await page.textContent(".verdict .word"), /^Holds 2.ms$/);
+    assert.match(await page.textContent(".verdict .sentence"), /^The worst of 60.000 packets took \d+.us \u00b1.*one way, from press-7 to camera-2; none was lost\.$/);
+    assert.match(await page.textContent(".about"), /kernelpress-7: 6\.12\.48-rt, PREEMPT_RT; camera-2: 6\.18\.2-rt/);
+    assert.deepEqual(await page.locator(".fact dt").allTextContents(), [
+      "worst one way, press-7 \u2192 camera-2", "worst one way, camera-2 \u2192 press-7", "arrived", "lost", "schedules skipped", "clocks apart, press-7 less camera-2", "validity"]);
+    assert.equal(await page.locator("#time, #worst").count(), 0, "there is no wake-up to show");
+    const chart = page.locator("[data-figure='packet-delays-flow0'] canvas");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 150);
+    await page.waitForFunction(() => /^from .* packets, median .*, worst .*, both \u00b1/.test(document.querySelector("[data-figure='packet-delays-flow0'] .readout").textContent));
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.75, box.y + 150, { steps: 3 });
+    await page.mouse.up();
+    await url(page, /clocks=/);
+    for (const figure of ["packet-arrivals-flow1", "offsets-node1", "packet-delays-flow1"]) {
+      assert.equal(await page.locator(`[data-figure='${figure}'] [data-key='f']`).isDisabled(), false, `${figure} has the same range of time`);
+    }
+    await page.mouse.dblclick(box.x + box.width * 0.5, box.y + 150);
+    await page.waitForURL((address) => !/clocks=/.test(address.hash), { timeout: 3000 });
+    for (const [figure, pattern] of [["packet-delays-flow0", /median.*error/s], ["packet-parts-flow0", /network.*receiving kernel to program/s], ["packet-arrivals-flow1", /missing since the start/], ["latency", /press-7/]]) {
+      await page.click(`[data-figure='${figure}'] button:has-text('Table')`);
+      assert.match(await page.textContent(`[data-figure='${figure}'] table`), pattern, figure);
+    }
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='packet-arrivals-flow0']")]);
+    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 301, "30 s in tenths");
+    assert.match(await page.getAttribute("[data-figure='packet-parts-flow1'] .chart", "aria-label"), /the worst packet: .*sending program to driver: .*network: .*receiving kernel to program/);
+    assert.deepEqual(wrong, []);
+    await close();
+    const plain = await open("packets", { javaScriptEnabled: false });
+    assert.match((await plain.page.textContent("main")).replace(/\s+/g, " "), /Packets from program to program.*press-7 to camera-2: UDP over IPv4, receiver: block.*30.000 sent, 30.000 arrived, 0 lost.*network.*Clock of press-7 less that of camera-2/);
+    await plain.close();
+  });
+
+  it("sets runs of packets side by side, and lets no invalid or empty one look like a result", { skip: !wants("packets-paths") }, async () => {
+    const { page, wrong, close } = await open("packets-paths");
+    const rows = await page.locator("#packets table").first().locator("tbody tr").allTextContents();
+    assert.equal(rows.length, 3);
+    assert.match(rows[2], /xdp.*AF_XDP on eth0, zero-copy.*poll.*30.000.*\u00b1/);
+    assert.deepEqual(wrong, []);
+    await close();
+    const lost = await open("packets-lost");
+    assert.match(await lost.page.textContent(".verdict .word"), /^Does not hold/);
+    assert.match(await lost.page.textContent(".verdict .sentence"), /beyond the limit by more than their error; \d+ were lost\.$/);
+    await lost.close();
+    const invalid = await open("packets-invalid");
+    assert.match(await invalid.page.textContent(".verdict .word"), /Cannot be told/);
+    assert.match(await invalid.page.textContent(".fact.hatched"), /worst one way, press-7 \u2192 camera-2invalid/);
+    assert.equal(await invalid.page.locator("#worst-packets tbody tr:not(.invalid)").count(), 0);
+    await invalid.close();
+    const none = await open("packets-none");
+    assert.match(await none.page.textContent("#packets"), /No packet of this flow has a delay.*Loss and order over time are not known/s);
+    assert.match(await none.page.textContent("#between"), /none was complete/);
+    await none.close();
   });
 
   it("tells which condition helps, in words", { skip: !wants("campaign") }, async () => {

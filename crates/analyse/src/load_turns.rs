@@ -4,7 +4,7 @@
 //! window where all of it lies inside, to the latest wake-up. The others, in which the turn passed on, are kept apart:
 //! so every number here is exact, and every sample is in one of them.
 
-use record::{Figure, Interval, LoadWindow, Record, Sign};
+use record::{Interval, LoadWindow, Record, Sign};
 use units::format::{self, latency, span};
 
 /// What was seen while certain parts of the load ran.
@@ -42,7 +42,7 @@ pub struct LoadTurns {
 pub fn load_turns(record: &Record) -> Option<LoadTurns> {
     let windows = &record.manifest().load.windows;
     // Gaps of a loop that never sleeps are no wake-ups.
-    if windows.is_empty() || record.measurement.kind().figure != Figure::Wakeups {
+    if windows.is_empty() || !record.measurement.kind().figure.is_of_latencies() {
         return None;
     }
     let started_ns = record.manifest().started.monotonic.as_ns();

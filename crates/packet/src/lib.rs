@@ -8,7 +8,9 @@
 pub mod dialog;
 pub mod header;
 pub mod join;
+pub mod over_time;
 pub mod probe;
 pub mod receiving;
 pub mod relation;
 pub mod sequence;
+pub mod worst;

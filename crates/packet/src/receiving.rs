@@ -3,7 +3,10 @@
 
 use std::collections::VecDeque;
 
+use record::FlowInterval;
+
 use crate::header::{Header, LaterStamps, Purpose};
+use crate::over_time::OverTime;
 use crate::relation::{Delay, Relation};
 use crate::sequence::{Arrival, Arrivals, SequenceTracker};
 
@@ -49,9 +52,10 @@ struct Waiting {
 }
 
 /// Follows the packets of one flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Receiving {
     tracker: SequenceTracker,
+    over_time: OverTime,
     waiting: VecDeque<Waiting>,
     /// The highest number of packets sent before one that arrived, plus that one: what is known of how many were sent.
     known_sent: u64,
@@ -59,10 +63,27 @@ pub struct Receiving {
 }
 
 impl Receiving {
+    /// Follows a flow from a moment on (ns, `CLOCK_REALTIME` of this node).
+    #[must_use]
+    pub fn from(start_ns: i64) -> Self {
+        Self {
+            tracker: SequenceTracker::default(),
+            over_time: OverTime::from(start_ns),
+            waiting: VecDeque::new(),
+            known_sent: 0,
+            newest_ns: 0,
+        }
+    }
+
     /// Takes the next packet in the order in which they arrived.
     pub fn take(&mut self, arrived: Arrived) {
-        let Arrived { header, received_ns, .. } = arrived;
-        self.newest_ns = self.newest_ns.max(received_ns);
+        self.newest_ns = self.newest_ns.max(arrived.received_ns);
+        self.count(arrived);
+        self.over_time.take(arrived.received_ns, self.tracker.arrivals(), self.known_sent);
+    }
+
+    fn count(&mut self, arrived: Arrived) {
+        let header = arrived.header;
         self.bring(header.earlier);
         if header.purpose == Purpose::FollowUp {
             self.known_sent = self.known_sent.max(header.sent_before);
@@ -105,6 +126,12 @@ impl Receiving {
     #[must_use]
     pub const fn arrivals(&self) -> Arrivals {
         self.tracker.arrivals()
+    }
+
+    /// What was counted over time, at most [`record::PacketFlow::MOST_INTERVALS`] intervals.
+    #[must_use]
+    pub fn over_time(&self) -> &[FlowInterval] {
+        self.over_time.intervals()
     }
 
     /// How many packets the sender has sent at least, as those that arrived say.
@@ -172,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_delay_add_up_to_the_whole() {
-        let mut receiving = Receiving::default();
+        let mut receiving = Receiving::from(0);
         receiving.take(arrived(0, 5_000, LaterStamps::default()));
         let relation = related(8_000);
         assert!(all(&mut receiving, &relation, 5_500, false).is_empty(), "its stamp may come yet");
@@ -188,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_packet_waits_for_the_next_exchange_and_not_for_ever() {
-        let mut receiving = Receiving::default();
+        let mut receiving = Receiving::from(0);
         receiving.take(arrived(0, 9_000, LaterStamps::default()));
         receiving.take(arrived(1, 9_100, stamps(0, 8_970)));
         let relation = related(8_000);
@@ -201,7 +228,7 @@ mod tests {
 
     #[test]
     fn copies_and_stamps_of_lost_packets_make_no_delay() {
-        let mut receiving = Receiving::default();
+        let mut receiving = Receiving::from(0);
         let relation = related(20_000);
         receiving.take(arrived(0, 5_000, LaterStamps::default()));
         receiving.take(arrived(0, 5_100, LaterStamps::default()));
@@ -216,5 +243,8 @@ mod tests {
         let follow_up = Header { purpose: Purpose::FollowUp, sent_before: 6, ..arrived(9, 0, stamps(2, 1)).header };
         receiving.take(Arrived { header: follow_up, ..arrived(9, 8_000, LaterStamps::default()) });
         assert_eq!((receiving.known_sent(), receiving.arrivals().once), (6, 3));
+        let [over_time] = receiving.over_time() else { panic!("{:?}", receiving.over_time()) };
+        assert_eq!((over_time.sent, over_time.arrived, over_time.missing), (6, 3, 3));
+        assert_eq!((over_time.doubled, over_time.reordered), (1, 1));
     }
 }

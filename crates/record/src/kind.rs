@@ -116,6 +116,16 @@ pub enum Figure {
     Costs,
     /// Over time, with their bounds, and in a distribution.
     Offsets,
+    /// Between nodes: over time with the error that the clocks allow, in parts from program to program, and in a distribution.
+    Delays,
+}
+
+impl Figure {
+    /// Whether a page of such runs is about how late things are: they decide its headline, and their worst cases are predicted.
+    #[must_use]
+    pub const fn is_of_latencies(self) -> bool {
+        matches!(self, Self::Wakeups | Self::Delays)
+    }
 }
 
 /// The role of the only node of a run.
@@ -329,7 +339,7 @@ kinds! {
         compared: Some("sent_to_received"),
         predicted: &["sent_to_received"],
         explained: None,
-        figure: Figure::Wakeups,
+        figure: Figure::Delays,
         sleeps: true,
     }
 }

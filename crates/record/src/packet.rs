@@ -71,6 +71,38 @@ pub struct PacketFlow {
     /// Packets that arrived without the receiving kernel's stamp: the parts of their delay are not known.
     #[serde(default)]
     pub without_arrived: u64,
+    /// What the receiver knew of the packets over time, at most [`PacketFlow::MOST_INTERVALS`] intervals in the order of time;
+    /// those in which nothing came are left out. Empty if the receiver did not report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<FlowInterval>,
+}
+
+impl PacketFlow {
+    /// The largest number of intervals in which a flow is followed; in a longer run they are longer.
+    pub const MOST_INTERVALS: usize = 4_096;
+}
+
+/// What a receiver learned of the packets of a flow during a short time. What it knows of the number that was sent it has from
+/// the packets themselves: each says how many were sent before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowInterval {
+    /// Start of the interval, counted from the start of the run on the receiver (ns).
+    pub start_offset_ns: u64,
+    /// Length (ns).
+    pub length_ns: u64,
+    /// Packets of which the receiver learned in this interval that they were sent.
+    pub sent: u64,
+    /// Packets that arrived, each counted once.
+    pub arrived: u64,
+    /// Packets of which the receiver knew at the end of the interval that they were sent, and that had not arrived since the
+    /// start of the run: lost, or still on their way.
+    pub missing: u64,
+    /// Copies of packets that had arrived before.
+    #[serde(default)]
+    pub doubled: u64,
+    /// Packets that arrived after one that was sent later.
+    #[serde(default)]
+    pub reordered: u64,
 }
 
 /// How the clock of one node was compared with that of its partner.

@@ -166,6 +166,20 @@ impl Series {
         worst_ns(&self.histogram, self.below_zero.as_ref(), sign)
     }
 
+    /// The lowest sample with its sign (ns); `None` if there are no samples.
+    #[must_use]
+    pub fn lowest_ns(&self) -> Option<i64> {
+        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        let below_ns = self.below_zero.as_ref().and_then(Histogram::max_ns).map(|ns| -signed(ns));
+        below_ns.or_else(|| self.histogram.min_ns().map(signed))
+    }
+
+    /// The value that a share of all samples (0 to 1) does not exceed, with its sign (ns); `None` if there are no samples.
+    #[must_use]
+    pub fn quantile_ns(&self, share: f64) -> Option<i64> {
+        signed_quantile_ns(&self.histogram, self.below_zero.as_ref(), share)
+    }
+
     /// What the loop of `noise` counted; `None` for other kinds of measurement.
     #[must_use]
     pub const fn gaps(&self) -> Option<&NoiseTotals> {
@@ -198,6 +212,12 @@ impl Interval {
         judged(&self.histogram, self.below_zero.as_ref(), sign)
     }
 
+    /// The value that a share of the samples does not exceed, as [`Series::quantile_ns`].
+    #[must_use]
+    pub fn quantile_ns(&self, share: f64) -> Option<i64> {
+        signed_quantile_ns(&self.histogram, self.below_zero.as_ref(), share)
+    }
+
     /// Joins this interval and the one that follows it.
     #[must_use]
     pub fn followed_by(&self, next: &Self) -> Self {
@@ -219,6 +239,22 @@ impl Interval {
     #[must_use]
     pub fn worst_ns(&self, sign: Sign) -> Option<i64> {
         worst_ns(&self.histogram, self.below_zero.as_ref(), sign)
+    }
+}
+
+/// Samples below zero are kept by their magnitude: the largest magnitude is the lowest sample.
+fn signed_quantile_ns(histogram: &Histogram, below_zero: Option<&Histogram>, share: f64) -> Option<i64> {
+    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    let below_count = below_zero.map_or(0, Histogram::count);
+    let all = histogram.count().saturating_add(below_count);
+    // The place of the value in the order, from 1, lowest first. Half a place less makes a share that no rounding moves on.
+    let rank = units::round_u64((share.clamp(0.0, 1.0) * units::approx_f64(all)).ceil()).clamp(1, all.max(1));
+    let share_of = |rank: u64, count: u64| (units::approx_f64(rank) - 0.5) / units::approx_f64(count);
+    match below_zero {
+        Some(below) if rank <= below_count => {
+            below.quantile_ns(share_of(below_count - rank + 1, below_count)).map(|ns| -signed(ns))
+        }
+        _ => histogram.quantile_ns(share_of(rank - below_count, histogram.count())).map(signed),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{ClockName, Monotonic, Ns, Realtime, Timestamp};
+use units::{ClockName, Monotonic, Ns, Realtime, Timestamp, format};
 
 /// A point in time on both system clocks of a node. The clocks of two nodes differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +76,13 @@ pub struct Uncertainty {
 }
 
 impl Uncertainty {
+    /// By how much a value can be wrong: "±2.1 us", or both sides if they differ.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        let (below, above) = (format::latency(self.below_ns), format::latency(self.above_ns));
+        if below == above { format!("\u{b1}{below}") } else { format!("-{below} +{above}") }
+    }
+
     /// The larger of each bound, so that the result holds for the samples of both.
     #[must_use]
     pub fn widest(self, other: Self) -> Self {

@@ -20,8 +20,8 @@ use crate::view::{
     VerdictView, View, WorstView,
 };
 use crate::{
-    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, program,
-    rhythm, sync, tail, totals,
+    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, packet,
+    program, rhythm, sync, tail, totals,
 };
 
 pub(crate) fn view(input: &ReportInput) -> View {
@@ -85,6 +85,7 @@ fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: H
         rhythm: rhythm::view(record),
         program: program::view(record),
         sync: sync::view(record),
+        packets: packet::view(record),
         load: load::view(record),
         ..run(record)
     });
@@ -137,16 +138,24 @@ pub(crate) fn run(record: &Record) -> RunView {
         interval_ns: manifest.requested.interval_ns.map(Exact::from),
         samples: record.samples().into(),
         series: record.series.iter().map(|one| series(one, record)).collect(),
-        worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
-        rows: record.rows.iter().map(|one| row(one, started)).collect(),
+        worst: record.worst.iter().map(|sample| worst(sample, started_on(record, &sample.node))).collect(),
+        rows: record.rows.iter().map(|one| row(one, started_on(record, &one.node))).collect(),
         // Only pages of runs show these. Other pages merge many runs, and would embed timelines that they do not draw.
         explanation: None,
         rhythm: None,
         program: None,
         sync: None,
+        packets: None,
         load: None,
         manifest: safe_integers(&json_of(manifest)),
     }
+}
+
+/// When the run started on a node: times of different nodes are read on different clocks. That of the leading node if the
+/// run has no node of that name.
+pub(crate) fn started_on(record: &Record, node: &str) -> Moment {
+    let found = record.nodes.iter().find(|one| one.name == node);
+    found.map_or(record.manifest().started, |node| node.manifest.started)
 }
 
 pub(crate) fn reason(reason: &Reason) -> ReasonView {
@@ -215,7 +224,7 @@ fn lane(series: &Series, all: &[Series]) -> String {
 const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
 
 fn series(series: &Series, record: &Record) -> SeriesView {
-    let (all, started) = (&record.series, record.manifest().started);
+    let (all, started) = (&record.series, started_on(record, &series.node));
     let imported = record.manifest().is_imported();
     let unit_ns = series.resolution_ns.unwrap_or(1).max(1);
     let counters = match json_of(&series.counters) {

@@ -1,7 +1,7 @@
 //! The conditions of a measurement as they stand at the top of a page: machine, kernel, processor, load, policy, deadline.
 
 use analyse::compare::Comparison;
-use record::{Figure, LoadManifest, Record};
+use record::{Figure, LoadManifest, Manifest, Record};
 use serde_json::Value;
 use units::format;
 
@@ -52,13 +52,19 @@ fn of_results(page: &Page, results: &Results) -> Vec<ConditionView> {
 /// The runs of wake-ups, which a page is about; all runs if there are none.
 fn main_runs(all: Vec<&Record>) -> Vec<&Record> {
     let wakeups: Vec<&Record> =
-        all.iter().copied().filter(|run| run.measurement.kind().figure == Figure::Wakeups).collect();
+        all.iter().copied().filter(|run| run.measurement.kind().figure.is_of_latencies()).collect();
     if wakeups.is_empty() { all } else { wakeups }
 }
 
 /// Whether the runs compare clocks: what is stated for them is a limit on the offset, no deadline.
 pub(crate) fn are_offsets(runs: &[&Record]) -> bool {
     !runs.is_empty() && runs.iter().all(|run| run.measurement.kind().figure == Figure::Offsets)
+}
+
+/// Whether the runs are of packets between nodes: what is stated for them is a limit on the delay, and two machines have part in
+/// them.
+pub(crate) fn are_delays(runs: &[&Record]) -> bool {
+    !runs.is_empty() && runs.iter().all(|run| run.measurement.kind().figure == Figure::Delays)
 }
 
 /// The conditions of runs, with what the profile of their machine adds.
@@ -89,7 +95,8 @@ fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<Condit
         // No thread of this program is measured, so none has a policy that matters.
         conditions.push(condition("limit", limit));
     } else {
-        conditions.extend([condition("policy", each(&policy)), condition("deadline", limit)]);
+        let name = if are_delays(runs) { "limit" } else { "deadline" };
+        conditions.extend([condition("policy", each(&policy)), condition(name, limit)]);
     }
     conditions
 }
@@ -135,12 +142,32 @@ fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// What each node of a run says: once if they all say the same, else each with its node.
+fn of_nodes(run: &Record, of: &dyn Fn(&Manifest) -> Option<String>) -> Option<String> {
+    let all: Vec<(&str, Option<String>)> =
+        run.nodes.iter().map(|node| (node.name.as_str(), of(&node.manifest))).collect();
+    let (_, first) = all.first()?;
+    if all.iter().all(|(_, value)| value == first) {
+        return match first {
+            Some(value) if all.len() > 1 => Some(format!("{value} (each node)")),
+            value => value.clone(),
+        };
+    }
+    Some(all.into_iter().map(|(name, value)| format!("{name}: {}", known(value))).collect::<Vec<_>>().join("; "))
+}
+
+/// The machine of a run; of several nodes their names in the run, since two of them can be of one machine.
 fn machine(run: &Record) -> Option<String> {
-    text(&run.manifest().node.hostname)
+    let names: Vec<&str> = run.nodes.iter().map(|node| node.name.as_str()).collect();
+    if names.len() > 1 { Some(names.join(" and ")) } else { text(&run.manifest().node.hostname) }
 }
 
 fn kernel(run: &Record) -> Option<String> {
-    let node = &run.manifest().node;
+    of_nodes(run, &kernel_of)
+}
+
+fn kernel_of(manifest: &Manifest) -> Option<String> {
+    let node = &manifest.node;
     let release = text(&node.kernel_release)?;
     // The models as `uname -v` names them (init/Makefile: UTS_VERSION).
     let models = ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT"];
@@ -149,7 +176,11 @@ fn kernel(run: &Record) -> Option<String> {
 }
 
 fn cpus_online(run: &Record) -> Option<String> {
-    match run.manifest().node.online_cpus.len() {
+    of_nodes(run, &cpus_online_of)
+}
+
+fn cpus_online_of(manifest: &Manifest) -> Option<String> {
+    match manifest.node.online_cpus.len() {
         0 => None,
         1 => Some("1 CPU".to_owned()),
         cpus => Some(format!("{cpus} CPUs")),
@@ -157,7 +188,11 @@ fn cpus_online(run: &Record) -> Option<String> {
 }
 
 fn architecture(run: &Record) -> Option<String> {
-    let parts = [text(&run.manifest().node.machine), cpus_online(run)];
+    of_nodes(run, &architecture_of)
+}
+
+fn architecture_of(manifest: &Manifest) -> Option<String> {
+    let parts = [text(&manifest.node.machine), cpus_online_of(manifest)];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
 }
@@ -185,14 +220,18 @@ fn shortened(command: &str) -> String {
 
 /// The policy that the threads were granted, or requested where nothing was read back, with their CPUs and their interval.
 fn policy(run: &Record) -> Option<String> {
-    let requested = &run.manifest().requested;
+    of_nodes(run, &policy_of)
+}
+
+fn policy_of(manifest: &Manifest) -> Option<String> {
+    let requested = &manifest.requested;
     let named = |policy: &str, priority: u32| match (policy, priority) {
         ("", _) => None,
         (policy, 0) => Some(policy.to_uppercase()),
         (policy, priority) => Some(format!("{} {priority}", policy.to_uppercase())),
     };
     let wanted = named(&requested.policy, requested.priority);
-    let granted = distinct(run.manifest().effective.iter().map(|one| named(&one.policy, one.priority)));
+    let granted = distinct(manifest.effective.iter().map(|one| named(&one.policy, one.priority)));
     let policy = match (wanted, granted) {
         (Some(wanted), Some(granted)) if wanted != granted => Some(format!("{granted} ({wanted} was requested)")),
         (wanted, granted) => granted.or(wanted),
@@ -272,6 +311,17 @@ mod tests {
         let page = Page::from_results(None, Results { runs: vec![clocks], ..Results::default() });
         assert_eq!(value(&page, "limit").as_deref(), Some("50.0 us"));
         assert!(values(&page).iter().all(|(name, _)| name != "policy" && name != "deadline"));
+    }
+
+    #[test]
+    fn the_nodes_of_packets_stand_side_by_side_where_they_differ() {
+        let mut run = sample::packets(&[5_000], 100, 0, Validity::default());
+        run.manifest_mut().node.machine = "x86_64".to_owned();
+        let page = Page::from_results(None, Results { runs: vec![run], ..Results::default() });
+        assert_eq!(value(&page, "machine").as_deref(), Some("a and b"));
+        assert_eq!(value(&page, "kernel").as_deref(), Some("a: 6.12.48; b: 6.18.2"));
+        assert_eq!(value(&page, "processor").as_deref(), Some("a: x86_64; b: not known"));
+        assert_eq!(value(&page, "limit").as_deref(), Some("no limit stated"));
     }
 
     #[test]

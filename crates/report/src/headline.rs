@@ -3,6 +3,7 @@
 //! Nothing invalid may read as a pass. If a page has an invalid run, or one that exceeded the deadline, a conclusion of
 //! "holds" is shown as "cannot be told".
 
+mod delays;
 mod offsets;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use analyse::Answer;
 use record::{Figure, Record, Verdict, VerdictState};
 use units::format;
 
-use crate::conditions::are_offsets;
+use crate::conditions::{are_delays, are_offsets};
 use crate::totals::{Totals, judged_samples};
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
 use crate::{Exact, Page, campaign, comparison};
@@ -171,7 +172,7 @@ fn detail(text: &str) -> String {
 /// The runs that decide the headline of a page without an assessment: wake-up runs, and runs with a stated deadline. If
 /// there are neither, all runs.
 fn decisive(page: &Page) -> Vec<&Record> {
-    let is_decisive = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups || run.verdict.is_some();
+    let is_decisive = |run: &&Record| run.measurement.kind().figure.is_of_latencies() || run.verdict.is_some();
     let decisive: Vec<&Record> = page.runs().iter().filter(is_decisive).collect();
     if decisive.is_empty() { page.runs().iter().collect() } else { decisive }
 }
@@ -224,6 +225,9 @@ fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> S
     if are_offsets(&[run]) {
         return offsets::sentence(run, verdict, &alike);
     }
+    if are_delays(&[run]) {
+        return delays::sentence(run, verdict, &alike);
+    }
     let totals = Totals::over(alike.iter().map(|run| (*run, Some(verdict.deadline_ns))));
     let of_several = if alike.len() > 1 { format!(" ({})", label(run)) } else { String::new() };
     let Some((worst_run, worst_ns, place)) = totals.worst.filter(|_| verdict.state != VerdictState::CannotTell) else {
@@ -257,6 +261,9 @@ fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> S
 fn without_deadline(page: &Page, runs: &[&Record]) -> HeadlineView {
     if are_offsets(runs) {
         return offsets::without_limit(runs);
+    }
+    if are_delays(runs) {
+        return delays::without_limit(runs);
     }
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
     let Some((run, worst_ns, place)) = totals.worst else {

@@ -2,6 +2,7 @@
 
 mod explanation;
 mod load;
+mod packet;
 mod program;
 mod rhythm;
 mod sync;
@@ -102,6 +103,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     }
     let runs = input.page.runs();
     if !runs.is_empty() {
+        packet::plain_packets(page, runs);
         sync::plain_clocks(page, runs);
         plain_table(page, runs);
         top::plain_bursts(page, runs);

@@ -18,6 +18,7 @@ mod html;
 mod late;
 mod load;
 mod merge;
+mod packet;
 mod page;
 mod program;
 mod rhythm;
@@ -42,10 +43,12 @@ pub use view::{
     CalibrationView, CauseChangeView, CauseView, ChangeView, ConditionView, DelayPartView, ExplainedSampleView,
     ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView,
     HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView, LoadView, MomentView,
-    PageView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView,
-    RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, SyncAllanView,
-    SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView,
-    SyncView, TimelineView, TotalsView, VERSION, VerdictView, View, WorstView,
+    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
+    PacketPartView, PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView, ProgramView,
+    QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView,
+    StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
+    SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TimelineView, TotalsView, VERSION, VerdictView, View,
+    WorstView,
 };
 
 /// The input for a report.

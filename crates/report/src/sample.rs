@@ -1,10 +1,11 @@
 //! Records for the tests of this crate.
 
 use record::{
-    Detail, HardBound, Histogram, Manifest, Measurement, Place, Record, Series, Spread, SyncChange, SyncEvent, SyncRun,
-    SyncService, SyncSource, TrackPoint, Validity,
+    ClockRelation, Counters, Detail, Direction, FlowInterval, HardBound, Histogram, Interval, Manifest, Measurement,
+    NamedLatency, Node, NodeClocks, Nodes, PacketFlow, PacketRun, Place, Record, Series, Spread, SyncChange, SyncEvent,
+    SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty, Validity, WorstSample,
 };
-use units::{ClockId, Ns};
+use units::{ClockId, Ns, Timestamp};
 
 /// A run without samples.
 pub(crate) fn run(validity: Validity) -> Record {
@@ -86,4 +87,120 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
     let event = SyncEvent { at: started, place, what: SyncChange::Leap, detail: "announced".to_owned() };
     record.detail = Detail::Sync(SyncRun { sources: vec![source], events: vec![event], ..SyncRun::default() });
     Record { label: "clocks".to_owned(), validity, ..record }
+}
+
+/// A run of packets from `a` to `b` with the given delays (ns) and the given error on both sides (ns), one each second, and
+/// `lost` more that did not arrive.
+pub(crate) fn packets(delays_ns: &[i64], error_ns: u64, lost: u64, validity: Validity) -> Record {
+    let node = |name: &str, release: &str, started_ns: i64| {
+        let mut manifest = Manifest::default();
+        manifest.node.hostname = name.to_owned();
+        manifest.node.kernel_release = release.to_owned();
+        manifest.started.monotonic = Timestamp::from_ns(started_ns);
+        Node { name: name.to_owned(), role: String::new(), clocks: NodeClocks::default(), manifest }
+    };
+    // The monotonic clocks of two machines have nothing in common.
+    let nodes = vec![node("a", "6.12.48", 1_000), node("b", "6.18.2", 90_000_000_000_000)];
+    let mut record = Record::empty("one".to_owned(), Measurement::Packet, Manifest::default());
+    record.nodes = Nodes::try_from(nodes).expect("two names");
+    let started = record.nodes.iter().last().expect("two nodes").manifest.started;
+    let uncertainty = Some(Uncertainty { below_ns: error_ns, above_ns: error_ns, spread_ns: None });
+    let (mut above, mut below) = (Histogram::new(), Histogram::new());
+    for &ns in delays_ns {
+        if ns < 0 { &mut below } else { &mut above }.record_n(ns.unsigned_abs(), 1);
+    }
+    let interval = |(second, &ns): (u64, &i64)| {
+        let mut one = Interval {
+            start_offset_ns: second * 1_000_000_000,
+            length_ns: 1_000_000_000,
+            uncertainty,
+            ..Interval::default()
+        };
+        if ns < 0 { one.below_zero.get_or_insert_default() } else { &mut one.histogram }.record_n(ns.unsigned_abs(), 1);
+        one
+    };
+    let place = Place::Flow { flow: 0, direction: Direction::Received, queue: None };
+    let delays = Series {
+        node: "b".to_owned(),
+        place: place.clone(),
+        name: "sent_to_received".to_owned(),
+        below_zero: (!below.is_empty()).then_some(below),
+        histogram: above,
+        uncertainty,
+        counters: Counters { lost: Some(lost), ..Counters::default() },
+        intervals: (0..).zip(delays_ns).map(interval).collect(),
+        ..Series::default()
+    };
+    let mut to_program = Histogram::new();
+    to_program.record_n(800, delays_ns.len() as u64 / 2);
+    let part = Series {
+        node: "b".to_owned(),
+        place: place.clone(),
+        name: "arrived_to_received".to_owned(),
+        judged: false,
+        histogram: to_program,
+        ..Series::default()
+    };
+    let worst = delays_ns.iter().max().map(|&latency_ns| WorstSample {
+        node: "b".to_owned(),
+        place,
+        name: "sent_to_received".to_owned(),
+        latency_ns,
+        besides: vec![NamedLatency { name: "arrived_to_received".to_owned(), ns: 700 }],
+        from: started.plus(Ns(2_000_000_000)).into(),
+        to: started.plus(Ns(2_000_000_000 + latency_ns)).into(),
+        ..WorstSample::default()
+    });
+    let arrived = delays_ns.len() as u64;
+    let flow = PacketFlow {
+        from: "a".to_owned(),
+        to: "b".to_owned(),
+        sent_by: Some("UDP over IPv4".to_owned()),
+        received_by: Some("UDP over IPv4, block".to_owned()),
+        size_bytes: 128,
+        interval_ns: 1_000_000_000,
+        sent: Some(arrived + lost),
+        skipped: Some(2),
+        arrived: Some(arrived),
+        lost: Some(lost),
+        without_transmitted: 3,
+        over_time: vec![FlowInterval {
+            length_ns: 100_000_000,
+            sent: arrived + lost,
+            arrived,
+            missing: lost,
+            ..FlowInterval::default()
+        }],
+        ..PacketFlow::default()
+    };
+    let point = TrackPoint {
+        at: started.plus(Ns(1_000_000_000)),
+        count: 1,
+        lowest_ns: Some(-5),
+        highest_ns: Some(-5),
+        bound_ns: Some((-40, 30)),
+        narrowest_ns: None,
+        delay_ns: Some(35),
+        frequency_ppb: None,
+    };
+    let clocks = ClockRelation {
+        node: "b".to_owned(),
+        partner: "a".to_owned(),
+        max_drift_ppb: 100_000,
+        exchanges: 1,
+        incomplete: 2,
+        offset: Some(Spread {
+            count: 1,
+            median_ns: -5,
+            lowest_ns: -5,
+            highest_ns: -5,
+            mean_ns: -5.0,
+            deviation_ns: 0.0,
+        }),
+        track: vec![point],
+    };
+    record.series = if delays_ns.is_empty() { Vec::new() } else { vec![part, delays] };
+    record.worst = worst.into_iter().collect();
+    record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: vec![clocks] });
+    Record { label: "udp".to_owned(), validity, ..record }
 }

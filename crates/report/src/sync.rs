@@ -1,6 +1,6 @@
 //! Converts what was seen of time services and clocks to the view, and says it in sentences.
 
-use record::{HardBound, Histogram, Place, Record, Series, SyncRun, SyncSource, SyncState};
+use record::{HardBound, Histogram, Moment, Place, Record, Series, SyncRun, SyncSource, SyncState, TrackPoint};
 use units::format;
 
 use crate::Exact;
@@ -139,15 +139,15 @@ fn source(source: &SyncSource, record: &Record) -> SyncSourceView {
             count: source.allan.iter().map(|point| point.count.into()).collect(),
         },
         states: source.states.iter().map(change).collect(),
-        track: track(source, record),
+        track: track(&source.track, started),
         could_be_missed: source.could_be_missed.clone(),
     }
 }
 
-fn track(source: &SyncSource, record: &Record) -> SyncTrackView {
-    let started = record.manifest().started;
+/// A track as columns, with times since `started`.
+pub(crate) fn track(points: &[TrackPoint], started: Moment) -> SyncTrackView {
     let mut view = SyncTrackView::default();
-    for point in &source.track {
+    for point in points {
         view.offset_ns.push(moment(point.at, started).offset_ns);
         view.count.push(point.count.into());
         view.lowest_ns.push(point.lowest_ns.map(Exact::from));

@@ -3,7 +3,7 @@
 use analyse::tail::{
     ByCause, Claim, ClaimAnswer, ClaimState, Tail, TailOptions, WorstBasis, latencies, span_words, tail,
 };
-use record::{Figure, Record};
+use record::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -157,7 +157,7 @@ pub struct SeenView {
 /// The predictions of each latency of each wake-up run and followed program, those under load first, because worst cases
 /// occur there. The answered claim is added to the runs under load.
 pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<TailView> {
-    let has_wakeups = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups;
+    let has_wakeups = |run: &&Record| run.measurement.kind().figure.is_of_latencies();
     let mut wakeups: Vec<&Record> = runs.iter().filter(has_wakeups).collect();
     let is_loaded = |run: &Record| !matches!(run.manifest().load.name.as_str(), "" | "none");
     wakeups.sort_by_key(|run| !is_loaded(run));

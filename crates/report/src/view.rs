@@ -6,6 +6,7 @@
 mod calibration;
 mod explanation;
 mod load;
+mod packet;
 mod program;
 mod rhythm;
 mod sync;
@@ -26,6 +27,10 @@ pub use self::explanation::{
     StretchView, TimelineView,
 };
 pub use self::load::{LoadPartView, LoadTurnView, LoadView};
+pub use self::packet::{
+    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
+    PacketPartView, PacketView, PacketWorstView,
+};
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 pub use self::rhythm::{RhythmScanView, RhythmView};
 pub use self::sync::{
@@ -289,6 +294,8 @@ pub struct RunView {
     pub program: Option<ProgramView>,
     /// What was seen of time services and clocks; null except in runs of `sync`.
     pub sync: Option<SyncView>,
+    /// What was seen of packets between nodes; null except in runs of `packet`.
+    pub packets: Option<PacketView>,
     /// What the load did; null unless the load consists of parts.
     pub load: Option<LoadView>,
     /// What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.

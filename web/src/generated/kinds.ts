@@ -7,7 +7,7 @@ export interface Kind {
   /** What several samples are called. */
   samples: string;
   /** How its samples are drawn. */
-  figure: "wakeups" | "gaps" | "costs" | "offsets";
+  figure: "wakeups" | "gaps" | "costs" | "offsets" | "delays";
   /** Whether rates are per observed time instead of per number of schedules. */
   countsByTime: boolean;
   /** Whether its threads are those of a user's own program. */
@@ -38,7 +38,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     isOfProgram: false, predicted: [],
   },
   packet: {
-    about: "Delay of packets from a program on one node to a program on another, with what the clocks allow as its error", samples: "packets", figure: "wakeups", countsByTime: false,
+    about: "Delay of packets from a program on one node to a program on another, with what the clocks allow as its error", samples: "packets", figure: "delays", countsByTime: false,
     isOfProgram: false, predicted: ["sent_to_received"],
   },
 };

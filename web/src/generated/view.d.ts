@@ -382,6 +382,10 @@ export interface RunView {
    */
   not_observable: string[];
   /**
+   * What was seen of packets between nodes; null except in runs of `packet`.
+   */
+  packets?: PacketView | null;
+  /**
    * The followed program; null except in runs of `app`.
    */
   program?: ProgramView | null;
@@ -857,6 +861,574 @@ export interface LoadPartView {
   name: string;
 }
 /**
+ * What was seen of the packets of a run.
+ */
+export interface PacketView {
+  /**
+   * The comparison of the nodes' clocks, as each of the nodes saw it.
+   */
+  clocks: PacketClocksView[];
+  /**
+   * The flows: one for each direction in which packets were sent.
+   */
+  flows: PacketFlowView[];
+  /**
+   * The worst packets of all flows, worst first.
+   */
+  worst: PacketWorstView[];
+}
+/**
+ * The comparison of a node's clock with its partner's.
+ */
+export interface PacketClocksView {
+  /**
+   * Name of the node.
+   */
+  node: string;
+  /**
+   * Name of its partner.
+   */
+  partner: string;
+  /**
+   * What the comparison came to, as a sentence.
+   */
+  sentence: string;
+  source: SyncSourceView;
+}
+/**
+ * Offset, bound and round trip over time, in the form of a source of time.
+ */
+export interface SyncSourceView {
+  allan: SyncAllanView;
+  /**
+   * Offsets below zero, by their magnitude; null if there are none.
+   */
+  below_zero?: HistogramView | null;
+  /**
+   * Bounds on the offset that hold without trust in a servo; null if there are none.
+   */
+  bound?: SyncBoundView | null;
+  /**
+   * The hard bound with what it trusts, or why there is none, as a sentence.
+   */
+  bound_sentence: string;
+  /**
+   * The clock that is compared with the reference.
+   */
+  clock: string;
+  /**
+   * What could be missed, in words.
+   */
+  could_be_missed: string[];
+  /**
+   * Offsets of zero and above; null if there was no offset.
+   */
+  from_zero?: HistogramView | null;
+  /**
+   * By how much the offset would have grown without corrections; absent if that is not known.
+   */
+  growth_sentence?: string | null;
+  /**
+   * Whether a stated limit applies to its offsets.
+   */
+  judged: boolean;
+  /**
+   * Service and place, unique among the sources of the run: `ptp4l eth0 domain 0`.
+   */
+  name: string;
+  /**
+   * What the service itself says of its offset, as a sentence that says whose view it is; null if it says nothing.
+   */
+  own_estimate_sentence?: string | null;
+  /**
+   * The place of its series, in words: `eth0 domain 0`.
+   */
+  place: string;
+  /**
+   * What the clock is compared with, in words.
+   */
+  reference: string;
+  /**
+   * Spread of the offsets; null if there were none.
+   */
+  spread?: SyncSpreadView | null;
+  /**
+   * The state at the end of the run; null if none was seen.
+   */
+  state?: SyncStateView | null;
+  /**
+   * State of the source over time: each entry holds from its moment until the next one.
+   */
+  states: SyncStateChangeView[];
+  track: SyncTrackView;
+  /**
+   * The program's version; null if it is not known.
+   */
+  version?: string | null;
+}
+/**
+ * Allan deviation of the offsets, shortest averaging time first.
+ */
+export interface SyncAllanView {
+  /**
+   * The averaging times (ns).
+   */
+  averaging_ns: Exact[];
+  /**
+   * Number of second differences that each was computed from.
+   */
+  count: Exact[];
+  /**
+   * The deviation at each: a ratio of frequencies, without unit.
+   */
+  deviation: number[];
+}
+/**
+ * A histogram with exact statistics.
+ */
+export interface HistogramView {
+  bins: Bins;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest sample (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean of the samples (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest sample (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * The quantiles for which there are enough samples.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that are in no bin, because an import's source gave only their range.
+   */
+  unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
+}
+/**
+ * The non-empty bins.
+ */
+export interface Bins {
+  /**
+   * Samples in each bin.
+   */
+  count: Exact[];
+  /**
+   * Lowest value of each bin (ns).
+   */
+  from_ns: Exact[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  unit_ns: number | string;
+}
+/**
+ * A quantile of the samples.
+ */
+export interface QuantileView {
+  /**
+   * The share of samples that do not exceed the value (0 to 1).
+   */
+  share: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  value_ns: number | string;
+}
+/**
+ * Bounds on an offset during a run.
+ */
+export interface SyncBoundView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  highest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lowest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  widest_ns: number | string;
+}
+/**
+ * How offsets are spread.
+ */
+export interface SyncSpreadView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Standard deviation about the mean (ns).
+   */
+  deviation_ns: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  highest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lowest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  median_ns: number | string;
+}
+/**
+ * A moment at which the state of a source changed.
+ */
+export interface SyncStateChangeView {
+  at: MomentView1;
+  /**
+   * State of a source of time.
+   */
+  state: "starting" | "locked" | "reference" | "holdover" | "free" | "lost";
+}
+/**
+ * When it was noticed.
+ */
+export interface MomentView1 {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * Offset, bound and path delay over time.
+ */
+export interface SyncTrackView {
+  /**
+   * Number of offsets that are joined in each point; 0 if only the bound was looked at.
+   */
+  count: Exact[];
+  /**
+   * The longest path delay of each point, half of a round trip (ns); null if none was measured.
+   */
+  delay_ns: (Exact | null)[];
+  /**
+   * The highest offset of each point (ns); null if it has none.
+   */
+  highest_ns: (Exact | null)[];
+  /**
+   * The lowest lower bound of each point (ns); null if it has none.
+   */
+  lower_bound_ns: (Exact | null)[];
+  /**
+   * The lowest offset of each point (ns); null if it has none.
+   */
+  lowest_ns: (Exact | null)[];
+  /**
+   * When the first offset of each point was taken, since the start of the run (ns).
+   */
+  offset_ns: Exact[];
+  /**
+   * The highest upper bound of each point (ns); null if it has none.
+   */
+  upper_bound_ns: (Exact | null)[];
+}
+/**
+ * One flow of packets.
+ */
+export interface PacketFlowView {
+  arrivals: PacketArrivalsView;
+  /**
+   * Packets that arrived, each counted once; null if the receiver did not report.
+   */
+  arrived?: Exact | null;
+  /**
+   * What was counted, as a sentence.
+   */
+  counts_sentence: string;
+  /**
+   * From the sending program to the receiving program; null if no packet has a delay.
+   */
+  delay?: PacketDelayView | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  doubled: number | string;
+  /**
+   * Number of the flow.
+   */
+  flow: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  foreign: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  forged: number | string;
+  /**
+   * Name of the node that sent.
+   */
+  from: string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  interval_ns: number | string;
+  /**
+   * How late packets were sent; null if the sender did not report.
+   */
+  lateness?: PacketDelayView | null;
+  /**
+   * Packets that were sent and did not arrive; null if one of the nodes did not report.
+   */
+  lost?: Exact | null;
+  over_time: PacketDelaysView;
+  /**
+   * The parts of the delay in the order in which a packet passes them.
+   */
+  parts: PacketPartView[];
+  /**
+   * The parts as a sentence, with what is missing of them; null if no part is known.
+   */
+  parts_sentence?: string | null;
+  /**
+   * The way through both systems, in words: "UDP over IPv4"; null if it is not known.
+   */
+  path?: string | null;
+  /**
+   * How the receiver waited for packets: `block`, `poll` or `schedule`; null if it is not known.
+   */
+  receiver?: string | null;
+  /**
+   * Packets that the sending system refused; null if the sender did not report.
+   */
+  refused?: Exact | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  reordered: number | string;
+  /**
+   * Packets that were sent; null if the sender did not report.
+   */
+  sent?: Exact | null;
+  /**
+   * Number of the series of its delays among those of the run, from 0; null if no packet has a delay.
+   */
+  series?: number | null;
+  /**
+   * Payload of each packet (bytes).
+   */
+  size_bytes: number;
+  /**
+   * Schedules for which the sender was too late; null if the sender did not report.
+   */
+  skipped?: Exact | null;
+  /**
+   * Name of the node that received.
+   */
+  to: string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  too_old: number | string;
+}
+/**
+ * Arrivals over time.
+ */
+export interface PacketArrivalsView {
+  /**
+   * Packets that arrived.
+   */
+  arrived: Exact[];
+  /**
+   * Copies of packets that had arrived before.
+   */
+  doubled: Exact[];
+  /**
+   * Length of each interval (ns).
+   */
+  length_ns: Exact[];
+  /**
+   * Packets known to be sent and not arrived until the end of the interval, since the start of the run.
+   */
+  missing: Exact[];
+  /**
+   * Packets that arrived after one that was sent later.
+   */
+  reordered: Exact[];
+  /**
+   * Packets of which the receiver learned that they were sent.
+   */
+  sent: Exact[];
+  /**
+   * Start of each interval, counted from the start of the run on the receiver (ns).
+   */
+  start_offset_ns: Exact[];
+}
+/**
+ * The distribution of a latency in a few numbers.
+ */
+export interface PacketDelayView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * The largest error of a packet; null if both points are readings of one clock, which has none.
+   */
+  error?: PacketErrorView | null;
+  /**
+   * The error of the highest; null if there is none.
+   */
+  error_of_highest?: PacketErrorView | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  highest_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lowest_ns: number | string;
+  /**
+   * The mean (ns).
+   */
+  mean_ns: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  median_ns: number | string;
+  /**
+   * The value that 99.9 % do not exceed (ns); null if there are too few packets for it.
+   */
+  p99_9_ns?: Exact | null;
+}
+/**
+ * By how much a value can be wrong.
+ */
+export interface PacketErrorView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  above_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  below_ns: number | string;
+  /**
+   * Both in words: "±10.9 us".
+   */
+  words: string;
+}
+/**
+ * Delays over time.
+ */
+export interface PacketDelaysView {
+  /**
+   * By how much the true values of each interval can be higher (ns); null if that is not known.
+   */
+  above_ns: (Exact | null)[];
+  /**
+   * By how much the true values of each interval can be lower (ns); null if that is not known.
+   */
+  below_ns: (Exact | null)[];
+  /**
+   * Packets that arrived in each interval and have a delay.
+   */
+  count: Exact[];
+  /**
+   * The highest of each interval (ns); null if it has no packet.
+   */
+  highest_ns: (Exact | null)[];
+  /**
+   * Length of each interval (ns).
+   */
+  length_ns: Exact[];
+  /**
+   * The median of each interval (ns); null if it has no packet.
+   */
+  median_ns: (Exact | null)[];
+  /**
+   * Start of each interval, counted from the start of the run (ns).
+   */
+  start_offset_ns: Exact[];
+}
+/**
+ * One part of the way from program to program.
+ */
+export interface PacketPartView {
+  /**
+   * Its distribution; null if no packet has it.
+   */
+  delay?: PacketDelayView | null;
+  /**
+   * Packets that arrived, and of which this part is not known; null if that was not counted.
+   */
+  missing?: Exact | null;
+  /**
+   * The latency, named by its two points: `sent_to_transmitted`.
+   */
+  name: string;
+  /**
+   * This part of the worst packet (ns); null if it is not known.
+   */
+  of_worst_ns?: Exact | null;
+  /**
+   * The part in words: "sending program to driver".
+   */
+  words: string;
+}
+/**
+ * One of the worst packets.
+ */
+export interface PacketWorstView {
+  at: MomentView2;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  delay_ns: number | string;
+  /**
+   * The error of the delay; null if it is not known.
+   */
+  error?: PacketErrorView | null;
+  /**
+   * The flow, in words: "vm → press-7".
+   */
+  flow: string;
+  /**
+   * The parts of the delay (ns), in the order of [`PacketFlowView::parts`]; null where one is not known.
+   */
+  parts_ns: (Exact | null)[];
+}
+/**
+ * When the program sent it, on the receiver's clock.
+ */
+export interface MomentView2 {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
  * A followed program.
  */
 export interface ProgramView {
@@ -936,7 +1508,7 @@ export interface FollowedThreadView {
    * Period of the loop (ns); null if it has none.
    */
   period_ns?: Exact | null;
-  periods: HistogramView;
+  periods: HistogramView1;
   /**
    * Name of the scheduling policy.
    */
@@ -971,9 +1543,9 @@ export interface FollowedThreadView {
   waits_by?: string | null;
 }
 /**
- * Times from one activation to the next.
+ * A histogram with exact statistics.
  */
-export interface HistogramView {
+export interface HistogramView1 {
   bins: Bins;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
@@ -1007,36 +1579,6 @@ export interface HistogramView {
    * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
    */
   unplaced_from_ns?: Exact | null;
-}
-/**
- * The non-empty bins.
- */
-export interface Bins {
-  /**
-   * Samples in each bin.
-   */
-  count: Exact[];
-  /**
-   * Lowest value of each bin (ns).
-   */
-  from_ns: Exact[];
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  unit_ns: number | string;
-}
-/**
- * A quantile of the samples.
- */
-export interface QuantileView {
-  /**
-   * The share of samples that do not exceed the value (0 to 1).
-   */
-  share: number;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  value_ns: number | string;
 }
 /**
  * A thread that preempted a followed thread.
@@ -1143,7 +1685,7 @@ export interface RowView {
    * The measured CPU.
    */
   cpu?: number | null;
-  first_scheduled: MomentView1;
+  first_scheduled: MomentView3;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -1172,7 +1714,7 @@ export interface RowView {
 /**
  * When the first late wake-up was scheduled.
  */
-export interface MomentView1 {
+export interface MomentView3 {
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -1189,7 +1731,7 @@ export interface SeriesView {
   /**
    * Samples below zero, by their magnitude; null if there are none.
    */
-  below_zero?: HistogramView1 | null;
+  below_zero?: HistogramView | null;
   /**
    * Median of the means of all blocks of 1,000 clock readings (ns); only for `clock`.
    */
@@ -1197,7 +1739,7 @@ export interface SeriesView {
   /**
    * The corrected view: every sample, plus one for each schedule that a late wake-up skipped. Null if none was skipped.
    */
-  corrected?: HistogramView1 | null;
+  corrected?: HistogramView | null;
   /**
    * Counters by name; a counter is absent if it was not counted.
    */
@@ -1217,7 +1759,7 @@ export interface SeriesView {
   /**
    * When the maximum was taken.
    */
-  max_at?: MomentView2 | null;
+  max_at?: MomentView4 | null;
   /**
    * The latency, named by its two points: `scheduled_to_woke`.
    */
@@ -1234,44 +1776,6 @@ export interface SeriesView {
    * Distinguishes series of the same name and place; empty if there is only one.
    */
   variant: string;
-}
-/**
- * A histogram with exact statistics.
- */
-export interface HistogramView1 {
-  bins: Bins;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  count: number | string;
-  /**
-   * Exact largest sample (ns).
-   */
-  max_ns?: Exact | null;
-  /**
-   * Mean of the samples (ns).
-   */
-  mean_ns?: number | null;
-  /**
-   * Exact smallest sample (ns).
-   */
-  min_ns?: Exact | null;
-  /**
-   * The quantiles for which there are enough samples.
-   */
-  quantiles: QuantileView[];
-  /**
-   * Population standard deviation (ns).
-   */
-  sd_ns?: number | null;
-  /**
-   * Samples that are in no bin, because an import's source gave only their range.
-   */
-  unplaced?: Exact | null;
-  /**
-   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
-   */
-  unplaced_from_ns?: Exact | null;
 }
 /**
  * A histogram with exact statistics.
@@ -1353,7 +1857,7 @@ export interface HeatView {
 /**
  * A point in time during a run.
  */
-export interface MomentView2 {
+export interface MomentView4 {
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -1386,13 +1890,13 @@ export interface SyncView {
   /**
    * The sources, in the order in which they were found.
    */
-  sources: SyncSourceView[];
+  sources: SyncSourceView1[];
 }
 /**
  * Something that changed at one moment.
  */
 export interface SyncEventView {
-  at: MomentView3;
+  at: MomentView5;
   /**
    * The details, in words.
    */
@@ -1409,7 +1913,7 @@ export interface SyncEventView {
 /**
  * A point in time during a run.
  */
-export interface MomentView3 {
+export interface MomentView5 {
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -1422,12 +1926,12 @@ export interface MomentView3 {
 /**
  * One source of time: a service, or a pair of clocks that are compared.
  */
-export interface SyncSourceView {
+export interface SyncSourceView1 {
   allan: SyncAllanView;
   /**
    * Offsets below zero, by their magnitude; null if there are none.
    */
-  below_zero?: HistogramView1 | null;
+  below_zero?: HistogramView | null;
   /**
    * Bounds on the offset that hold without trust in a servo; null if there are none.
    */
@@ -1447,7 +1951,7 @@ export interface SyncSourceView {
   /**
    * Offsets of zero and above; null if there was no offset.
    */
-  from_zero?: HistogramView1 | null;
+  from_zero?: HistogramView | null;
   /**
    * By how much the offset would have grown without corrections; absent if that is not known.
    */
@@ -1491,121 +1995,6 @@ export interface SyncSourceView {
   version?: string | null;
 }
 /**
- * Allan deviation of the offsets, shortest averaging time first.
- */
-export interface SyncAllanView {
-  /**
-   * The averaging times (ns).
-   */
-  averaging_ns: Exact[];
-  /**
-   * Number of second differences that each was computed from.
-   */
-  count: Exact[];
-  /**
-   * The deviation at each: a ratio of frequencies, without unit.
-   */
-  deviation: number[];
-}
-/**
- * Bounds on an offset during a run.
- */
-export interface SyncBoundView {
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  highest_ns: number | string;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  lowest_ns: number | string;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  widest_ns: number | string;
-}
-/**
- * How offsets are spread.
- */
-export interface SyncSpreadView {
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  count: number | string;
-  /**
-   * Standard deviation about the mean (ns).
-   */
-  deviation_ns: number;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  highest_ns: number | string;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  lowest_ns: number | string;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  median_ns: number | string;
-}
-/**
- * A moment at which the state of a source changed.
- */
-export interface SyncStateChangeView {
-  at: MomentView4;
-  /**
-   * State of a source of time.
-   */
-  state: "starting" | "locked" | "reference" | "holdover" | "free" | "lost";
-}
-/**
- * A point in time during a run.
- */
-export interface MomentView4 {
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  offset_ns: number | string;
-  /**
-   * Nanoseconds since 1970-01-01 UTC, as decimal text
-   */
-  realtime_ns: string;
-}
-/**
- * Offset, bound and path delay over time.
- */
-export interface SyncTrackView {
-  /**
-   * Number of offsets that are joined in each point; 0 if only the bound was looked at.
-   */
-  count: Exact[];
-  /**
-   * The longest path delay of each point, half of a round trip (ns); null if none was measured.
-   */
-  delay_ns: (Exact | null)[];
-  /**
-   * The highest offset of each point (ns); null if it has none.
-   */
-  highest_ns: (Exact | null)[];
-  /**
-   * The lowest lower bound of each point (ns); null if it has none.
-   */
-  lower_bound_ns: (Exact | null)[];
-  /**
-   * The lowest offset of each point (ns); null if it has none.
-   */
-  lowest_ns: (Exact | null)[];
-  /**
-   * When the first offset of each point was taken, since the start of the run (ns).
-   */
-  offset_ns: Exact[];
-  /**
-   * The highest upper bound of each point (ns); null if it has none.
-   */
-  upper_bound_ns: (Exact | null)[];
-}
-/**
  * The verdict of a run on its deadline.
  */
 export interface VerdictView {
@@ -1630,7 +2019,7 @@ export interface WorstView {
    * The measured CPU.
    */
   cpu?: number | null;
-  from: MomentView5;
+  from: MomentView6;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -1655,7 +2044,7 @@ export interface WorstView {
 /**
  * A point in time during a run.
  */
-export interface MomentView5 {
+export interface MomentView6 {
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -2094,7 +2483,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -2724,6 +3113,10 @@ export interface RunView1 {
    */
   not_observable: string[];
   /**
+   * What was seen of packets between nodes; null except in runs of `packet`.
+   */
+  packets?: PacketView | null;
+  /**
    * The followed program; null except in runs of `app`.
    */
   program?: ProgramView | null;
@@ -2790,7 +3183,7 @@ export interface SidesView {
   /**
    * Samples below zero, by their magnitude; null if there are none.
    */
-  below_zero?: HistogramView1 | null;
+  below_zero?: HistogramView | null;
   from_zero: HistogramView3;
 }
 /**
@@ -2838,7 +3231,7 @@ export interface SidesView1 {
   /**
    * Samples below zero, by their magnitude; null if there are none.
    */
-  below_zero?: HistogramView1 | null;
+  below_zero?: HistogramView | null;
   from_zero: HistogramView3;
 }
 /**
@@ -3058,7 +3451,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

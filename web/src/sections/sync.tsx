@@ -94,9 +94,9 @@ function stateWords({ states }: SyncSourceView): string {
 }
 
 /** Offsets and, below on the same axis, path delays. */
-function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track }) {
+export function OverTimeFigures({ run, source, suffix, track, first = "first" }: Props & { track: Track; first?: Reach }) {
   const [state, store] = useChoices();
-  const [reach, setReach] = useState<Reach>("first");
+  const [reach, setReach] = useState<Reach>(first);
   const [cursor, setCursor] = useState<number | null>(null);
   const offsets = useRef<Canvas>(() => null);
   const delays = useRef<Canvas>(() => null);
@@ -107,7 +107,7 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
   }, [state.clockRange, end]);
   const limit = source.judged ? num(run.deadline_ns) : Number.NaN;
   const stretches = useMemo(() => stretchesOf(source, end), [source, end]);
-  const events = useMemo(() => run.sync!.events.filter((event) => event.source === source.name), [run, source]);
+  const events = useMemo(() => (run.sync?.events ?? []).filter((event) => event.source === source.name), [run, source]);
   const broken = useMemo(() => breaksLimit(run, track, limit), [run, track, limit]);
   const shownAt = useCallback((width: number): OverTime => {
     const columns = columnsOf(track, range, Math.max(40, Math.round(timeBox(width, 200, true).width)));
@@ -124,7 +124,7 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
     if (b > a) store.set({ clockRange: [a, b] });
   };
   const reset = () => {
-    setReach("first");
+    setReach(first);
     store.set({ clockRange: null });
   };
   const hasDelays = track.delay.some(Number.isFinite);
@@ -135,10 +135,10 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
   const controls = (
     <>
       <button aria-pressed={reach === "offsets"} title="The offsets alone, without bound and limit, and back (b)" data-key="b"
-        onClick={() => setReach(reach === "offsets" ? "first" : "offsets")}>Offsets</button>
+        onClick={() => setReach(reach === "offsets" ? first : "offsets")}>Offsets</button>
       <button aria-pressed={reach === "all"} title="With bound and limit, wherever they lie, and back"
         onClick={() => setReach(reach === "all" ? "first" : "all")}>All</button>
-      <button disabled={state.clockRange === null && reach === "first"} title="Back to the first view (f, or a double click)" data-key="f" onClick={reset}>Reset</button>
+      <button disabled={state.clockRange === null && reach === first} title="Back to the first view (f, or a double click)" data-key="f" onClick={reset}>Reset</button>
     </>
   );
   const rows = () => trackRows(track);
@@ -159,7 +159,7 @@ function OverTimeFigures({ run, source, suffix, track }: Props & { track: Track 
         table={table} data={data}
       >
         <CanvasChart
-          height={offsetsHeight(innerWidth < 600)} draw={drawTop} canvasRef={(get) => { offsets.current = get; }} onPoint={point} onZoom={zoom} onReset={reset}
+          height={offsetsHeight(innerWidth < 600, stretches.length + events.length > 0)} draw={drawTop} canvasRef={(get) => { offsets.current = get; }} onPoint={point} onZoom={zoom} onReset={reset}
           label={`Offset over time, ${source.name}: ${spreadWords(source)}; ${source.bound_sentence}; ${stateWords(source)}`}
         />
         <p class="note readout">{readout}</p>

@@ -4,6 +4,7 @@ import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, ChangeView, ConditionView, LateCausesView, RunView, View } from "../generated/view.d.ts";
 import { resultsOf, runsOf, type Results } from "../model.ts";
+import { packetFacts } from "../packet/facts.ts";
 import { syncFacts } from "../sync.ts";
 import { Remedy, Sure } from "./causes.tsx";
 import { FindingLink } from "./finding_link.tsx";
@@ -64,6 +65,8 @@ export function factsOf(view: View): Fact[] {
   const results = resultsOf(page);
   const runs = results ? runsOf(results, "wakeups") : [];
   const clocks = results ? runsOf(results, "offsets").filter((run) => run.sync) : [];
+  const packets = results ? runsOf(results, "delays").filter((run) => run.packets) : [];
+  if (runs.length === 0 && packets.length > 0) return packetFacts(packets);
   if (runs.length === 0) return clocks.length > 0 ? syncFacts(clocks) : [];
   const deadline = num(view.headline.deadline_ns);
   const limitOf = (run: RunView) => (run.deadline_ns == null && page.kind === "assessment" ? deadline : num(run.deadline_ns));

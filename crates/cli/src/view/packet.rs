@@ -5,7 +5,7 @@ use std::io;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::packet::LivePackets;
-use record::{ClockRelation, End, PacketFlow, Place, Record, Series, Uncertainty};
+use record::{ClockRelation, End, PacketFlow, Place, Record, Uncertainty};
 use units::format;
 
 use super::result::{Table, conclusion};
@@ -49,7 +49,7 @@ impl Live {
             // Writing to a string does not fail.
             let _ = if flow.is_received {
                 let lost = flow.sent.saturating_sub(flow.arrived);
-                let error = flow.error.map_or_else(|| "error unknown".to_owned(), error_words);
+                let error = flow.error.map_or_else(|| "error unknown".to_owned(), Uncertainty::in_words);
                 write!(
                     text,
                     "\n  received {:>9}   not arrived {lost:>4}   delay {last:>9} {error}   worst {worst:>9}",
@@ -75,29 +75,6 @@ impl Live {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-}
-
-/// By how much a value can be wrong: "±2.1 us", or both sides where they differ.
-fn error_words(error: Uncertainty) -> String {
-    let (below, above) = (format::latency(error.below_ns), format::latency(error.above_ns));
-    if below == above { format!("±{below}") } else { format!("-{below} +{above}") }
-}
-
-/// A value by its place in the order of a series, lowest first.
-fn quantile_ns(series: &Series, quantile: f64) -> Option<i64> {
-    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-    let (above, below) = (&series.histogram, series.below_zero.as_ref());
-    let (all, early) = (units::approx_f64(series.taken()), below.map_or(0, record::Histogram::count));
-    let early = units::approx_f64(early);
-    if all == 0.0 {
-        return None;
-    }
-    match below {
-        Some(below) if quantile * all <= early && early > 0.0 => {
-            below.quantile_ns(1.0 - quantile * all / early).map(|ns| -signed(ns))
-        }
-        _ => above.quantile_ns(((quantile * all - early) / (all - early)).clamp(0.0, 1.0)).map(signed),
     }
 }
 
@@ -144,11 +121,11 @@ fn delays(record: &Record, flow: &PacketFlow) -> String {
         table.row(vec![
             series.name.clone(),
             format::count(series.taken()),
-            cell(quantile_ns(series, 0.0)),
-            cell(quantile_ns(series, 0.5)),
-            cell(quantile_ns(series, 0.999)),
+            cell(series.lowest_ns()),
+            cell(series.quantile_ns(0.5)),
+            cell(series.quantile_ns(0.999)),
             cell(series.worst_ns(record.sign(series))),
-            series.uncertainty.map_or_else(|| "-".to_owned(), error_words),
+            series.uncertainty.map_or_else(|| "-".to_owned(), Uncertainty::in_words),
         ]);
     }
     table.render()

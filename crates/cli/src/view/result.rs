@@ -52,6 +52,7 @@ pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, colour: bool) 
         Figure::Wakeups | Figure::Gaps => wakeups(record, file, colour),
         Figure::Costs => costs(record, colour),
         Figure::Offsets => super::sync::table(record, colour),
+        Figure::Delays => super::packet::table(record, colour),
     }
 }
 

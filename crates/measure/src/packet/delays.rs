@@ -11,6 +11,7 @@ use crate::ring::Pair;
 /// Collects the delays of one latency.
 pub(crate) struct Delays {
     name: &'static str,
+    interval_maximum_ns: u64,
     collector: Collector,
     /// Of the intervals that are finished.
     uncertainties: Vec<Option<Uncertainty>>,
@@ -22,11 +23,17 @@ impl Delays {
     pub(crate) fn new(name: &'static str, start_ns: i64, interval_maximum_ns: u64) -> Self {
         Self {
             name,
+            interval_maximum_ns,
             collector: Collector::new(0, None, start_ns, interval_maximum_ns, None),
             uncertainties: Vec::new(),
             open: None,
             whole: None,
         }
+    }
+
+    /// Lets the first interval begin at a moment, before anything was taken.
+    pub(crate) fn begin_at(&mut self, start_ns: i64) {
+        *self = Self::new(self.name, start_ns, self.interval_maximum_ns);
     }
 
     /// Takes a delay that ended at `received_ns` of this node's CLOCK_REALTIME.

@@ -172,7 +172,16 @@ impl Half<'_> {
         (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
         parts: &mut Parts,
     ) {
-        let ReceivedFlow { mut receives, receiving, counted, delays, to_driver, between, to_program } = flow;
+        let ReceivedFlow {
+            mut receives,
+            receiving,
+            counted,
+            worst: worst_packets,
+            delays,
+            to_driver,
+            between,
+            to_program,
+        } = flow;
         let number = u32::from(self.plan.partner_flow());
         let place = Place::Flow { flow: number, direction: Direction::Received, queue: None };
         let strangers = &receives.shared.strangers;
@@ -209,7 +218,8 @@ impl Half<'_> {
         let plain = Counters::default();
         for (series, is_judged) in [(delays, true), (to_driver, false), (between, false), (to_program, false)] {
             let counters = if is_judged { &counters } else { &plain };
-            if let Some((series, worst)) = series.finish(&place, (interval_ns, is_judged), counters, ended_ns) {
+            if let Some((series, mut worst)) = series.finish(&place, (interval_ns, is_judged), counters, ended_ns) {
+                worst_packets.add_parts(&mut worst);
                 parts.series.push(series);
                 parts.worst.extend(worst);
             }
@@ -226,6 +236,7 @@ impl Half<'_> {
             forged,
             without_transmitted: counted.without_transmitted,
             without_arrived: counted.without_arrived,
+            over_time: receiving.over_time().to_vec(),
             ..self.flow(number)
         });
     }

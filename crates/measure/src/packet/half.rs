@@ -7,6 +7,7 @@ use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::receiving::{Receiving, Settled};
 use packet::relation::{Delay, Relation};
+use packet::worst::WorstPackets;
 use record::{Moment, Record, TrackPoint};
 use sync::signed::Signed;
 use sync::track::Track;
@@ -48,6 +49,7 @@ pub(super) struct ReceivedFlow {
     pub(super) receives: Receives,
     pub(super) receiving: Receiving,
     pub(super) counted: Counted,
+    pub(super) worst: WorstPackets,
     pub(super) delays: Delays,
     pub(super) to_driver: Delays,
     pub(super) between: Delays,
@@ -202,6 +204,7 @@ impl<'a> Half<'a> {
         observe: &mut dyn FnMut(&LivePackets),
     ) -> (Record, Ending) {
         self.started = moment_now();
+        self.count_from(self.started.realtime.as_ns());
         watching.run_starts(self.started);
         self.throttle.run_begins();
         let start_ns = now_ns(ClockId::Monotonic) + LEAD_NS;
@@ -216,6 +219,21 @@ impl<'a> Half<'a> {
         }
         let ending = self.watch(dialog, observe);
         (self.finish(watching, &ending), ending)
+    }
+
+    /// Lets the intervals of everything that is collected begin with the run, so that all of them have one axis of time. Nothing
+    /// was collected yet.
+    fn count_from(&mut self, start_ns: i64) {
+        if let Some(flow) = &mut self.sent {
+            flow.lateness.begin_at(start_ns);
+        }
+        if let Some(flow) = &mut self.received {
+            flow.receiving = Receiving::from(start_ns);
+            for delays in [&mut flow.delays, &mut flow.to_driver, &mut flow.between, &mut flow.to_program] {
+                delays.begin_at(start_ns);
+            }
+        }
+        self.clocks_seen.round_trips.begin_at(start_ns);
     }
 
     /// Takes over what the threads hand out until the run is over.
@@ -329,9 +347,10 @@ impl<'a> Half<'a> {
                 flow.receiving.take(arrived);
             }
             let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Realtime));
-            let ReceivedFlow { receiving, counted, delays, to_driver, between, to_program, .. } = flow;
+            let ReceivedFlow { receiving, counted, worst, delays, to_driver, between, to_program, .. } = flow;
             let clocks = &self.clocks;
             receiving.settle(&self.clocks_seen.relation, now_ns, is_end, |one: Settled| {
+                worst.take(one);
                 match one.sent_to_received {
                     Some(delay) => delays.take(delay, one.received_ns, clocks),
                     None => counted.unrelated += 1,
@@ -410,8 +429,9 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     let sent = |sending| SentFlow { sending, lateness: series("scheduled_to_sent"), report: None };
     let received = |receives| ReceivedFlow {
         receives,
-        receiving: Receiving::default(),
+        receiving: Receiving::from(start_ns),
         counted: Counted::default(),
+        worst: WorstPackets::default(),
         delays: series("sent_to_received"),
         to_driver: series("sent_to_transmitted"),
         between: series("transmitted_to_arrived"),

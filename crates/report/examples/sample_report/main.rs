@@ -10,6 +10,7 @@ mod clocks;
 mod comparison;
 mod imported;
 mod load;
+mod packets;
 mod program;
 mod rhythm;
 mod synthetic;
@@ -29,7 +30,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 39] = [
+    let cases: [Case; 44] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -66,6 +67,11 @@ fn main() -> std::io::Result<()> {
         ("sync", || bare("Clocks of press-7", vec![clocks::locked()])),
         ("sync-lost", || bare("Clocks of press-7", vec![clocks::lost()])),
         ("sync-unbounded", || bare("Clocks of press-7", vec![clocks::unbounded()])),
+        ("packets", || bare("press-7 and camera-2", packets::both_ways())),
+        ("packets-lost", || bare("press-7 to camera-2", packets::lossy())),
+        ("packets-paths", || bare("press-7 to camera-2", packets::by_path())),
+        ("packets-invalid", || bare("press-7 to camera-2", packets::stepped())),
+        ("packets-none", || bare("press-7 to camera-2", packets::none())),
         ("program", || followed(program::missing(&Validity::default()))),
         ("program-quiet", || followed(program::quiet())),
         ("program-invalid", || followed(program::missing(&program::overrun()))),

@@ -1,0 +1,138 @@
+//! The sentences for packets between nodes: how long the worst of them took one way, with the error that the clocks allow, and
+//! how many were lost.
+
+use record::{Record, Verdict, VerdictState};
+use units::format;
+
+use super::{capitalized, label, plain};
+use crate::packet::{Worst, error_words, lost_words, paths, worst_of};
+use crate::totals::Totals;
+use crate::view::{HeadlineState, HeadlineView};
+
+/// The sentence for the run that decides, among `alike`: the runs that were judged by the same limit.
+pub(super) fn sentence(run: &Record, verdict: &Verdict, alike: &[&Record]) -> String {
+    let limit = format::span(verdict.deadline_ns);
+    match verdict.state {
+        VerdictState::Holds => format!("Holds {limit}: {}; {}.", worst(alike), lost_words(alike)),
+        VerdictState::Broken => {
+            let beyond = verdict.deciding.as_ref().map_or(0, |deciding| deciding.beyond);
+            let late = match beyond {
+                0 => "none is beyond the limit by more than its error".to_owned(),
+                1 => "1 is beyond the limit by more than its error".to_owned(),
+                beyond => format!("{} are beyond the limit by more than their error", format::count(beyond)),
+            };
+            format!("Does not hold {limit}: {}; {late}; {}.", worst(&[run]), lost_words(&[run]))
+        }
+        VerdictState::CannotTell if alike.len() > 1 => format!("{} ({}).", capitalized(&verdict.reason), label(run)),
+        VerdictState::CannotTell => format!("{}.", capitalized(&verdict.reason)),
+    }
+}
+
+/// "the worst of 19 989 packets from a to b took 6 327 us ±10.9 us one way", over all given runs.
+fn worst(runs: &[&Record]) -> String {
+    let totals = Totals::over(runs.iter().map(|run| (*run, None)));
+    let Some((run, Worst { ns, error, from, to })) = worst_of(runs) else { return "no packet arrived".to_owned() };
+    let of_several = if runs.len() > 1 { format!(" ({})", label(run)) } else { String::new() };
+    let error = error.map_or_else(
+        || ", by how much that can be wrong is not known".to_owned(),
+        |one| format!(" {}", error_words(one)),
+    );
+    let way = if paths(runs) == 1 {
+        format!("from {from} to {to} took {}{error} one way", format::latency(ns))
+    } else {
+        format!("took {}{error} one way, from {from} to {to}", format::latency(ns))
+    };
+    format!("the worst of {} packets {way}{of_several}", format::count(totals.samples))
+}
+
+/// The headline of runs without a limit: the worst delay with its error, and how many packets were lost.
+pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
+    const NO_VERDICT: &str = "No limit was stated, so there is no verdict: state one with --limit.";
+    let Some((_, Worst { ns, error, .. })) = worst_of(runs) else {
+        let sentence = format!("No packet has a delay: {}. {NO_VERDICT}", lost_words(runs));
+        return HeadlineView { word: "No packet arrived".to_owned(), ..plain(HeadlineState::NoDeadline, sentence) };
+    };
+    let totals = Totals::over(runs.iter().map(|run| (*run, None)));
+    let within = if totals.observed_ns == 0 {
+        String::new()
+    } else {
+        format!(", measured for {}", format::span(totals.observed_ns))
+    };
+    let error = error.map_or_else(String::new, |one| format!(" {}", error_words(one)));
+    HeadlineView {
+        word: format!("Worst {}{error}; no limit stated", format::latency(ns)),
+        ..plain(
+            HeadlineState::NoDeadline,
+            format!("{}{within}; {}. {NO_VERDICT}", capitalized(&worst(runs)), lost_words(runs)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{ReasonCode, Validity};
+
+    use super::super::headline;
+    use super::*;
+    use crate::sample::packets;
+    use crate::{Page, Results};
+
+    fn headline_of(runs: Vec<Record>, limit_ns: Option<u64>) -> HeadlineView {
+        let judged = |mut run: Record| {
+            run.verdict = limit_ns.map(|limit_ns| analyse::verdict(&run, limit_ns));
+            run
+        };
+        let runs = runs.into_iter().map(judged).collect();
+        headline(&Page::from_results(None, Results { runs, ..Results::default() }))
+    }
+
+    #[test]
+    fn without_a_limit_the_worst_delay_stands_with_its_error_and_what_was_lost() {
+        let headline = headline_of(vec![packets(&[4_000, 9_000], 3_000, 2, Validity::default())], None);
+        assert_eq!(headline.word, "Worst 9.0 us \u{b1}3.0 us; no limit stated");
+        assert_eq!(
+            headline.sentence,
+            "The worst of 2 packets from a to b took 9.0 us \u{b1}3.0 us one way; 2 were lost. No limit was stated, so there is no \
+             verdict: state one with --limit."
+        );
+        let none = headline_of(vec![packets(&[], 0, 7, Validity::default())], None);
+        assert_eq!(none.word, "No packet arrived");
+        assert!(none.sentence.starts_with("No packet has a delay: 7 were lost."), "{}", none.sentence);
+    }
+
+    #[test]
+    fn a_limit_holds_breaks_or_cannot_be_told_by_the_error() {
+        let run = |lost| vec![packets(&[4_000, 9_000], 3_000, lost, Validity::default())];
+        let holds = headline_of(run(0), Some(13_000));
+        assert_eq!((holds.state, holds.word.as_str()), (HeadlineState::Holds, "Holds 13.0 us"));
+        assert_eq!(
+            holds.sentence,
+            "The worst of 2 packets from a to b took 9.0 us \u{b1}3.0 us one way; none was lost."
+        );
+        let broken = headline_of(run(0), Some(5_000));
+        assert_eq!(broken.state, HeadlineState::Broken);
+        assert!(broken.sentence.contains("1 is beyond the limit by more than its error"), "{}", broken.sentence);
+        let lost = headline_of(run(1), Some(13_000));
+        assert_eq!(lost.state, HeadlineState::Broken);
+        assert!(
+            lost.sentence.ends_with("none is beyond the limit by more than its error; 1 was lost."),
+            "{}",
+            lost.sentence
+        );
+        assert_eq!(headline_of(run(0), Some(10_000)).state, HeadlineState::CannotTell, "within the error");
+        let mut stepped = Validity::default();
+        stepped.add(ReasonCode::ClockStepped, "by 1 s");
+        let invalid = headline_of(vec![packets(&[4_000], 3_000, 0, stepped)], Some(13_000));
+        assert_eq!(invalid.state, HeadlineState::CannotTell);
+        assert!(invalid.sentence.contains("is invalid"), "{}", invalid.sentence);
+    }
+
+    #[test]
+    fn of_several_runs_the_worst_is_named() {
+        let mut other = packets(&[20_000], 500, 0, Validity::default());
+        other.label = "l2".to_owned();
+        let headline = headline_of(vec![packets(&[9_000], 3_000, 0, Validity::default()), other], None);
+        let expected = "The worst of 2 packets from a to b took 20.0 us \u{b1}500 ns one way (l2); none was lost.";
+        assert!(headline.sentence.starts_with(expected), "{}", headline.sentence);
+    }
+}
