@@ -1,5 +1,6 @@
 //! Two halves of a run in one process, over the loopback interface: what becomes of packets that others send, double or
 //! forge, and of a partner that is gone. Both halves have the same clock, so the truth about its offset is known: 0.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -114,7 +114,8 @@ impl Receiving {
             let age_ns = now_ns.saturating_sub(received_ns);
             let has_stamps = waiting.later.is_some() || age_ns > STAMPS_WAIT_NS;
             let has_clocks = relation.is_settled(received_ns) || age_ns > CLOCKS_WAIT_NS;
-            if !is_end && !(has_stamps && has_clocks) {
+            let is_due = is_end || (has_stamps && has_clocks);
+            if !is_due {
                 return;
             }
             take(settled(waiting, relation));

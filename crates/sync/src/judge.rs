@@ -176,7 +176,7 @@ mod tests {
             max_drift_ppb: 100_000,
             sources: vec![source(states)],
             events: events.iter().map(event).collect(),
-            events_left_out: 0,
+            ..SyncRun::default()
         }
     }
 

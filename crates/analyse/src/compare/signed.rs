@@ -36,7 +36,7 @@ pub(super) fn compare(cut: &Cut, margin_ns: f64, options: &CompareOptions) -> Op
     let value = |quantity, side: usize| table.value(quantity, &sides[side].columns, &once[side]);
     let fewest = approx_f64(a.count().min(b.count()));
     let supported =
-        SHARES.into_iter().filter(|(_, share)| share.min(1.0 - share) * fewest >= LEAST_BEYOND || *share == 0.5);
+        SHARES.into_iter().filter(|(name, share)| share.min(1.0 - share) * fewest >= LEAST_BEYOND || *name == "p50");
     let rows = std::iter::once((MEAN, None)).chain(supported.map(|(name, share)| (name, Some(share))));
     let rows: Vec<(&str, Option<f64>, Quantity, f64, f64)> = rows
         .filter_map(|(name, share)| {

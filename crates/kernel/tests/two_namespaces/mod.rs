@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 pub(crate) mod ends;
 
@@ -104,6 +105,9 @@ impl Network {
                 ip(&format!("address add {}/64 dev {name} nodad", side.v6()))
             })?;
         }
+        for side in [Side::A, Side::B] {
+            network.at(side, || await_link_local(side))?;
+        }
         Ok(network)
     }
 
@@ -143,6 +147,23 @@ fn new_namespace() -> Result<File, String> {
         File::open("/proc/thread-self/ns/net").map_err(|error| error.to_string())
     };
     std::thread::spawn(make).join().unwrap()
+}
+
+/// The kernel gives an interface its link-local address some time after its carrier has come.
+fn await_link_local(side: Side) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        let words = ["-6", "-o", "address", "show", "dev", side.interface()];
+        let output = Command::new("ip").args(words).output().map_err(|error| format!("ip: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        if text.contains(side.link_local()) && !text.contains("tentative") {
+            return Ok(());
+        }
+        if began.elapsed() > Duration::from_secs(10) {
+            return Err(format!("{} has got no link-local address: {text}", side.interface()));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 fn ip(words: &str) -> Result<(), String> {

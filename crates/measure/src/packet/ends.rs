@@ -88,7 +88,8 @@ impl Ends {
         let (data, way) = match request.path {
             PacketPath::Udp => {
                 let receiver = UdpEnd::open(&UdpPlan { options: receiving, ..plain(at) })?;
-                let sender = UdpEnd::open(&UdpPlan { options: sending, ..plain(at) })?;
+                // Connected, so that the route is looked up once.
+                let sender = UdpEnd::open(&UdpPlan { options: sending, connects: true, ..plain(at) })?;
                 let version = if at.is_ipv4() { 4 } else { 6 };
                 (Data::Udp { receiver: receiver.into(), sender: sender.into() }, format!("UDP over IPv{version}"))
             }
@@ -165,7 +166,7 @@ impl Ends {
     }
 
     /// Where the partner's end of the clocks' exchange is reached.
-    pub(super) const fn clock_of(&self, partner: &Endpoints) -> SocketAddr {
+    pub(super) fn clock_of(&self, partner: &Endpoints) -> SocketAddr {
         at_port(self.reaches, partner.clock_port)
     }
 }
@@ -180,7 +181,7 @@ fn interface_to(reaches: SocketAddr) -> Result<String, EndsError> {
 }
 
 /// The partner's port at the address by which this node reaches it, with the scope that it has here.
-const fn at_port(partner: SocketAddr, port: u16) -> SocketAddr {
+fn at_port(partner: SocketAddr, port: u16) -> SocketAddr {
     let mut address = partner;
     address.set_port(port);
     address

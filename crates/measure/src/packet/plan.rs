@@ -289,18 +289,20 @@ mod tests {
 
     #[test]
     fn what_is_out_of_range_is_refused_with_its_range() {
-        let refused = |change: &dyn Fn(&mut PacketRequest)| plan(Role::Initiator, change).unwrap_err().to_string();
-        for (words, change) in [
-            ("80 to 65507", &|request: &mut PacketRequest| request.size = 79) as (_, &dyn Fn(&mut PacketRequest)),
-            ("80 to 65507", &|request| request.size = 65_508),
-            ("the interval of 9", &|request| request.interval = Ns::from_us(9)),
-            ("--sched-priority", &|request| request.priority = Some(98)),
-            ("1 to 4094", &|request| (request.path, request.vlan) = (PacketPath::L2, Some(4_095))),
-            ("VLAN interface", &|request| request.vlan = Some(5)),
-            ("part of IP", &|request| (request.path, request.dscp) = (PacketPath::L2, Some(46))),
-            ("at least 1", &|request| request.end = End::Samples(0)),
-            ("1 to 99", &|request| request.sched_priority = Some(0)),
-        ] {
+        let refused = |change: fn(&mut PacketRequest)| plan(Role::Initiator, change).unwrap_err().to_string();
+        type Change = fn(&mut PacketRequest);
+        let cases: [(&str, Change); 9] = [
+            ("80 to 65507", |request| request.size = 79),
+            ("80 to 65507", |request| request.size = 65_508),
+            ("the interval of 9", |request| request.interval = Ns::from_us(9)),
+            ("--sched-priority", |request| request.priority = Some(98)),
+            ("1 to 4094", |request| (request.path, request.vlan) = (PacketPath::L2, Some(4_095))),
+            ("VLAN interface", |request| request.vlan = Some(5)),
+            ("part of IP", |request| (request.path, request.dscp) = (PacketPath::L2, Some(46))),
+            ("at least 1", |request| request.end = End::Samples(0)),
+            ("1 to 99", |request| request.sched_priority = Some(0)),
+        ];
+        for (words, change) in cases {
             assert!(refused(change).contains(words), "{words}: {}", refused(change));
         }
     }

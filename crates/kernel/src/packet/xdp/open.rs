@@ -26,6 +26,7 @@ const SMALL_CHUNK_BYTES: usize = 2_048;
 const LARGE_CHUNK_BYTES: usize = 4_096;
 /// Drivers restart an interface when a program is attached; links of 1000BASE-T take some 3 s to come up again.
 const CARRIER_PATIENCE: Duration = Duration::from_secs(10);
+/// A program leaves with the last copy of its file, which a child of this process may have until it runs its own program.
 const LEAVING_PATIENCE: Duration = Duration::from_millis(500);
 const NEIGHBOR_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -184,11 +185,32 @@ fn refuse_foreign(name: &str) -> Result<Interface, OpenError> {
     loop {
         let interface = Interface::read(name)?;
         let Some(id) = interface.xdp_program else { return Ok(interface) };
-        let name = program::name_of(id).unwrap_or_else(|| "of unknown name".to_owned());
-        if name != program::NAME || began.elapsed() > LEAVING_PATIENCE {
+        let name = program::name_of(id);
+        let may_be_leaving = match &name {
+            Ok(name) => name == program::NAME,
+            Err(error) => error.raw_os_error() == Some(libc::ENOENT),
+        };
+        if !may_be_leaving || began.elapsed() > LEAVING_PATIENCE {
+            let name = name.unwrap_or_else(|_| "of unknown name".to_owned());
             return Err(OpenError::ForeignXdp { interface: interface.name, id, name });
         }
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Attaches the program. One of ours that was attached in another mode may still be leaving.
+fn attach(program: &OwnedFd, interface: &Interface, flags: u32) -> io::Result<OwnedFd> {
+    let began = Instant::now();
+    loop {
+        match program::attach(program, interface.index, flags) {
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EEXIST))
+                    && began.elapsed() < LEAVING_PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
     }
 }
 
@@ -252,7 +274,7 @@ fn bring_up(plan: &XdpPlan, interface: &Interface, wanted: Wanted, mode: Mode) -
         all("load a program of XDP")(error)
     })?;
     let flags = if mode == Mode::Generic { program::GENERIC } else { program::NATIVE };
-    let link = program::attach(&program, interface.index, flags).map_err(|error| match error.raw_os_error() {
+    let link = attach(&program, interface, flags).map_err(|error| match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => all("attach a program of XDP")(error),
         _ => Failure::Mode(format!("the program is not attached: {error}")),
     })?;

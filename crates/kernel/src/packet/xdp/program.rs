@@ -108,19 +108,22 @@ pub(super) fn attach(program: &OwnedFd, interface_index: u32, mode: u32) -> io::
     Ok(owned(bpf(LINK_CREATE, &mut attributes)?))
 }
 
-/// The name of a program by its number; `None` where it is gone, or the right to look is missing (CAP_SYS_ADMIN).
-pub(super) fn name_of(id: u32) -> Option<String> {
+/// The name of a program by its number.
+///
+/// # Errors
+/// `ENOENT` where it is gone, `EPERM` where the right to look is missing (CAP_SYS_ADMIN).
+pub(super) fn name_of(id: u32) -> io::Result<String> {
     let mut attributes = GetById { id, ..GetById::default() };
-    let program = owned(bpf(PROG_GET_FD_BY_ID, &mut attributes).ok()?);
+    let program = owned(bpf(PROG_GET_FD_BY_ID, &mut attributes)?);
     let mut info = ProgramInfo::default();
     let mut attributes = GetInfo {
         file: number(&program),
         bytes: u32::try_from(size_of::<ProgramInfo>()).unwrap_or(0),
         info: address(&raw mut info),
     };
-    bpf(OBJ_GET_INFO_BY_FD, &mut attributes).ok()?;
+    bpf(OBJ_GET_INFO_BY_FD, &mut attributes)?;
     let name = info.name.split(|&byte| byte == 0).next().unwrap_or_default();
-    Some(String::from_utf8_lossy(name).into_owned())
+    Ok(String::from_utf8_lossy(name).into_owned())
 }
 
 fn number(file: &OwnedFd) -> u32 {

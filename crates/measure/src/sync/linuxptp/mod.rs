@@ -407,7 +407,8 @@ impl Source for Ptp {
         }
         let is_unanswered = self.answered_ns == 0;
         let is_same_socket = self.found.sockets.first() == found.sockets.first();
-        if !is_same_socket && !(is_unanswered && self.found.pid.is_none()) {
+        let may_be_ours = is_same_socket || (is_unanswered && self.found.pid.is_none());
+        if !may_be_ours {
             return false;
         }
         // The one that was looked for at the known places, or one that was started again.
