@@ -92,6 +92,7 @@ test("no missing, doubled or late packet is lost between columns", () => {
     }
   }
   assert.deepEqual(laneColumns(lanes[0]!, arrivals, [0, 0.4], 4), [97, 51, 0, 10]);
+  assert.deepEqual(laneColumns(lanes[2]!, arrivals, [0, 0.4], 4), [3, 2, 2, 2], "where nothing comes, what is missing stays missing");
   assert.equal(arrivalRows(arrivals).length, 3);
 });
 

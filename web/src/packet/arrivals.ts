@@ -57,8 +57,10 @@ export function laneColumns({ values, isLevel }: Lane, { from, to }: Arrivals, r
   // A little more, so that no rounding moves an interval to the column before.
   const place = (seconds: number) => Math.floor(((seconds - range[0]) / (range[1] - range[0])) * columns + 1e-6);
   from.forEach((start, i) => {
-    if (to[i]! <= range[0] || start >= range[1]) return;
-    const [first, last] = [Math.max(0, place(start)), Math.min(columns - 1, Math.max(place(start), place(to[i]!) - 1))];
+    // Where nothing came, what was missing before is missing still.
+    const end = isLevel ? Math.max(to[i]!, from[i + 1] ?? 0) : to[i]!;
+    if (end <= range[0] || start >= range[1]) return;
+    const [first, last] = [Math.max(0, place(start)), Math.min(columns - 1, Math.max(place(start), place(end) - 1))];
     // An interval that fills several columns is drawn over all of them; several in one column are joined.
     for (let x = first; x <= last; x += 1) found[x] = isLevel || last > first ? Math.max(found[x]!, values[i]!) : found[x]! + values[i]!;
   });
