@@ -133,6 +133,11 @@ mod tests {
         let sum = |of: fn(&FlowInterval) -> u64| intervals.iter().map(of).sum::<u64>();
         assert_eq!((sum(|one| one.sent), sum(|one| one.arrived)), (36_000, 35_640));
         assert_eq!(intervals.last().map(|one| one.missing), Some(360));
+        let mut missing = 0;
+        for one in intervals {
+            missing = missing + one.sent - one.arrived;
+            assert_eq!(one.missing, missing, "at {}", one.start_offset_ns);
+        }
     }
 
     #[test]
