@@ -273,7 +273,7 @@ mod tests {
         record.series[0].counters.lost = Some(1);
         let judged = verdict(&record, 100_000);
         assert_eq!(judged.state, VerdictState::Broken);
-        assert!(judged.reason.contains("0 beyond 100.0 us, 1 lost"), "{}", judged.reason);
+        assert!(judged.reason.contains("0 beyond 100 us, 1 lost"), "{}", judged.reason);
     }
 
     #[test]

@@ -97,6 +97,12 @@ impl Sampling {
         matches!(self, Self::Schedules)
     }
 
+    /// Whether the threads that take the samples have periods, which they could miss.
+    #[must_use]
+    pub const fn has_periods(self) -> bool {
+        !matches!(self, Self::Comparisons | Self::Packets)
+    }
+
     /// Whether rates are per observed time instead of per number of schedules.
     #[must_use]
     pub const fn counts_by_time(self) -> bool {

@@ -36,7 +36,7 @@ pub(crate) fn of_page(page: &Page) -> Vec<ConditionView> {
                 condition("processor", both(&architecture)),
                 condition("load", both(&|run| load(&run.manifest().load))),
                 condition("policy", both(&policy)),
-                condition("deadline", Some(compared_deadline(&input.comparison))),
+                condition(limit_name(&runs().collect::<Vec<_>>()), Some(compared_deadline(&input.comparison))),
             ]
         }
         Page::Campaign(input) => of_runs(page, &main_runs(input.records.values().collect()), None),
@@ -67,6 +67,11 @@ pub(crate) fn are_delays(runs: &[&Record]) -> bool {
     !runs.is_empty() && runs.iter().all(|run| run.measurement.kind().figure == Figure::Delays)
 }
 
+/// What a stated limit of these runs is called.
+fn limit_name(runs: &[&Record]) -> &'static str {
+    if are_delays(runs) || are_offsets(runs) { "limit" } else { "deadline" }
+}
+
 /// The conditions of runs, with what the profile of their machine adds.
 fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<ConditionView> {
     if runs.is_empty() {
@@ -95,8 +100,7 @@ fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<Condit
         // No thread of this program is measured, so none has a policy that matters.
         conditions.push(condition("limit", limit));
     } else {
-        let name = if are_delays(runs) { "limit" } else { "deadline" };
-        conditions.extend([condition("policy", each(&policy)), condition(name, limit)]);
+        conditions.extend([condition("policy", each(&policy)), condition(limit_name(runs), limit)]);
     }
     conditions
 }

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
 use campaign::result::{Answer, CampaignResult, Figure};
-use record::{Histogram, Origin, Record, Sampling, Series};
+use record::{Histogram, Origin, Record, Series};
 use units::{approx_f64, format, round_u64};
 
 use crate::{Page, ReportInput, View};
@@ -331,7 +331,8 @@ fn plain_row(page: &mut String, run: &Record, series: &Series) {
         latency(highest_ns),
         match run.manifest().origin {
             // Without schedules there are no periods to miss, and the source of an import did not count them.
-            _ if run.measurement.kind().sampling == Sampling::Comparisons => "-".to_owned(),
+            _ if !run.measurement.kind().sampling.has_periods() && series.counters.missed_periods == 0 =>
+                "-".to_owned(),
             Origin::Imported { .. } => "-".to_owned(),
             Origin::Punctual => format::count(series.counters.missed_periods),
         },

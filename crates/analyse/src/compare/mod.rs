@@ -12,6 +12,7 @@ mod exchange;
 mod gate;
 mod judge;
 mod least;
+mod lost;
 mod notes;
 mod pieces;
 mod profiles;
@@ -216,7 +217,8 @@ fn compare_series(
         verdict,
         notes: {
             let known = notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level);
-            clock_error::note(clock_errors_ns).into_iter().chain(known).collect()
+            let lost = lost::note(&a.runs, &b.runs, latency);
+            clock_error::note(clock_errors_ns).into_iter().chain(lost).chain(known).collect()
         },
         a: a_summary,
         b: b_summary,
@@ -519,10 +521,11 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
     }
 }
 
-/// `None` where the program that measured does not count them.
+/// `None` where the program that measured does not count them, or where there are no periods to miss.
 fn missed(record: &Record, latency: &str) -> Option<u64> {
     let series = record.series.iter().filter(|series| series.name == latency);
-    let is_counted = matches!(record.manifest().origin, record::Origin::Punctual);
+    let is_counted = matches!(record.manifest().origin, record::Origin::Punctual)
+        && record.measurement.kind().sampling.has_periods();
     is_counted.then(|| units::total(series.map(|series| series.counters.missed_periods)))
 }
 
