@@ -149,7 +149,7 @@ pub(super) static TAI_OFFSET: Rule = Rule {
           cmp`.",
     change: "Let the service that steers the system clock state it: leapsectz right/UTC or leapseclist in chrony.conf; \
              phc2sys -a -r or -w, with a grandmaster that marks its UTC offset as valid and its time as traceable, \
-             without which phc2sys does not set it.",
+             without which phc2sys does not set it. `punctual sync` sets it where it sets services up (tai-less-utc).",
     price: "None.",
     checked: LINUX,
     sources: &[
