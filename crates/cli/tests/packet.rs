@@ -106,6 +106,20 @@ fn without_the_right_token_nothing_is_measured() {
 }
 
 #[test]
+fn a_policy_decides_over_which_interface_packets_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.toml");
+    let file = policy.to_str().unwrap();
+    for (interface, expected) in [("eth77", 2), ("lo", 0)] {
+        std::fs::write(&policy, format!("interfaces = [\"{interface}\"]\n")).unwrap();
+        let listening = Listening::start("127.0.0.1", &["--policy", file]);
+        let output = listening.send(&["-s", "50", "--no-sync"]).output().unwrap();
+        assert_eq!(code(&output), expected, "{interface}: {}", said(&output));
+        assert!(expected == 0 || said(&output).contains("eth77"), "{}", said(&output));
+    }
+}
+
+#[test]
 fn what_the_other_node_cannot_do_is_said_on_both() {
     let listening = Listening::start("127.0.0.1", &[]);
     let output = listening.send(&["--path", "l2", "-s", "10"]).output().unwrap();

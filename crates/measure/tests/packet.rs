@@ -69,7 +69,18 @@ fn request(change: impl FnOnce(&mut PacketRequest)) -> PacketRequest {
 fn run(
     request: &PacketRequest,
     address: &str,
+    talks: (Talk, Talk),
+    meanwhile: impl FnOnce(&Endpoints, &Endpoints),
+) -> (Record, Record) {
+    run_aimed(request, address, talks, |_| {}, meanwhile)
+}
+
+/// As [`run`]; `aim` changes where each half takes the other one to be.
+fn run_aimed(
+    request: &PacketRequest,
+    address: &str,
     (mut a, mut b): (Talk, Talk),
+    aim: impl Fn(&mut Endpoints),
     meanwhile: impl FnOnce(&Endpoints, &Endpoints),
 ) -> (Record, Record) {
     let local: SocketAddr = address.parse().unwrap();
@@ -85,7 +96,9 @@ fn run(
         stop: &stop,
     };
     let [ends_a, ends_b] = [(); 2].map(|()| Ends::open(request, local, local).unwrap());
-    let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
+    let (mut at_a, mut at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
+    aim(&mut at_a);
+    aim(&mut at_b);
     std::thread::scope(|scope| {
         let (setup_a, setup_b) = (setup(Role::Initiator, "a"), setup(Role::Partner, "b"));
         let (at_a, at_b) = (&at_a, &at_b);
@@ -238,4 +251,23 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
     let flow = flow(&record, 0);
     assert_eq!((flow.sent, flow.lost), (None, None), "nobody knows how many were sent");
     assert!(flow.arrived.unwrap() > 0 && taken(&record, "sent_to_received") == flow.arrived.unwrap());
+}
+
+#[test]
+fn without_an_exchange_no_delay_is_stated_and_the_run_is_invalid() {
+    // The exchange goes to a port at which nobody answers, as behind a firewall.
+    let nobody = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let elsewhere = nobody.local_addr().unwrap().port();
+    let (record, _) = run_aimed(&request(|_| {}), "127.0.0.1:0", talk(), |ends| ends.clock_port = elsewhere, |_, _| {});
+    assert!(record.validity.has(ReasonCode::ClocksUnrelated), "{:?}", record.validity);
+    assert!(record.validity.is_invalid());
+    assert_eq!((taken(&record, "sent_to_received"), flow(&record, 0).lost), (0, Some(0)));
+}
+
+#[test]
+fn that_no_time_service_was_followed_is_said_where_one_was_wanted() {
+    for sync in [true, false] {
+        let (record, _) = run(&request(|one| one.sync = sync), "127.0.0.1:0", talk(), |_, _| {});
+        assert_eq!(record.validity.has(ReasonCode::NoTimeService), sync, "{:?}", record.validity);
+    }
 }

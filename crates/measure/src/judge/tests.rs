@@ -195,7 +195,7 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 12] = [
+const ADDED_ELSEWHERE: [ReasonCode; 15] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
@@ -206,6 +206,10 @@ const ADDED_ELSEWHERE: [ReasonCode; 12] = [
     ReasonCode::ReferenceChanged,
     ReasonCode::BoundsContradict,
     ReasonCode::NoHardBound,
+    // Where two nodes exchange packets: `measure/tests/packet.rs`.
+    ReasonCode::ClocksUnrelated,
+    ReasonCode::NoTimeService,
+    ReasonCode::PartnerLost,
     // By the readers of other programs' files: `foreign/tests`.
     ReasonCode::SourceContradicts,
     ReasonCode::MaximumUnknown,

@@ -1,6 +1,6 @@
 //! `punctual packet listen`: the node that is asked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -8,7 +8,7 @@ use farm::{Job, Policy};
 use measure::packet::{self as measured, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
-use peer::{Channel, Listener};
+use peer::{Channel, Listener, local_policy, read_policy};
 use record::Record;
 
 use super::ThreadArgs;
@@ -39,7 +39,7 @@ pub(crate) struct ListenArgs {
     /// End after one run
     #[arg(long)]
     once: bool,
-    /// What partners may ask for (TOML, see docs/peer.md) [default: measurements alone]
+    /// What partners may ask for (TOML, see docs/peer.md) [default: /etc/punctual/policy.toml; without it measurements alone]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     #[command(flatten)]
@@ -54,7 +54,10 @@ pub(crate) struct ListenArgs {
 
 impl ListenArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let policy = self.policy.as_deref().map(read_policy).transpose()?.unwrap_or_default();
+        let policy = match &self.policy {
+            Some(path) => read_policy(path)?,
+            None => local_policy()?,
+        };
         self.anyway.check_policy(self.threads.policy())?;
         let Self { on, token_file, once, threads, output: place, label, .. } = self;
         let stop = Stop::on_signals().context("cannot handle signals")?;
@@ -100,12 +103,6 @@ impl ListenArgs {
     }
 }
 
-fn read_policy(path: &Path) -> anyhow::Result<Policy> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    Policy::from_toml(&text).with_context(|| format!("in {shown}"))
-}
-
 /// One run with a partner that has the token.
 fn serve(
     mut channel: Channel,
@@ -115,14 +112,14 @@ fn serve(
 ) -> anyhow::Result<Record> {
     let job: Job = channel.receive(ASKING)?.context("it connected and asked for nothing within 10 s")?;
     let partner = channel.partner().clone();
-    let local = channel.local_address()?;
+    let (local, interface) = (channel.local_address()?, channel.interface());
     let key = channel.shared_key(SESSION)?;
     let mut connection = Connection(channel);
     let refuse = |connection: &mut Connection, why: String| {
         let _ = measured::Dialog::say(connection, &Message::Refused { why: why.clone() });
         anyhow::anyhow!("refused: {why}")
     };
-    if let Err(denied) = policy.judge(&job) {
+    if let Err(denied) = policy.judge_on(&job, interface.as_deref()) {
         return Err(refuse(&mut connection, denied.to_string()));
     }
     let Job::Packet(PacketJob { request, initiator }) = job else {
