@@ -1,7 +1,10 @@
 //! Makes one record of the halves of two nodes.
 
+use crate::services;
 use record::{Detail, Node, Nodes, PacketFlow, PacketRun, ReasonCode, Record, Validity};
 
+/// TAI less UTC since 2017-01-01 (IERS Bulletin C 52; s).
+const TAI_LESS_UTC_S: i64 = 37;
 /// Worst samples of a record.
 const MOST_WORST: usize = 64;
 
@@ -29,12 +32,20 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     nodes.extend(others);
     let nodes = Nodes::try_from(nodes).map_err(JoinError::Nodes)?;
     run.clocks.extend(other.clocks);
+    run.services.extend(other.services);
     join_flows(&mut run, other.flows);
     let mut series = initiator.series;
     series.extend(partner.series);
     for one in series.iter_mut().filter(|one| one.judged) {
         let flow = run.flows.iter().find(|flow| is_of(one, flow));
         one.counters.lost = flow.and_then(|flow| flow.lost);
+    }
+    let contradictions = services::relate(&mut run, &tai_less_utc_s(&nodes));
+    let started: Vec<_> = nodes.iter().map(|node| (node.name.clone(), node.manifest.started)).collect();
+    if contradictions.is_empty() {
+        services::tighten(&run, &mut series, |name| {
+            started.iter().find(|(node, _)| node == name).map(|(_, at)| at.realtime.as_ns())
+        });
     }
     let mut worst = initiator.worst;
     worst.extend(partner.worst);
@@ -43,7 +54,8 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     let mut rows = initiator.rows;
     rows.extend(partner.rows);
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-    let validity = join_validity([&initiator.validity, &partner.validity], &names);
+    let mut validity = join_validity([&initiator.validity, &partner.validity], &names);
+    services::judge(&run, &contradictions, &started, &mut validity);
     Ok(Record {
         id: initiator.id,
         measurement: initiator.measurement,
@@ -86,6 +98,11 @@ fn join_validity(halves: [&Validity; 2], names: &[String]) -> Validity {
     validity
 }
 
+/// The offsets of CLOCK_TAI that the nodes' kernels have, and the one that holds since 2017 where one of them was never told.
+fn tai_less_utc_s(nodes: &Nodes) -> Vec<i64> {
+    nodes.iter().filter_map(|node| node.clocks.tai_less_utc_s).map(i64::from).chain([TAI_LESS_UTC_S]).collect()
+}
+
 fn is_of(series: &record::Series, flow: &PacketFlow) -> bool {
     matches!(series.place, record::Place::Flow { flow: number, .. } if number == flow.flow)
 }
@@ -124,7 +141,7 @@ mod tests {
         };
         let mut record = Record::empty(format!("of-{name}"), Measurement::Packet, manifest);
         record.series = series;
-        record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: Vec::new() });
+        record.detail = Detail::Packet(PacketRun { flows: vec![flow], ..PacketRun::default() });
         record.with_node_named()
     }
 

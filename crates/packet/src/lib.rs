@@ -3,7 +3,8 @@
 //! and the delays that follow.
 //!
 //! A delay between two nodes is a difference of two clocks. It is worth no more than what is known of how far these are apart:
-//! that comes from [`relation`], with a hard bound that needs no trust in any time service, and goes along with each delay.
+//! that comes from [`relation`], with a hard bound that needs no trust in any time service, and goes along with each delay. What
+//! time services say on both nodes is held against it in [`services`].
 
 pub mod dialog;
 pub mod header;
@@ -13,4 +14,5 @@ pub mod probe;
 pub mod receiving;
 pub mod relation;
 pub mod sequence;
+pub mod services;
 pub mod worst;

@@ -169,7 +169,7 @@ pub struct Seen {
 }
 
 /// The delay of a packet from the partner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
     /// The delay (ns), with the likeliest offset of the clocks that their bound allows.
     pub ns: i64,
@@ -179,6 +179,8 @@ pub struct Delay {
     pub above_ns: u64,
     /// The spread of the estimate (ns), which is no bound.
     pub spread_ns: u64,
+    /// The part of the error that is by the comparisons of each node's clocks, on either side (ns).
+    pub reading_error_ns: u64,
 }
 
 /// What is known of the clocks of this node and of its partner.
@@ -324,6 +326,7 @@ impl Relation {
             below_ns: width(bound.upper_ns.saturating_sub(middle_ns)),
             above_ns: width(middle_ns.saturating_sub(bound.lower_ns)),
             spread_ns: likely.spread_ns,
+            reading_error_ns: u64::try_from(error_ns).unwrap_or(0),
         })
     }
 

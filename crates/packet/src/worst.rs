@@ -57,7 +57,7 @@ mod tests {
     use crate::relation::Delay;
 
     fn settled(ns: i64, received_ns: i64) -> Settled {
-        let delay = |ns| Delay { ns, below_ns: 1, above_ns: 1, spread_ns: 0 };
+        let delay = |ns| Delay { ns, below_ns: 1, above_ns: 1, ..Delay::default() };
         Settled {
             sequence: 0,
             received_ns,

@@ -4,7 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Spread, TrackPoint};
+use units::format::latency;
+
+use crate::{Spread, SyncRun, TrackPoint};
 
 /// What was seen of packets between two nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,6 +16,37 @@ pub struct PacketRun {
     /// How the clocks of the nodes were compared, by each of them that received packets.
     #[serde(default)]
     pub clocks: Vec<ClockRelation>,
+    /// What the time services of the nodes said before, during and after; empty if nobody asked them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<NodeServices>,
+}
+
+/// What the time services of a node said while packets were exchanged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeServices {
+    /// Name of the node.
+    pub node: String,
+    /// Its addresses, by which another node may name it as its server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
+    /// The sources of time, as `measure sync` follows them.
+    pub run: SyncRun,
+}
+
+/// What the time services of two nodes together say of their clocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceRelation {
+    /// What both are compared with, in words: "clock 0cc47a.fffe.8a1b2c", "true time".
+    pub reference: String,
+    /// The source on the node: "ptp4l eth0 domain 0".
+    pub source: String,
+    /// The source on its partner.
+    pub partner_source: String,
+    /// What has to be true for the bound to hold, a sentence for each source.
+    pub trusts: Vec<String>,
+    /// Bounds on the node's system clock less the partner's over time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub track: Vec<TrackPoint>,
 }
 
 /// A flow of packets from one node to another.
@@ -105,6 +138,31 @@ pub struct FlowInterval {
     pub reordered: u64,
 }
 
+impl ServiceRelation {
+    /// What both services say, as a sentence without its full stop: "ptp4l eth0 domain 0 and chronyd …".
+    #[must_use]
+    pub fn in_words(&self, node: &str, partner: &str) -> String {
+        let Self { reference, source, partner_source, track, .. } = self;
+        let bounds = || track.iter().filter_map(|point| point.bound_ns);
+        let hull = bounds().reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+        let narrowest_ns = track
+            .iter()
+            .filter_map(TrackPoint::narrowest_bound_ns)
+            .map(|(lower_ns, upper_ns)| upper_ns.abs_diff(lower_ns))
+            .min();
+        let both = format!("{source} on {node} and {partner_source} on {partner}, by {reference}");
+        match hull.zip(narrowest_ns) {
+            Some(((lower_ns, upper_ns), narrowest_ns)) => format!(
+                "{both}, say: within {} to {}, narrowest bound {} wide",
+                latency(lower_ns),
+                latency(upper_ns),
+                latency(narrowest_ns)
+            ),
+            None => format!("{both}, say nothing of the time in which packets were exchanged"),
+        }
+    }
+}
+
 /// How the clock of one node was compared with that of its partner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockRelation {
@@ -124,4 +182,11 @@ pub struct ClockRelation {
     /// Offset, bound and half of the round trip over time, at most [`SyncSource::MOST_POINTS`](crate::SyncSource::MOST_POINTS).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub track: Vec<TrackPoint>,
+    /// How wrong the two times of a delay can be beside the offset of the clocks, at most (ns): by the comparisons of each
+    /// node's clocks.
+    #[serde(default)]
+    pub reading_error_ns: u64,
+    /// What the time services of both nodes together say; empty if they say nothing that can be held against each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceRelation>,
 }

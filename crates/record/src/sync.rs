@@ -39,6 +39,10 @@ pub struct SyncSource {
     pub clock: Option<ClockName>,
     /// What the clock is compared with, in words: "grand master 0cc47a.fffe.8a1b2c", "server 192.168.1.1".
     pub reference: String,
+    /// The identity of the clock to which the bounds reach, as every node that follows it states it: a PTP clock identity
+    /// ("0cc47a.fffe.8a1b2c"), the address of an NTP server. Absent if the source does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_id: Option<String>,
     /// Bounds on the offset that hold without trust in a servo, or why there are none.
     pub bound: HardBound,
     /// Spread of the offsets; absent if there were none.

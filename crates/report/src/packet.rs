@@ -369,23 +369,40 @@ fn bound_ns(clocks: &ClockRelation) -> Option<(i64, i64)> {
     bounds.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
 }
 
-fn clocks(clocks: &ClockRelation, record: &Record) -> PacketClocksView {
-    let widest_ns =
-        clocks.track.iter().filter_map(|point| point.bound_ns).map(|(lower, upper)| upper.abs_diff(lower)).max();
-    let sentence = clocks_sentence(clocks);
-    let source = SyncSourceView {
-        name: format!("clock of {}", clocks.node),
+/// A comparison of two nodes' clocks in the form of a source of time.
+fn as_source(clocks: &ClockRelation, record: &Record, name: String, points: &[TrackPoint]) -> SyncSourceView {
+    let bounds = || points.iter().filter_map(|point| point.bound_ns);
+    let hull = bounds().reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+    let widest_ns = bounds().map(|(lower, upper)| upper.abs_diff(lower)).max();
+    SyncSourceView {
+        name,
         version: None,
         place: clocks.node.clone(),
         clock: format!("of {}", clocks.node),
         reference: format!("the clock of {}", clocks.partner),
         state: None,
         judged: false,
-        bound: bound_ns(clocks).map(|(lowest_ns, highest_ns)| SyncBoundView {
+        bound: hull.map(|(lowest_ns, highest_ns)| SyncBoundView {
             lowest_ns: lowest_ns.into(),
             highest_ns: highest_ns.into(),
             widest_ns: widest_ns.unwrap_or(0).into(),
         }),
+        bound_sentence: String::new(),
+        spread: None,
+        own_estimate_sentence: None,
+        growth_sentence: None,
+        from_zero: None,
+        below_zero: None,
+        allan: SyncAllanView::default(),
+        states: Vec::new(),
+        track: track(points, started_on(record, &clocks.node)),
+        could_be_missed: Vec::new(),
+    }
+}
+
+fn clocks(clocks: &ClockRelation, record: &Record) -> PacketClocksView {
+    let sentence = clocks_sentence(clocks);
+    let source = SyncSourceView {
         bound_sentence: sentence.clone(),
         spread: clocks.offset.map(|spread| SyncSpreadView {
             count: spread.count.into(),
@@ -394,16 +411,16 @@ fn clocks(clocks: &ClockRelation, record: &Record) -> PacketClocksView {
             highest_ns: spread.highest_ns.into(),
             deviation_ns: spread.deviation_ns,
         }),
-        own_estimate_sentence: None,
-        growth_sentence: None,
-        from_zero: None,
-        below_zero: None,
-        allan: SyncAllanView::default(),
-        states: Vec::new(),
-        track: track(&clocks.track, started_on(record, &clocks.node)),
-        could_be_missed: Vec::new(),
+        ..as_source(clocks, record, format!("clock of {}", clocks.node), &clocks.track)
     };
-    PacketClocksView { node: clocks.node.clone(), partner: clocks.partner.clone(), sentence, source }
+    let services = clocks.services.iter().map(|one| {
+        let words = one.in_words(&clocks.node, &clocks.partner);
+        let sentence = format!("{words}; trusts that {}", one.trusts.join("; "));
+        let name = format!("time services of {} and {}", clocks.node, clocks.partner);
+        SyncSourceView { bound_sentence: sentence, ..as_source(clocks, record, name, &one.track) }
+    });
+    let services = services.collect();
+    PacketClocksView { node: clocks.node.clone(), partner: clocks.partner.clone(), sentence, source, services }
 }
 
 #[cfg(test)]

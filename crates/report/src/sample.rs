@@ -59,6 +59,7 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
         place: place.clone(),
         clock: Some(ClockId::Realtime.into()),
         reference: "grand master a".to_owned(),
+        reference_id: None,
         bound: bound_ns.map_or_else(
             || HardBound::Missing { reason: "no raw stamps".to_owned() },
             |(lowest_ns, highest_ns)| HardBound::Stated {
@@ -198,9 +199,10 @@ pub(crate) fn packets(delays_ns: &[i64], error_ns: u64, lost: u64, validity: Val
             deviation_ns: 0.0,
         }),
         track: vec![point],
+        ..ClockRelation::default()
     };
     record.series = if delays_ns.is_empty() { Vec::new() } else { vec![part, delays] };
     record.worst = worst.into_iter().collect();
-    record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: vec![clocks] });
+    record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: vec![clocks], ..PacketRun::default() });
     Record { label: "udp".to_owned(), validity, ..record }
 }

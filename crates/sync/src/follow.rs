@@ -65,6 +65,7 @@ pub struct Follower {
     intervals_grow: bool,
     version: Option<String>,
     reference: String,
+    reference_id: Option<String>,
     /// Those of the intervals that ended.
     offsets: Signed,
     delays: Signed,
@@ -103,6 +104,7 @@ impl Follower {
             intervals_grow: false,
             version: None,
             reference: String::new(),
+            reference_id: None,
             offsets: Signed::default(),
             delays: Signed::default(),
             open: Open::default(),
@@ -201,6 +203,11 @@ impl Follower {
         if self.reference == known_as && !reference.is_empty() {
             reference.clone_into(&mut self.reference);
         }
+    }
+
+    /// The identity of the clock to which bounds reach, as every node that follows it states it.
+    pub fn reference_id(&mut self, id: Option<String>) {
+        self.reference_id = id;
     }
 
     /// Anything else that changed.
@@ -438,6 +445,7 @@ impl Follower {
             place: self.about.place,
             clock: self.about.clock,
             reference: self.reference,
+            reference_id: self.reference_id,
             bound,
             spread,
             own_estimate,

@@ -134,6 +134,7 @@ mod tests {
             place: place(),
             clock: Some(ClockId::Realtime.into()),
             reference: "grand master a".to_owned(),
+            reference_id: None,
             bound: HardBound::Stated {
                 lowest_ns: -9,
                 highest_ns: 9,

@@ -893,10 +893,15 @@ export interface PacketClocksView {
    * What the comparison came to, as a sentence.
    */
   sentence: string;
-  source: SyncSourceView;
+  /**
+   * What the time services of both nodes together say, for each pair of them that has one reference: their bound over time, and
+   * as a sentence, in the form of a source of time.
+   */
+  services: SyncSourceView[];
+  source: SyncSourceView1;
 }
 /**
- * Offset, bound and round trip over time, in the form of a source of time.
+ * One source of time: a service, or a pair of clocks that are compared.
  */
 export interface SyncSourceView {
   allan: SyncAllanView;
@@ -1148,6 +1153,77 @@ export interface SyncTrackView {
    * The highest upper bound of each point (ns); null if it has none.
    */
   upper_bound_ns: (Exact | null)[];
+}
+/**
+ * One source of time: a service, or a pair of clocks that are compared.
+ */
+export interface SyncSourceView1 {
+  allan: SyncAllanView;
+  /**
+   * Offsets below zero, by their magnitude; null if there are none.
+   */
+  below_zero?: HistogramView | null;
+  /**
+   * Bounds on the offset that hold without trust in a servo; null if there are none.
+   */
+  bound?: SyncBoundView | null;
+  /**
+   * The hard bound with what it trusts, or why there is none, as a sentence.
+   */
+  bound_sentence: string;
+  /**
+   * The clock that is compared with the reference.
+   */
+  clock: string;
+  /**
+   * What could be missed, in words.
+   */
+  could_be_missed: string[];
+  /**
+   * Offsets of zero and above; null if there was no offset.
+   */
+  from_zero?: HistogramView | null;
+  /**
+   * By how much the offset would have grown without corrections; absent if that is not known.
+   */
+  growth_sentence?: string | null;
+  /**
+   * Whether a stated limit applies to its offsets.
+   */
+  judged: boolean;
+  /**
+   * Service and place, unique among the sources of the run: `ptp4l eth0 domain 0`.
+   */
+  name: string;
+  /**
+   * What the service itself says of its offset, as a sentence that says whose view it is; null if it says nothing.
+   */
+  own_estimate_sentence?: string | null;
+  /**
+   * The place of its series, in words: `eth0 domain 0`.
+   */
+  place: string;
+  /**
+   * What the clock is compared with, in words.
+   */
+  reference: string;
+  /**
+   * Spread of the offsets; null if there were none.
+   */
+  spread?: SyncSpreadView | null;
+  /**
+   * The state at the end of the run; null if none was seen.
+   */
+  state?: SyncStateView | null;
+  /**
+   * State of the source over time: each entry holds from its moment until the next one.
+   */
+  states: SyncStateChangeView[];
+  track: SyncTrackView;
+  /**
+   * The program's version; null if it is not known.
+   */
+  version?: string | null;
 }
 /**
  * One flow of packets.
@@ -1890,7 +1966,7 @@ export interface SyncView {
   /**
    * The sources, in the order in which they were found.
    */
-  sources: SyncSourceView1[];
+  sources: SyncSourceView[];
 }
 /**
  * Something that changed at one moment.
@@ -1922,77 +1998,6 @@ export interface MomentView5 {
    * Nanoseconds since 1970-01-01 UTC, as decimal text
    */
   realtime_ns: string;
-}
-/**
- * One source of time: a service, or a pair of clocks that are compared.
- */
-export interface SyncSourceView1 {
-  allan: SyncAllanView;
-  /**
-   * Offsets below zero, by their magnitude; null if there are none.
-   */
-  below_zero?: HistogramView | null;
-  /**
-   * Bounds on the offset that hold without trust in a servo; null if there are none.
-   */
-  bound?: SyncBoundView | null;
-  /**
-   * The hard bound with what it trusts, or why there is none, as a sentence.
-   */
-  bound_sentence: string;
-  /**
-   * The clock that is compared with the reference.
-   */
-  clock: string;
-  /**
-   * What could be missed, in words.
-   */
-  could_be_missed: string[];
-  /**
-   * Offsets of zero and above; null if there was no offset.
-   */
-  from_zero?: HistogramView | null;
-  /**
-   * By how much the offset would have grown without corrections; absent if that is not known.
-   */
-  growth_sentence?: string | null;
-  /**
-   * Whether a stated limit applies to its offsets.
-   */
-  judged: boolean;
-  /**
-   * Service and place, unique among the sources of the run: `ptp4l eth0 domain 0`.
-   */
-  name: string;
-  /**
-   * What the service itself says of its offset, as a sentence that says whose view it is; null if it says nothing.
-   */
-  own_estimate_sentence?: string | null;
-  /**
-   * The place of its series, in words: `eth0 domain 0`.
-   */
-  place: string;
-  /**
-   * What the clock is compared with, in words.
-   */
-  reference: string;
-  /**
-   * Spread of the offsets; null if there were none.
-   */
-  spread?: SyncSpreadView | null;
-  /**
-   * The state at the end of the run; null if none was seen.
-   */
-  state?: SyncStateView | null;
-  /**
-   * State of the source over time: each entry holds from its moment until the next one.
-   */
-  states: SyncStateChangeView[];
-  track: SyncTrackView;
-  /**
-   * The program's version; null if it is not known.
-   */
-  version?: string | null;
 }
 /**
  * The verdict of a run on its deadline.

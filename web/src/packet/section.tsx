@@ -6,7 +6,7 @@ import { CanvasChart } from "../canvas_chart.tsx";
 import { Caveats, Figure, Table, useChoices } from "../figure.tsx";
 import { num } from "../bins.ts";
 import * as format from "../format.ts";
-import type { PacketFlowView, PacketWorstView, RunView } from "../generated/view.d.ts";
+import type { PacketFlowView, PacketWorstView, RunView, SyncSourceView } from "../generated/view.d.ts";
 import { LatencyPlot } from "../sections/latency.tsx";
 import { OverTimeFigures } from "../sections/sync.tsx";
 import { Time } from "../sections/worst.tsx";
@@ -256,16 +256,29 @@ function RunClocks({ run, suffix }: { run: RunView; suffix: string }) {
   return (
     <div>
       <p class="note">The error of a delay is wider than these bands by what the clocks can drift until the next exchange, and by how exactly each node compared its own clocks.</p>
-      {clocks.map(({ node, partner, sentence, source }, n) => (
+      {clocks.map(({ node, partner, sentence, source, services }, n) => (
         <>
           <div class={invalid ? "source invalid-text" : "source"}>
             <h3>{node} less {partner}{invalid ? " (invalid: not a result)" : ""}</h3>
             <p class="note">{sentence[0]!.toUpperCase() + sentence.slice(1)}.</p>
           </div>
           {tracks[n]!.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={`-node${n + 1}${suffix}`} track={tracks[n]!} first="all" />}
+          {services.map((one, m) => <Services run={run} source={one} suffix={`-node${n + 1}-services${m + 1}${suffix}`} />)}
         </>
       ))}
     </div>
+  );
+}
+
+/** What the time services of both nodes say of the same offset. */
+function Services({ run, source, suffix }: { run: RunView; source: SyncSourceView; suffix: string }) {
+  const { bound_sentence: sentence } = source;
+  const track = useMemo(() => trackOf(source), [source]);
+  return (
+    <>
+      <div class={run.state === "invalid" ? "source invalid-text" : "source"}><p class="note">{sentence[0]!.toUpperCase() + sentence.slice(1)}.</p></div>
+      {track.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={suffix} track={track} first="all" />}
+    </>
   );
 }
 

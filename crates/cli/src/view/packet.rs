@@ -95,6 +95,10 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     }
     for clocks in run.clocks.iter().filter(|clocks| run.flows.iter().any(|flow| flow.to == clocks.node)) {
         text.push_str(&wrap::paragraph(&clocks_words(clocks), "", width));
+        for services in &clocks.services {
+            let words = services.in_words(&clocks.node, &clocks.partner);
+            text.push_str(&wrap::paragraph(&format!("{words}."), "  ", width));
+        }
     }
     text.push_str(&conclusion(record, colour));
     text

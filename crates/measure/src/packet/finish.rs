@@ -37,10 +37,10 @@ impl Half<'_> {
             self.finish_sent(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
             effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
         }
-        let mut unrelated = 0;
+        let (mut unrelated, mut reading_error_ns) = (0, 0);
         if let Some(flow) = self.received.take() {
             let grant = grants.next();
-            unrelated = flow.counted.unrelated;
+            (unrelated, reading_error_ns) = (flow.counted.unrelated, flow.counted.reading_error_ns);
             self.finish_received(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
             effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
         }
@@ -65,6 +65,7 @@ impl Half<'_> {
             worst: &worst,
         });
         self.judge_clocks(unrelated, ending, &mut validity);
+        let services = self.services.take().and_then(|services| services.end(self.setup.node, &mut validity));
         let request = Request::Packet(self.plan.request.clone());
         let mut record = self.setup.context.record(request, self.plan.requested(), self.started, ended);
         record.validity = validity;
@@ -82,9 +83,15 @@ impl Half<'_> {
             incomplete: self.exchange.begun().saturating_sub(exchanges),
             offset: offsets.spread(),
             track: track.points().to_vec(),
+            reading_error_ns,
+            services: Vec::new(),
         };
         (record.series, record.worst) = (parts.series, worst);
-        record.detail = Detail::Packet(PacketRun { flows: parts.flows, clocks: vec![clocks] });
+        record.detail = Detail::Packet(PacketRun {
+            flows: parts.flows,
+            clocks: vec![clocks],
+            services: services.into_iter().collect(),
+        });
         let manifest = record.manifest_mut();
         manifest.effective = effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
@@ -277,10 +284,6 @@ impl Half<'_> {
         if let Some(gone) = &ending.gone {
             let elapsed_ns = moment_now().monotonic.since(self.started.monotonic).0;
             validity.add(ReasonCode::PartnerLost, format!("{} into the run: {gone}", span(elapsed_ns)));
-        }
-        if self.plan.request.sync {
-            validity
-                .add(ReasonCode::NoTimeService, "the delays rest on the exchange of the two programs alone".to_owned());
         }
     }
 }

@@ -19,6 +19,7 @@ use super::ends::Data;
 use super::plan::{PacketPlan, Role};
 use super::receive::{ReceivePlan, Receives};
 use super::send::{SendPlan, Sending};
+use super::services::Services;
 use super::{Dialog, Ends, LiveFlow, LivePackets, PacketError, PartnerGone, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
@@ -61,6 +62,8 @@ pub(super) struct ReceivedFlow {
 pub(super) struct Counted {
     /// Packets whose clocks could not be compared.
     pub(super) unrelated: u64,
+    /// The largest error of a delay by the comparisons of each node's clocks (ns).
+    pub(super) reading_error_ns: u64,
     pub(super) without_transmitted: u64,
     pub(super) without_arrived: u64,
 }
@@ -102,6 +105,8 @@ pub(super) struct Half<'a> {
     pub(super) received: Option<ReceivedFlow>,
     pub(super) exchange: ClockExchange,
     pub(super) clocks_seen: ClocksSeen,
+    /// What follows the time services, where they are asked.
+    pub(super) services: Option<Services>,
     pub(super) clocks: ClockWatch,
     pub(super) started: Moment,
 }
@@ -128,6 +133,12 @@ impl<'a> Half<'a> {
         let asks = setup.role == Role::Initiator;
         let exchange = ClockExchange::begin(clock, reaches, setup.session, asks, &plan.housekeeping)
             .map_err(PacketError::Failed)?;
+        let services = if plan.request.sync {
+            let begun = Services::begin(setup.machine, plan.request.max_drift_ppb);
+            Some(begun.map_err(PacketError::Failed)?)
+        } else {
+            None
+        };
         let start_ns = now_ns(ClockId::Realtime);
         let (sent, received) = match data {
             Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
@@ -181,6 +192,7 @@ impl<'a> Half<'a> {
                 partner_steps: Vec::new(),
                 last: None,
             },
+            services,
             clocks: ClockWatch::new(ClockId::Realtime),
             plan,
             started: moment_now(),
@@ -352,7 +364,10 @@ impl<'a> Half<'a> {
             receiving.settle(&self.clocks_seen.relation, now_ns, is_end, |one: Settled| {
                 worst.take(one);
                 match one.sent_to_received {
-                    Some(delay) => delays.take(delay, one.received_ns, clocks),
+                    Some(delay) => {
+                        counted.reading_error_ns = counted.reading_error_ns.max(delay.reading_error_ns);
+                        delays.take(delay, one.received_ns, clocks);
+                    }
                     None => counted.unrelated += 1,
                 }
                 match one.sent_to_transmitted_ns {
@@ -478,11 +493,7 @@ impl ClocksSeen {
         if seen.bound.is_contradiction() {
             self.contradiction.get_or_insert(at);
         }
-        self.round_trips.take(
-            Delay { ns: seen.round_trip_ns, below_ns: 0, above_ns: 0, spread_ns: 0 },
-            last_own.clock_ns,
-            clocks,
-        );
+        self.round_trips.take(Delay { ns: seen.round_trip_ns, ..Delay::default() }, last_own.clock_ns, clocks);
         self.track.take(TrackPoint {
             at,
             count: 1,

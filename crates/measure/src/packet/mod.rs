@@ -11,6 +11,7 @@ mod half;
 mod plan;
 mod receive;
 mod send;
+mod services;
 
 use std::time::{Duration, Instant};
 

@@ -157,6 +157,8 @@ impl Chrony {
                 &format!("server {} (stratum {})", tracking.address, tracking.stratum.saturating_sub(1)),
             );
         }
+        let server = (!tracking.is_local_clock()).then(|| tracking.address.to_string());
+        self.follower.reference_id(server);
         let Some(correction_ns) = tracking.system_offset.nearest_ns() else { return };
         // It states what has to be added to the clock.
         let offset_ns = correction_ns.saturating_neg();

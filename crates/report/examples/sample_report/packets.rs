@@ -3,7 +3,7 @@
 use record::{
     ClockRelation, Counters, Detail, Direction, Effective, FlowInterval, Histogram, Interval, Manifest, Measurement,
     Moment, NamedLatency, Node, NodeClocks, NodeIdentity, Nodes, PacketFlow, PacketRun, Place, ReasonCode, Record,
-    Requested, Series, Spread, ToolVersion, TrackPoint, Uncertainty, Validity, WorstSample,
+    Requested, Series, ServiceRelation, Spread, ToolVersion, TrackPoint, Uncertainty, Validity, WorstSample,
 };
 use units::{Ns, Random, Timestamp, approx_f64, round_u64};
 
@@ -256,6 +256,32 @@ fn clocks(node: usize, error_ns: u64, seconds: u64, random: &mut Random) -> Cloc
             deviation_ns: 640.0,
         }),
         track,
+        services: vec![services(node, seconds)],
+        ..ClockRelation::default()
+    }
+}
+
+/// A slave on one node and its grand master on the other: the bound grows between two of its exchanges.
+fn services(node: usize, seconds: u64) -> ServiceRelation {
+    let track = (0..=seconds * 4).map(|number| {
+        let error_ns = 14_000 + i64::try_from(number % 4).unwrap_or(0) * 6_000;
+        TrackPoint {
+            at: moment(node, number * SECOND_NS / 4),
+            count: 0,
+            lowest_ns: None,
+            highest_ns: None,
+            bound_ns: Some((-error_ns, error_ns + 2_500)),
+            narrowest_ns: None,
+            delay_ns: None,
+            frequency_ppb: None,
+        }
+    });
+    ServiceRelation {
+        reference: "PTP clock 7a0552.fffe.2b6357".to_owned(),
+        source: "ptp4l eth1 domain 0".to_owned(),
+        partner_source: "ptp4l eth0 domain 0".to_owned(),
+        trusts: vec!["the time stamps of both clocks are right".to_owned()],
+        track: track.collect(),
     }
 }
 
@@ -311,7 +337,7 @@ fn run(label: &str, ways: &[Way], limit_ns: Option<u64>, validity: Validity) -> 
     record.worst.truncate(32);
     let error_ns = ways.first().map_or(UDP.error_ns, |way| way.error_ns);
     let clocks = [0, 1].map(|node| clocks(node, error_ns, seconds, &mut random)).to_vec();
-    record.detail = Detail::Packet(PacketRun { flows, clocks });
+    record.detail = Detail::Packet(PacketRun { flows, clocks, ..PacketRun::default() });
     record.verdict = limit_ns.map(|limit_ns| analyse::verdict(&record, limit_ns));
     record
 }

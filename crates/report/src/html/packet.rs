@@ -33,6 +33,11 @@ pub(super) fn plain_packets(page: &mut String, runs: &[Record]) {
             let (node, partner) = (escape(&clocks.node), escape(&clocks.partner));
             let sentence = escape(&clocks_sentence(clocks));
             let _ = writeln!(page, "<p>Clock of <b>{node}</b> less that of {partner}: {sentence}.</p>");
+            for services in &clocks.services {
+                let words = services.in_words(&clocks.node, &clocks.partner);
+                let _ =
+                    writeln!(page, "<p>{}; trusts that {}.</p>", escape(&words), escape(&services.trusts.join("; ")));
+            }
         }
     }
     page.push_str("</section>\n");

@@ -184,4 +184,7 @@ pub struct PacketClocksView {
     pub sentence: String,
     /// Offset, bound and round trip over time, in the form of a source of time.
     pub source: SyncSourceView,
+    /// What the time services of both nodes together say, for each pair of them that has one reference: their bound over time, and
+    /// as a sentence, in the form of a source of time.
+    pub services: Vec<SyncSourceView>,
 }

@@ -53,6 +53,7 @@ fn run(sources: &[(&str, f64)], seed: u64) -> Record {
         place: port(name),
         clock: None,
         reference: String::new(),
+        reference_id: None,
         bound: HardBound::Missing { reason: String::new() },
         spread: None,
         own_estimate: None,

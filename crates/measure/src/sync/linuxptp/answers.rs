@@ -35,9 +35,11 @@ impl Ptp {
                     self.stamps.forget();
                 }
                 let (reference, known_as) = (self.seen.reference(), clock_words(parent.parent_port_identity));
+                let reference_id = self.seen.reference_id();
                 if let Some(follower) = self.follower() {
                     follower.name_reference(&known_as, &reference);
                     follower.reference(at, &reference);
+                    follower.reference_id(reference_id);
                 }
             }
             ManagementTlv::CurrentDataSet(current) => {

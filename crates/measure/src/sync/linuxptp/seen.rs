@@ -38,6 +38,15 @@ impl Seen {
         }
     }
 
+    /// The identity of the clock to which stamps reach: the parent, or this clock where it is itself the grand master.
+    pub(super) fn reference_id(&self) -> Option<String> {
+        match (self.gm, self.parent, self.own) {
+            (Some(gm), _, Some(own)) if gm == own => self.gives_time().then(|| own.to_string()),
+            (_, Some(parent), _) => Some(parent.clock.to_string()),
+            _ => None,
+        }
+    }
+
     /// Whether a port gives the time to others.
     fn gives_time(&self) -> bool {
         self.ports.iter().any(|(_, state)| matches!(state, PortState::Master | PortState::GrandMaster))
