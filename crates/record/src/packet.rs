@@ -139,7 +139,14 @@ pub struct FlowInterval {
 }
 
 impl ServiceRelation {
-    /// What both services say, as a sentence without its full stop: "ptp4l eth0 domain 0 and chronyd …".
+    /// As [`ServiceRelation::in_words`], with what has to be true for it.
+    #[must_use]
+    pub fn in_words_with_trust(&self, node: &str, partner: &str) -> String {
+        let words = self.in_words(node, partner);
+        if self.trusts.is_empty() { words } else { format!("{words}; trusts that {}", self.trusts.join("; ")) }
+    }
+
+    /// What both services say, as a sentence without its full stop: "By PTP clock …, ptp4l eth0 domain 0 on a and … say: -3 us to 4 us".
     #[must_use]
     pub fn in_words(&self, node: &str, partner: &str) -> String {
         let Self { reference, source, partner_source, track, .. } = self;
@@ -150,15 +157,15 @@ impl ServiceRelation {
             .filter_map(TrackPoint::narrowest_bound_ns)
             .map(|(lower_ns, upper_ns)| upper_ns.abs_diff(lower_ns))
             .min();
-        let both = format!("{source} on {node} and {partner_source} on {partner}, by {reference}");
+        let both = format!("By {reference}, {source} on {node} and {partner_source} on {partner}");
         match hull.zip(narrowest_ns) {
             Some(((lower_ns, upper_ns), narrowest_ns)) => format!(
-                "{both}, say: within {} to {}, narrowest bound {} wide",
+                "{both} say: {} to {}, narrowest bound {} wide",
                 latency(lower_ns),
                 latency(upper_ns),
                 latency(narrowest_ns)
             ),
-            None => format!("{both}, say nothing of the time in which packets were exchanged"),
+            None => format!("{both} say nothing of the time in which packets were exchanged"),
         }
     }
 }

@@ -414,8 +414,7 @@ fn clocks(clocks: &ClockRelation, record: &Record) -> PacketClocksView {
         ..as_source(clocks, record, format!("clock of {}", clocks.node), &clocks.track)
     };
     let services = clocks.services.iter().map(|one| {
-        let words = one.in_words(&clocks.node, &clocks.partner);
-        let sentence = format!("{words}; trusts that {}", one.trusts.join("; "));
+        let sentence = one.in_words_with_trust(&clocks.node, &clocks.partner);
         let name = format!("time services of {} and {}", clocks.node, clocks.partner);
         SyncSourceView { bound_sentence: sentence, ..as_source(clocks, record, name, &one.track) }
     });

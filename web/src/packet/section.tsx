@@ -263,7 +263,7 @@ function RunClocks({ run, suffix }: { run: RunView; suffix: string }) {
             <p class="note">{sentence[0]!.toUpperCase() + sentence.slice(1)}.</p>
           </div>
           {tracks[n]!.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={`-node${n + 1}${suffix}`} track={tracks[n]!} first="all" />}
-          {services.map((one, m) => <Services run={run} source={one} suffix={`-node${n + 1}-services${m + 1}${suffix}`} />)}
+          {services.map((one, m) => <Services run={run} source={one} title={`${node} less ${partner}, by their time services`} suffix={`-node${n + 1}-services${m + 1}${suffix}`} />)}
         </>
       ))}
     </div>
@@ -271,12 +271,15 @@ function RunClocks({ run, suffix }: { run: RunView; suffix: string }) {
 }
 
 /** What the time services of both nodes say of the same offset. */
-function Services({ run, source, suffix }: { run: RunView; source: SyncSourceView; suffix: string }) {
+function Services({ run, source, title, suffix }: { run: RunView; source: SyncSourceView; title: string; suffix: string }) {
   const { bound_sentence: sentence } = source;
   const track = useMemo(() => trackOf(source), [source]);
   return (
     <>
-      <div class={run.state === "invalid" ? "source invalid-text" : "source"}><p class="note">{sentence[0]!.toUpperCase() + sentence.slice(1)}.</p></div>
+      <div class={run.state === "invalid" ? "source invalid-text" : "source"}>
+        <h3>{title}{run.state === "invalid" ? " (invalid: not a result)" : ""}</h3>
+        <p class="note">{sentence}.</p>
+      </div>
       {track.at.length > 0 && <OverTimeFigures run={run} source={source} suffix={suffix} track={track} first="all" />}
     </>
   );

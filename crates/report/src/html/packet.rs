@@ -34,9 +34,8 @@ pub(super) fn plain_packets(page: &mut String, runs: &[Record]) {
             let sentence = escape(&clocks_sentence(clocks));
             let _ = writeln!(page, "<p>Clock of <b>{node}</b> less that of {partner}: {sentence}.</p>");
             for services in &clocks.services {
-                let words = services.in_words(&clocks.node, &clocks.partner);
-                let _ =
-                    writeln!(page, "<p>{}; trusts that {}.</p>", escape(&words), escape(&services.trusts.join("; ")));
+                let words = services.in_words_with_trust(&clocks.node, &clocks.partner);
+                let _ = writeln!(page, "<p>{}.</p>", escape(&words));
             }
         }
     }
