@@ -1,7 +1,7 @@
 //! The campaign file.
 
 use knobs::Intent;
-use record::{LoadRequest, Request, RunRequest};
+use record::{LoadRequest, PartnerRequest, Request, RunRequest};
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
@@ -127,24 +127,27 @@ struct MeasurementText {
     request: Option<Request>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     load: Option<LoadRequest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partner: Option<PartnerRequest>,
 }
 
 impl TryFrom<MeasurementText> for Measurement {
     type Error = String;
 
     fn try_from(text: MeasurementText) -> Result<Self, String> {
-        let MeasurementText { name, title, duration, measure, request, load } = text;
+        let MeasurementText { name, title, duration, measure, request, load, partner } = text;
         let what = match (measure.is_empty(), request) {
             (true, None) => return Err(format!("measurement {name} does not say what to measure: it needs a request")),
             (false, Some(_)) => {
                 return Err(format!("measurement {name} has both 'request' and 'measure': keep one of them"));
             }
-            (false, None) if load.is_some() => {
-                return Err(format!("measurement {name}: 'load' goes with 'request', not with 'measure'"));
+            (false, None) if load.is_some() || partner.is_some() => {
+                let field = if load.is_some() { "load" } else { "partner" };
+                return Err(format!("measurement {name}: '{field}' goes with 'request', not with 'measure'"));
             }
             (false, None) => What::Words(measure),
             (true, Some(request)) => {
-                let run = RunRequest { request, load };
+                let run = RunRequest { request, load, partner };
                 run.check().map_err(|error| format!("measurement {name}: {error}"))?;
                 What::Run(Box::new(run))
             }
@@ -156,11 +159,11 @@ impl TryFrom<MeasurementText> for Measurement {
 impl From<Measurement> for MeasurementText {
     fn from(measurement: Measurement) -> Self {
         let Measurement { name, title, what, duration } = measurement;
-        let (measure, request, load) = match what {
-            What::Words(words) => (words, None, None),
-            What::Run(run) => (Vec::new(), Some(run.request), run.load),
+        let (measure, request, load, partner) = match what {
+            What::Words(words) => (words, None, None, None),
+            What::Run(run) => (Vec::new(), Some(run.request), run.load, run.partner),
         };
-        Self { name, title, duration, measure, request, load }
+        Self { name, title, duration, measure, request, load, partner }
     }
 }
 
@@ -270,7 +273,8 @@ impl What {
                     let turns = if load.rotate { ", its parts in turns" } else { "" };
                     format!("; under load {name}{without}{turns}")
                 });
-                format!("{}{asked}{load}", run.kind().name)
+                let partner = run.partner.as_ref().map_or_else(String::new, |partner| format!("; with {}", partner.to));
+                format!("{}{asked}{load}{partner}", run.kind().name)
             }
         }
     }

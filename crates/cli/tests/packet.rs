@@ -161,3 +161,40 @@ fn a_partner_that_is_killed_or_stopped_costs_its_half_alone() {
     assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
     assert!(record.packets().unwrap().flows[0].sent.unwrap() > 1_000);
 }
+
+#[test]
+fn a_campaign_measures_packets_with_a_partner_that_keeps_listening() {
+    let listening = Listening::start("127.0.0.1", &[]);
+    let to = std::fs::read_to_string(listening.folder.path().join("to")).unwrap();
+    let request = "request = { kind = \"packet\", end = { samples = 60 }, interval = \"2ms\", sync = false }";
+    let file = format!(
+        "name = \"c\"\nabout = \"a\"\nwarm-up = \"1ms\"\nrepetitions = 2\nseed = 3\n\
+         [[measurement]]\nname = \"packets\"\n{request}\npartner = {{ to = \"{to}\", token-file = \"{}\" }}\n\
+         [[factor]]\nname = \"receiver\"\n[[factor.level]]\nname = \"block\"\n[[factor.level]]\nname = \"poll\"\n\
+         asked = {{ request = {{ receive = \"poll\" }} }}\n",
+        listening.token().display()
+    );
+    let folder = listening.folder.path();
+    std::fs::write(folder.join("c.toml"), &file).unwrap();
+    let campaign = |file: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(["campaign", "run", file, "-o", "out", "--without-conclusion"]);
+        command.current_dir(folder).env("NO_COLOR", "1").output().unwrap()
+    };
+    let output = campaign("c.toml");
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let runs: Vec<_> = std::fs::read_dir(folder.join("out/runs")).unwrap().map(|one| one.unwrap().path()).collect();
+    let records: Vec<Record> =
+        runs.iter().filter(|path| path.extension().is_some_and(|end| end == "json")).map(|path| read(path)).collect();
+    assert_eq!(records.len(), 4, "{runs:?}");
+    for record in &records {
+        assert_eq!(record.nodes.iter().count(), 2);
+        assert!(record.packets().unwrap().flows[0].arrived.unwrap() > 0);
+    }
+    // Without a partner it is refused before anything is measured.
+    let alone = file.lines().filter(|line| !line.starts_with("partner")).collect::<Vec<_>>().join("\n");
+    std::fs::write(folder.join("alone.toml"), alone).unwrap();
+    let refused = campaign("alone.toml");
+    assert_eq!(code(&refused), 2, "{}", said(&refused));
+    assert!(said(&refused).contains("punctual packet listen"), "{}", said(&refused));
+}

@@ -351,6 +351,12 @@ kinds! {
 }
 
 impl Kind {
+    /// Whether a run needs a second node.
+    #[must_use]
+    pub const fn needs_partner(&self) -> bool {
+        self.roles.len() > 1
+    }
+
     /// Column heading for the time at which samples of a latency were complete; `at` for a latency not in the table.
     #[must_use]
     pub fn at(&self, latency: &str) -> &'static str {

@@ -49,8 +49,8 @@ pub use place::{Direction, Place};
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, LoadRequest, NoiseRequest,
-    PacketDirection, PacketPath, PacketRequest, Placement, PolicyChoice, ReceiveMode, Request, RunRequest,
-    RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
+    PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement, PolicyChoice, ReceiveMode, Request,
+    RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

@@ -19,7 +19,7 @@ pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::noise::NoiseRequest;
 pub use self::packet::{PacketDirection, PacketPath, PacketRequest, ReceiveMode};
-pub use self::run::{LoadRequest, RunRequest, RunRequestError};
+pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
 pub use self::sync::{SourceChoice, SyncRequest};
 pub use self::wakeup::{
     End, EvidenceSource, ExplainRequest, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest,

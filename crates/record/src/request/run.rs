@@ -16,6 +16,19 @@ pub struct RunRequest {
     /// The load; if absent, nothing else is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRequest>,
+    /// The other node, where a run needs two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partner: Option<PartnerRequest>,
+}
+
+/// The node that takes part in a run beside the one that carries it out: there `punctual packet listen` runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PartnerRequest {
+    /// Its address or name, and the port where it is not the usual one: `192.168.1.7`, `[fd00::7]:7810`.
+    pub to: String,
+    /// The file with its token, as `packet listen --token-file` wrote it. The token itself never stands in a request.
+    pub token_file: String,
 }
 
 /// The load that runs during a measurement.
@@ -51,6 +64,18 @@ pub enum RunRequestError {
     /// The load has neither a name nor a command.
     #[error("the load has neither a name nor a command: give one of them")]
     NoLoad,
+    /// The kind needs a partner.
+    #[error(
+        "'{0}' needs a second node: start 'punctual packet listen --token-file FILE' there, and name it here as \
+         partner = {{ to = \"HOST\", token-file = \"FILE\" }}"
+    )]
+    NoPartner(&'static str),
+    /// The kind is carried out by one node.
+    #[error("'{0}' is carried out by one node: leave the partner out")]
+    Partner(&'static str),
+    /// A load with a kind that runs on two nodes.
+    #[error("'{0}' runs on two nodes, and none of its loads would be known of the other: start loads beside it")]
+    LoadOfTwo(&'static str),
     /// A duration was set for a kind that takes a number of samples, however long that takes.
     #[error("'{0}' takes a number of readings and has no duration: set the number of readings instead")]
     NoDuration(&'static str),
@@ -72,7 +97,14 @@ impl RunRequest {
     ///
     /// # Errors
     /// If parts of the request contradict each other.
-    pub const fn check(&self) -> Result<(), RunRequestError> {
+    pub fn check(&self) -> Result<(), RunRequestError> {
+        let name = self.kind().name;
+        match (self.kind().needs_partner(), &self.partner) {
+            (true, None) => return Err(RunRequestError::NoPartner(name)),
+            (false, Some(_)) => return Err(RunRequestError::Partner(name)),
+            (true, Some(_)) if self.load.is_some() => return Err(RunRequestError::LoadOfTwo(name)),
+            _ => {}
+        }
         match &self.load {
             Some(LoadRequest { name: Some(_), command: Some(_), .. }) => Err(RunRequestError::TwoLoads),
             Some(LoadRequest { name: None, command: None, .. }) => Err(RunRequestError::NoLoad),
@@ -163,6 +195,24 @@ mod tests {
     }
 
     #[test]
+    fn a_partner_goes_with_the_kinds_that_two_nodes_carry_out() {
+        let parse = |text: &str| RunRequest::from_json(text).map_err(|error| error.to_string());
+        let partner = r#""partner": {"to": "10.0.0.2", "token-file": "/run/token"}"#;
+        let packets = parse(&format!(r#"{{"request": {{"kind": "packet", "path": "xdp"}}, {partner}}}"#)).unwrap();
+        assert_eq!(packets.partner.as_ref().unwrap().to, "10.0.0.2");
+        let over = json!({"partner": {"to": "10.0.0.3"}});
+        assert_eq!(packets.with(&over).unwrap().partner.unwrap().token_file, "/run/token");
+        assert!(parse(r#"{"request": {"kind": "packet"}}"#).unwrap_err().contains("punctual packet listen"));
+        assert!(
+            parse(&format!(r#"{{"request": {{"kind": "wakeup"}}, {partner}}}"#))
+                .unwrap_err()
+                .contains("leave the partner out")
+        );
+        let loaded = format!(r#"{{"request": {{"kind": "packet"}}, "load": {{"name": "hard"}}, {partner}}}"#);
+        assert!(parse(&loaded).unwrap_err().contains("beside it"));
+    }
+
+    #[test]
     fn the_duration_follows_from_the_request() {
         assert_eq!(run().takes(), Some(Ns::from_s(60)));
         assert_eq!(run().lasting(Ns::from_s(5)).unwrap().takes(), Some(Ns::from_s(5)));
@@ -177,7 +227,7 @@ mod tests {
     #[test]
     fn a_request_survives_a_round_trip_through_json() {
         let load = LoadRequest { command: Some("stress".to_owned()), rotate: false, ..LoadRequest::default() };
-        let whole = RunRequest { request: Request::Wakeup(WakeupRequest::default()), load: Some(load) };
+        let whole = RunRequest { request: Request::Wakeup(WakeupRequest::default()), load: Some(load), partner: None };
         assert_eq!(RunRequest::from_json(&serde_json::to_string(&whole).unwrap()), Ok(whole));
     }
 }

@@ -34,7 +34,8 @@ impl RequestArgs {
         } else {
             std::fs::read_to_string(&self.file).with_context(|| format!("cannot read {shown}"))?
         };
-        let RunRequest { request, load } = RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
+        let RunRequest { request, load, partner } =
+            RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
         let load = LoadArgs::from_request(load)?;
         match request {
             Request::Wakeup(request) => {
@@ -49,9 +50,11 @@ impl RequestArgs {
                 bail!("in {shown}: clocks are compared without a load of their own; start it beside")
             }
             Request::Sync(request) => sync::carry_out(&request, self.output, &self.label.label),
-            Request::Packet(_) => bail!(
-                "in {shown}: packets are measured between two nodes: 'punctual packet listen' on one, 'punctual packet send' on the other"
-            ),
+            Request::Packet(request) => {
+                // The request was checked: it has a partner, and no load.
+                let partner = partner.with_context(|| format!("in {shown}: a partner is missing"))?;
+                crate::commands::packet::carry_out(request, &partner, self.anyway, (self.output, &self.label.label))
+            }
             Request::App(request) => {
                 crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)
             }

@@ -4,6 +4,7 @@ mod dialog;
 mod listen;
 mod send;
 
+pub(crate) use self::send::carry_out;
 use crate::exit::Exit;
 
 /// Measure how long packets take from a program on one node to a program on another, with what the clocks allow as the error

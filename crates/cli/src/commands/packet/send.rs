@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use farm::{Job, Token};
+use kernel::sched::Policy;
 use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
 use peer::{Endpoint, connect, read_token};
-use record::{End, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
+use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode};
 use units::Ns;
 
 use super::ThreadArgs;
@@ -149,24 +150,61 @@ impl SendArgs {
         }
     }
 
-    fn token(&self) -> anyhow::Result<Token> {
-        match (&self.token, &self.token_file) {
-            (Some(text), _) => Ok(text.parse()?),
-            (None, Some(path)) => Ok(read_token(path)?),
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let request = self.request();
+        let token = match (&self.token, self.token_file) {
+            (Some(text), _) => TokenSource::Given(text.parse()?),
+            (None, Some(path)) => TokenSource::File(path),
             (None, None) => {
                 bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it")
             }
-        }
+        };
+        let partner = Partner { to: &self.to, token };
+        partner.measure(request, self.anyway, (self.output, &self.label.label))
     }
+}
 
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let request = self.request();
+/// Carries a request out.
+pub(crate) fn carry_out(
+    request: PacketRequest,
+    partner: &PartnerRequest,
+    anyway: AnywayArgs,
+    output: (OutputArgs, &str),
+) -> anyhow::Result<Exit> {
+    let token = TokenSource::File(PathBuf::from(&partner.token_file));
+    Partner { to: &partner.to, token }.measure(request, anyway, output)
+}
+
+/// What a token is taken from.
+enum TokenSource {
+    Given(Token),
+    File(PathBuf),
+}
+
+/// The node that listens.
+struct Partner<'a> {
+    to: &'a str,
+    token: TokenSource,
+}
+
+impl Partner<'_> {
+    fn measure(
+        self,
+        request: PacketRequest,
+        anyway: AnywayArgs,
+        (output, label): (OutputArgs, &str),
+    ) -> anyhow::Result<Exit> {
+        let threads = (request.cpu, request.sched_priority);
         let machine = Machine::read();
-        measured::check(&request, Role::Initiator, self.threads.choice(), &machine)?;
-        self.anyway.check_policy(self.threads.policy())?;
-        let token = self.token()?;
-        let to = Endpoint::parse(&self.to)?;
-        let destination = self.output.prepare()?;
+        measured::check(&request, Role::Initiator, threads, &machine)?;
+        anyway.check_policy(request.sched_priority.map_or(Policy::Other, Policy::Fifo))?;
+        // Before anything is connected: what is wrong with a file is said at once.
+        let token = match self.token {
+            TokenSource::Given(token) => token,
+            TokenSource::File(path) => read_token(&path)?,
+        };
+        let to = Endpoint::parse(self.to)?;
+        let destination = output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
         let (local, reaches) = (channel.local_address()?, channel.partner().address);
@@ -182,12 +220,12 @@ impl SendArgs {
             Some(_) => bail!("the node that listens answered something else: both need the same version of punctual"),
             None => bail!("the node that listens did not answer within 15 s: see what it printed"),
         };
-        let context = run_session::context(&self.label.label);
+        let context = run_session::context(label);
         let live = view::Live::new(request.end);
         let setup = Setup {
             request: &request,
             role: Role::Initiator,
-            threads: self.threads.choice(),
+            threads,
             session: session(&key),
             node: &node,
             machine: &machine,
