@@ -127,6 +127,18 @@ fn what_the_other_node_cannot_do_is_said_on_both() {
     assert!(said(&output).contains("use --path udp"), "{}", said(&output));
 }
 
+#[test]
+fn a_launch_time_that_nothing_honors_is_refused_by_the_node_that_sends() {
+    for direction in ["to", "from"] {
+        let listening = Listening::start("127.0.0.1", &[]);
+        let words = ["-s", "10", "--launch-time", "500us", "--direction", direction];
+        let output = listening.send(&words).output().unwrap();
+        assert_eq!(code(&output), 2, "{}", said(&output));
+        assert!(said(&output).contains("no queueing discipline holds packets back"), "{}", said(&output));
+        assert_eq!(said(&output).contains("the node that listens refuses"), direction == "from", "{}", said(&output));
+    }
+}
+
 /// The half that the sending program saves where the listening one is ended by a signal in the middle of the run, and how
 /// long that takes.
 fn half_after(signal: &str, direction: &str) -> (Duration, Record) {

@@ -336,7 +336,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 18] = [
+const BUILT_IN: [&str; 20] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -355,6 +355,8 @@ const BUILT_IN: [&str; 18] = [
     include_str!("../scenarios/foreign.toml"),
     include_str!("../scenarios/sync-hardware.toml"),
     include_str!("../scenarios/sync.toml"),
+    include_str!("../scenarios/packet.toml"),
+    include_str!("../scenarios/packet-guests.toml"),
 ];
 
 impl Scenario {

@@ -95,7 +95,8 @@ fn run_aimed(
         context: &context,
         stop: &stop,
     };
-    let [ends_a, ends_b] = [(); 2].map(|()| Ends::open(request, local, local).unwrap());
+    let [ends_a, ends_b] =
+        [Role::Initiator, Role::Partner].map(|role| Ends::open(request, role, local, local).unwrap());
     let (mut at_a, mut at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
     aim(&mut at_a);
     aim(&mut at_b);
@@ -235,7 +236,8 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         context: &context,
         stop: &stop,
     };
-    let [ends_a, ends_b] = [(); 2].map(|()| Ends::open(&request, local, local).unwrap());
+    let [ends_a, ends_b] =
+        [Role::Initiator, Role::Partner].map(|role| Ends::open(&request, role, local, local).unwrap());
     let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
     let began = std::time::Instant::now();
     let record = std::thread::scope(|scope| {

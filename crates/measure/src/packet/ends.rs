@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use kernel::packet::interface::Interface;
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
+use kernel::packet::qdisc::{LaunchSupport, Qdisc};
 use kernel::packet::route::Route;
 use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::xdp::{Flow, XdpEnd, XdpPlan};
@@ -11,6 +12,8 @@ use kernel::packet::{End, LaunchClock, LookupError, OpenError, SocketOptions, St
 use packet::dialog::Endpoints;
 use record::{PacketPath, PacketRequest};
 use units::ClockId;
+
+use super::plan::Role;
 
 /// Room for received packets (bytes): 0.1 s of 50,000 small ones a second, with what the kernel adds to each.
 const RECEIVE_BUFFER_BYTES: u32 = 8 << 20;
@@ -20,6 +23,11 @@ const XDP_SLOTS: u32 = 4_096;
 
 /// The kernel's stamps that are wanted: when the driver takes a packet, and when the stack gets it.
 const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
+
+/// The clock and the kind of launch times.
+const LAUNCH: LaunchClock = LaunchClock { clock: ClockId::Tai, is_deadline: false };
+/// Interfaces that hand packets on to others, whose disciplines may hold them back.
+const HANDING_ON: [&str; 6] = ["bond", "bridge", "team", "macvlan", "macvtap", "ipvlan"];
 
 /// Why a node's ends cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +49,17 @@ pub enum EndsError {
         interface: String,
         /// The largest payload.
         most: usize,
+    },
+    /// Launch times would change nothing, or be the end of all packets.
+    #[error(
+        "packets leave this node through {interface}, where {what}: set up etf for these packets alone (tc-etf(8): clockid CLOCK_TAI; \
+         it drops what has no launch time), or leave --launch-time out"
+    )]
+    Launch {
+        /// The interface.
+        interface: String,
+        /// What its queueing disciplines do.
+        what: String,
     },
     /// Nothing lies between the two nodes.
     #[error("the partner is reached within this machine's own network stack, without a link: use --path udp")]
@@ -77,11 +96,19 @@ impl Ends {
     ///
     /// # Errors
     /// Where the kernel or the interface cannot do what is asked.
-    pub fn open(request: &PacketRequest, local: SocketAddr, reaches: SocketAddr) -> Result<Self, EndsError> {
+    pub fn open(
+        request: &PacketRequest,
+        role: Role,
+        local: SocketAddr,
+        reaches: SocketAddr,
+    ) -> Result<Self, EndsError> {
+        if request.launch_time.is_some() && role.sends(request.direction) {
+            check_launch(reaches)?;
+        }
         let at = at_port(local, 0);
         let plain = |at| UdpPlan { stamps: STAMPS, ..UdpPlan::new(at) };
         let clock = UdpEnd::open(&plain(at))?;
-        let launch = request.launch_time.map(|_| LaunchClock { clock: ClockId::Tai, is_deadline: false });
+        let launch = request.launch_time.map(|_| LAUNCH);
         let sending =
             SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
         let receiving = SocketOptions { receive_buffer_bytes: Some(RECEIVE_BUFFER_BYTES), ..SocketOptions::default() };
@@ -180,9 +207,70 @@ fn interface_to(reaches: SocketAddr) -> Result<String, EndsError> {
     Ok(Interface::read_by_index(route.interface_index)?.name)
 }
 
+/// Whether launch times of packets to a node are honored, as far as that can be seen.
+fn check_launch(reaches: SocketAddr) -> Result<(), EndsError> {
+    let interface = Interface::read_by_index(Route::to(reaches)?.interface_index)?;
+    if interface.kind.as_deref().is_some_and(|kind| HANDING_ON.contains(&kind)) {
+        return Ok(());
+    }
+    let mut disciplines = Qdisc::read(interface.index)?;
+    if let Some(vlan) = interface.vlan {
+        disciplines.extend(Qdisc::read(vlan.lower_index)?);
+    }
+    match launch_fault(&disciplines) {
+        Some(what) => Err(EndsError::Launch { interface: interface.name, what }),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with an interface's queueing disciplines for packets with launch times; `None` if nothing is.
+fn launch_fault(disciplines: &[Qdisc]) -> Option<String> {
+    match Qdisc::launch_support(disciplines, LAUNCH) {
+        LaunchSupport::Honored => None,
+        LaunchSupport::OtherClock(clock) => {
+            Some(format!("the queueing discipline etf has the clock {}, which drops all of them", clock.name()))
+        }
+        LaunchSupport::OtherMode => Some("the queueing discipline etf takes deadlines alone".to_owned()),
+        LaunchSupport::Ignored if disciplines.iter().any(|discipline| discipline.kind == "fq") => Some(
+            "the queueing discipline fq has launch times on CLOCK_MONOTONIC, and drops those on CLOCK_TAI".to_owned(),
+        ),
+        LaunchSupport::Ignored => Some("no queueing discipline holds packets back until their launch time".to_owned()),
+    }
+}
+
 /// The partner's port at the address by which this node reaches it, with the scope that it has here.
 fn at_port(partner: SocketAddr, port: u16) -> SocketAddr {
     let mut address = partner;
     address.set_port(port);
     address
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::packet::qdisc::QdiscDetail;
+
+    use super::*;
+
+    #[test]
+    fn launch_times_that_nothing_honors_are_refused_with_what_is_there() {
+        let discipline = |kind: &str, detail| Qdisc { kind: kind.to_owned(), handle: 0, parent: Qdisc::ROOT, detail };
+        let etf = |clock, is_deadline| {
+            discipline(
+                "etf",
+                QdiscDetail::Etf { clock: Some(clock), delta_ns: 200_000, is_deadline, is_offloaded: false },
+            )
+        };
+        let fault = |disciplines: &[Qdisc]| launch_fault(disciplines).unwrap_or_default();
+        let prio = || discipline("prio", QdiscDetail::Other);
+        assert_eq!(fault(&[prio(), etf(ClockId::Tai, false)]), "");
+        for (disciplines, words) in [
+            (vec![], "no queueing discipline"),
+            (vec![prio()], "no queueing discipline"),
+            (vec![discipline("fq", QdiscDetail::Other)], "fq has launch times on CLOCK_MONOTONIC"),
+            (vec![etf(ClockId::Monotonic, false)], "has the clock monotonic"),
+            (vec![etf(ClockId::Tai, true)], "deadlines alone"),
+        ] {
+            assert!(fault(&disciplines).contains(words), "{words}: {}", fault(&disciplines));
+        }
+    }
 }

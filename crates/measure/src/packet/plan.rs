@@ -29,6 +29,15 @@ impl Role {
             Self::Partner => "partner",
         }
     }
+
+    /// Whether a node of this role sends packets of a run.
+    pub(crate) fn sends(self, direction: PacketDirection) -> bool {
+        match direction {
+            PacketDirection::Both => true,
+            PacketDirection::To => self == Self::Initiator,
+            PacketDirection::From => self == Self::Partner,
+        }
+    }
 }
 
 /// Why a node cannot take part in a run.
@@ -153,11 +162,7 @@ impl PacketPlan {
 
     /// Whether this node sends.
     pub(crate) fn sends(&self) -> bool {
-        match self.request.direction {
-            PacketDirection::Both => true,
-            PacketDirection::To => self.role == Role::Initiator,
-            PacketDirection::From => self.role == Role::Partner,
-        }
+        self.role.sends(self.request.direction)
     }
 
     /// Whether this node receives.

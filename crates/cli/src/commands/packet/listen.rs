@@ -128,7 +128,7 @@ fn serve(
     };
     output::note(&format!("{partner} measures packets"));
     let node = own_name(&initiator.node);
-    let ends = match Ends::open(&request, local, partner.address) {
+    let ends = match Ends::open(&request, Role::Partner, local, partner.address) {
         Ok(ends) => ends,
         Err(error) => return Err(refuse(&mut connection, error.to_string())),
     };

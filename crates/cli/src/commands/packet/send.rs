@@ -69,7 +69,7 @@ pub(crate) struct SendArgs {
     /// VLAN of the packets (1 to 4094), on the path l2
     #[arg(long, value_name = "N")]
     vlan: Option<u16>,
-    /// Have the network send each packet so long after its schedule (SO_TXTIME; needs the queueing discipline etf or fq)
+    /// Have the network send each packet so long after its schedule (SO_TXTIME; needs the queueing discipline etf, with CLOCK_TAI)
     #[arg(long, value_name = "D")]
     launch_time: Option<Ns>,
     /// Do not ask time services how far the clocks are apart: the exchange of the two programs alone says it
@@ -209,7 +209,7 @@ impl Partner<'_> {
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
         let (local, reaches) = (channel.local_address()?, channel.partner().address);
         let key = channel.shared_key(SESSION)?;
-        let ends = Ends::open(&request, local, reaches)?;
+        let ends = Ends::open(&request, Role::Initiator, local, reaches)?;
         let (_, _, _, node) = kernel::process::system_names();
         let mut connection = Connection(channel);
         let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
