@@ -75,6 +75,23 @@ pub struct LaterStamps {
     pub hardware_ns: Option<i64>,
 }
 
+impl LaterStamps {
+    /// The earlier one of both, of each kind: a packet that the network doubled is stamped once more for its copy.
+    #[inline]
+    #[must_use]
+    pub fn earliest(self, other: Self) -> Self {
+        let earlier = |one: Option<i64>, other: Option<i64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            sequence: self.sequence,
+            stack_ns: earlier(self.stack_ns, other.stack_ns),
+            hardware_ns: earlier(self.hardware_ns, other.hardware_ns),
+        }
+    }
+}
+
 /// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {

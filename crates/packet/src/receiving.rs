@@ -102,7 +102,7 @@ impl Receiving {
         }
         let mut recent = self.waiting.iter_mut().rev();
         if let Some(found) = recent.find(|one| one.arrived.header.sequence == stamps.sequence) {
-            found.later = Some(stamps);
+            found.later = Some(found.later.map_or(stamps, |known| known.earliest(stamps)));
         }
     }
 
@@ -212,6 +212,19 @@ mod tests {
         assert_eq!((one.sequence, whole.ns), (0, 50));
         assert_eq!((one.sent_to_transmitted_ns, between.ns, one.arrived_to_received_ns), (Some(20), 20, Some(10)),);
         assert!((40..50).contains(&whole.below_ns) && (40..50).contains(&whole.above_ns), "{whole:?}");
+    }
+
+    #[test]
+    fn of_the_stamps_of_a_packet_that_was_doubled_on_its_way_the_first_counts() {
+        let relation = related(20_000);
+        for doubled in [[4_970, 4_990], [4_990, 4_970]] {
+            let mut receiving = Receiving::from(0);
+            receiving.take(arrived(0, 5_000, LaterStamps::default()));
+            receiving.take(arrived(1, 6_000, stamps(0, doubled[0])));
+            receiving.take(arrived(2, 7_000, stamps(0, doubled[1])));
+            let out = all(&mut receiving, &relation, 8_000, true);
+            assert_eq!(out[0].sent_to_transmitted_ns, Some(20), "{doubled:?}");
+        }
     }
 
     #[test]

@@ -135,11 +135,9 @@ impl<E: End> SendLoop<'_, E> {
             if sequence == NO_SEQUENCE {
                 continue;
             }
-            if newest.sequence != sequence {
-                newest = LaterStamps { sequence, ..LaterStamps::default() };
-            }
-            newest.stack_ns = stamp.stack_ns.or(newest.stack_ns);
-            newest.hardware_ns = stamp.hardware_ns.or(newest.hardware_ns);
+            let this = LaterStamps { sequence, stack_ns: stamp.stack_ns, hardware_ns: stamp.hardware_ns };
+            // A packet that was doubled on its way has two.
+            newest = if newest.sequence == sequence { newest.earliest(this) } else { this };
         }
         newest
     }
