@@ -29,7 +29,10 @@ impl Listening {
         let folder = tempfile::tempdir().unwrap();
         let port = std::net::TcpListener::bind(format!("{address}:0")).unwrap().local_addr().unwrap().port();
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        command.args(["packet", "listen", "--on", &format!("{address}:{port}"), "--sched-priority", "other"]);
+        command.args(["packet", "listen", "--on", &format!("{address}:{port}")]);
+        if !more.contains(&"--sched-priority") {
+            command.args(["--sched-priority", "other"]);
+        }
         command.arg("--token-file").arg(folder.path().join("token")).args(more);
         command.arg("-o").arg(folder.path().join("listened.json"));
         std::fs::write(folder.path().join("to"), format!("{address}:{port}")).unwrap();
@@ -117,6 +120,15 @@ fn a_policy_decides_over_which_interface_packets_are_measured() {
         assert_eq!(code(&output), expected, "{interface}: {}", said(&output));
         assert!(expected == 0 || said(&output).contains("eth77"), "{}", said(&output));
     }
+}
+
+#[test]
+fn what_the_listening_thread_refuses_reaches_the_sender() {
+    // A receiver that asks without a pause, and is real-time: it would never sleep.
+    let listening = Listening::start("127.0.0.1", &["--sched-priority", "98", "--anyway"]);
+    let output = listening.send(&["-s", "50", "-i", "100us", "--receive", "poll", "--no-sync"]).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(said(&output).contains("the partner refuses: a receiver that asks without a pause"), "{}", said(&output));
 }
 
 #[test]

@@ -115,22 +115,24 @@ fn serve(
     let (local, interface) = (channel.local_address()?, channel.interface());
     let key = channel.shared_key(SESSION)?;
     let mut connection = Connection(channel);
-    let refuse = |connection: &mut Connection, why: String| {
-        let _ = measured::Dialog::say(connection, &Message::Refused { why: why.clone() });
+    let refuse = |mut connection: Connection, why: String| {
+        let _ = measured::Dialog::say(&mut connection, &Message::Refused { why: why.clone() });
+        // Only then does it get there: what the partner said meanwhile was not read.
+        let _ = connection.0.close(CLOSING);
         anyhow::anyhow!("refused: {why}")
     };
     if let Err(denied) = policy.judge_on(&job, interface.as_deref()) {
-        return Err(refuse(&mut connection, denied.to_string()));
+        return Err(refuse(connection, denied.to_string()));
     }
     let Job::Packet(PacketJob { request, initiator }) = job else {
         let why = "'punctual packet listen' takes part in measurements of packets alone".to_owned();
-        return Err(refuse(&mut connection, why));
+        return Err(refuse(connection, why));
     };
     output::note(&format!("{partner} measures packets"));
     let node = own_name(&initiator.node);
     let ends = match Ends::open(&request, Role::Partner, local, partner.address) {
         Ok(ends) => ends,
-        Err(error) => return Err(refuse(&mut connection, error.to_string())),
+        Err(error) => return Err(refuse(connection, error.to_string())),
     };
     measured::Dialog::say(&mut connection, &Message::Ready { partner: ends.endpoints(&node) })?;
     let (machine, context) = (Machine::read(), run_session::context(label));
@@ -147,7 +149,7 @@ fn serve(
     };
     let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
         Ok(record) => record,
-        Err(error) => return Err(refuse(&mut connection, error.to_string())),
+        Err(error) => return Err(refuse(connection, error.to_string())),
     };
     live.finish();
     // A partner that is gone does not need to hear the end.
