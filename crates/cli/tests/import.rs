@@ -185,6 +185,13 @@ fn a_table_of_isochron_is_reported_and_compared_without_a_claim_that_its_clocks_
     let done = run(&["import", apart.to_str().unwrap(), "--printf-args", "TX"]);
     assert_eq!(done.status.code(), Some(2));
     assert!(said(&done).contains("isochron has no variable 'X'"), "{}", said(&done));
+    let binary = dir.path().join("isochron.dat");
+    std::fs::write(&binary, b"ISOCHRON\x00\x00\x00\x04\xff\xfe").unwrap();
+    for command in ["import", "report"] {
+        let done = run(&[command, binary.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(2), "{command}");
+        assert!(said(&done).contains("isochron's own binary file, which isochron turns into text"), "{}", said(&done));
+    }
 }
 
 /// A row of a table of isochron whose last column is 20 us less, where it holds a time.

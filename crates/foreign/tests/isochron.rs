@@ -156,6 +156,7 @@ fn what_names_no_columns_or_is_no_text_says_what_to_do() {
     let mut binary = b"ISOCHRON\0\0\0\x04".to_vec();
     binary.extend([0xff, 0x00, 0x80]);
     let binary = error(&binary, Options::default());
+    assert!(binary.contains("isochron's own binary file"), "{binary}");
     assert!(binary.contains("isochron report --input-file isochron.dat"), "{binary}");
     let wide = error(b"q,T,R\n1,1,9223372036854775807\n", Options::default());
     assert!(wide.contains("146 years"), "{wide}");
