@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let unit = [None, Some(Unit::Us), Some(Unit::Ns)][usize::from(choice >> 6) % 3];
     // Most texts find their own way.
     let format = IMPORTS.get(usize::from(choice & 0x3f));
-    let Ok(imported) = foreign::import(text, format, Options { unit }) else { return };
+    let Ok(imported) = foreign::import(text, format, Options { unit, ..Options::default() }) else { return };
     let record = imported.into_record("fuzzed");
     assert!(record.validity.state() > ValidityState::Valid, "another program's run is never simply valid");
     for series in &record.series {

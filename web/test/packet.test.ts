@@ -10,14 +10,14 @@ type Delay = NonNullable<PacketFlowView["delay"]>;
 
 function delay(median: number, highest: number, error?: string): Delay {
   const view = error === undefined ? null : { below_ns: 9_000, above_ns: 9_000, words: error };
-  return { count: 20_000, lowest_ns: 1, median_ns: median, mean_ns: median, p99_9_ns: highest / 2, highest_ns: highest, error: view, error_of_highest: view };
+  return { count: 20_000, lowest_ns: 1, median_ns: median, mean_ns: median, way: "one way", p99_9_ns: highest / 2, highest_ns: highest, error: view, error_of_highest: view };
 }
 
 function flow(more: Partial<PacketFlowView> = {}): PacketFlowView {
   const part = (name: string, words: string, median: number, ofWorst: number | null, error?: string) =>
     ({ name, words, delay: delay(median, 10 * median, error), missing: 0, of_worst_ns: ofWorst });
   return {
-    flow: 0, from: "a", to: "b", path: "UDP over IPv4", receiver: "block", size_bytes: 128, interval_ns: 1e6, sent: 20_003, skipped: 1, refused: 0, arrived: 20_000, lost: 3,
+    flow: 0, from: "a", to: "b", path: "UDP over IPv4", receiver: "block", size_bytes: 128, interval_ns: 1e6, schedule: "128 bytes every 1 ms", sent: 20_003, skipped: 1, refused: 0, arrived: 20_000, lost: 3,
     doubled: 2, reordered: 1, too_old: 0, foreign: 0, forged: 0, counts_sentence: "", series: 0, delay: delay(47_000, 6_000_000, "\u00b19.0 us"),
     parts: [part("sent_to_transmitted", "sending program to driver", 8_000, 9_000), part("transmitted_to_arrived", "network", 500, -400, "\u00b19.0 us"),
       part("arrived_to_received", "receiving kernel to program", 38_000, 5_991_400)],

@@ -39,11 +39,13 @@ struct DeadlineCheck {
     perhaps_by_ns: u64,
     /// The largest magnitude that a signed sample can have within its uncertainty (ns); 0 without signed samples.
     farthest_ns: u64,
+    /// Samples have an error of which nothing is known.
+    is_unbounded: bool,
 }
 
 /// Compares every judged sample with a deadline, using the uncertainty of its interval or of its series.
 fn check_deadline(record: &Record, deadline_ns: u64) -> DeadlineCheck {
-    let mut check = DeadlineCheck { beyond: 0, perhaps_by_ns: 0, farthest_ns: 0 };
+    let mut check = DeadlineCheck { beyond: 0, perhaps_by_ns: 0, farthest_ns: 0, is_unbounded: false };
     for series in record.series.iter().filter(|series| series.judged) {
         let sign = record.sign(series);
         let whole = [(&series.histogram, series.below_zero.as_ref(), series.uncertainty)];
@@ -77,6 +79,7 @@ impl DeadlineCheck {
         self.beyond =
             self.beyond.saturating_add(magnitudes.count_above(deadline_ns.saturating_add(uncertainty.below_ns)));
         let Some((min_ns, max_ns)) = magnitudes.min_ns().zip(magnitudes.max_ns()) else { return };
+        self.is_unbounded |= uncertainty.is_unknown();
         let mut highest_ns = max_ns.saturating_add(uncertainty.above_ns);
         if sign == Sign::Magnitude {
             // The true value of the smallest sample can lie on the other side of zero, and farther from it.
@@ -154,6 +157,10 @@ fn conclude(
             VerdictState::Broken,
             format!("{worst}; {} beyond {limit}{missed}{lost}", format::count(check.beyond)),
         );
+    }
+    if check.is_unbounded {
+        let reason = format!("{worst}; nothing is known of its error, so that no limit can be held against it");
+        return (VerdictState::CannotTell, reason);
     }
     if check.perhaps_by_ns > 0 {
         let by = format::latency(check.perhaps_by_ns);
@@ -274,6 +281,21 @@ mod tests {
         let judged = verdict(&record, 100_000);
         assert_eq!(judged.state, VerdictState::Broken);
         assert!(judged.reason.contains("0 beyond 100 us, 1 lost"), "{}", judged.reason);
+    }
+
+    #[test]
+    fn an_error_of_which_nothing_is_known_is_not_taken_for_none() {
+        let mut record = record_of(Measurement::Packet, &[5_000; 2_000]);
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds, "readings of one clock have no such error");
+        record.series[0].uncertainty = Some(Uncertainty::UNKNOWN);
+        for limit_ns in [1_000, 100_000, u64::MAX / 2, u64::MAX] {
+            let judged = verdict(&record, limit_ns);
+            assert_eq!(judged.state, VerdictState::CannotTell, "{limit_ns}: {}", judged.reason);
+            assert!(judged.reason.contains("nothing is known of its error"), "{}", judged.reason);
+        }
+        // What was lost needs no clock.
+        record.series[0].counters.lost = Some(1);
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Broken);
     }
 
     #[test]

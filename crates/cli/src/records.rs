@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use foreign::{ImportFormat, Importer, Options, Unit};
+use foreign::{ImportFormat, Importer, IsochronColumns, Options, Unit};
 use record::{Origin, ReasonCode, Record, RecordError, ValidityState};
 
 pub(crate) use self::condition::Condition;
@@ -32,6 +32,10 @@ pub(crate) struct RecordArgs {
     /// The unit of other programs' numbers, in files that do not state it: us is cyclictest's, ns that of its -N
     #[arg(long, value_enum)]
     unit: Option<UnitArg>,
+    /// What the columns of a table of isochron hold, where its first line does not name them: the letters that its
+    /// 'report --printf-args' was given, such as qSAwstTRra
+    #[arg(long, value_name = "LETTERS", value_parser = IsochronColumns::parse)]
+    printf_args: Option<IsochronColumns>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -119,7 +123,7 @@ impl RecordArgs {
             UnitArg::Us => Unit::Us,
             UnitArg::Ns => Unit::Ns,
         });
-        Options { unit }
+        Options { unit, isochron: self.printf_args }
     }
 
     /// The records of files and folders, in the order of the paths. Of folders only those that `keep` wants.

@@ -140,3 +140,65 @@ fn an_exported_histogram_is_imported_as_it_was() {
     };
     assert_eq!(comparable(&exported), comparable(&original));
 }
+
+#[test]
+fn a_table_of_isochron_is_reported_and_compared_without_a_claim_that_its_clocks_do_not_carry() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = fixture("isochron-hardware.csv");
+    let done = run(&["import", table.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let shown = stdout(&done);
+    let whole = shown.lines().find(|line| line.contains("woke_to_received")).unwrap();
+    assert!(whole.trim_end().ends_with("not known"), "{whole}");
+    let at_one_node = shown.lines().find(|line| line.trim_start().starts_with("arrived_to_received")).unwrap();
+    assert!(at_one_node.trim_end().ends_with('-'), "one clock has no such error: {at_one_node}");
+    assert!(shown.contains("20 sent, 18 arrived, 2 lost"), "{shown}");
+    assert!(shown.contains("a packet every 1 ms, the size is not known"), "{shown}");
+    assert!(shown.contains("how far the clocks of the nodes were apart"), "{shown}");
+
+    let page = dir.path().join("page.html");
+    let done = run(&["report", table.to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(said(&done).contains("it lacks the error of the nodes' clocks"), "{}", said(&done));
+    let html = std::fs::read_to_string(page).unwrap();
+    assert!(html.contains("took 123 us (its error is not known) from the sender's wake-up to the receiving program"));
+    assert!(html.contains("; 2 were lost. No limit was stated"));
+    assert!(!html.contains("18446744073709551615"), "no number stands for what is not known");
+
+    // The same table with each arrival 20 us earlier.
+    let faster: String = std::fs::read_to_string(&table).unwrap().lines().map(|line| earlier(line) + "\n").collect();
+    let other = dir.path().join("faster.csv");
+    std::fs::write(&other, faster).unwrap();
+    let done = run(&["compare", table.to_str().unwrap(), other.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let compared = stdout(&done);
+    assert!(compared.contains("Nothing is known of the error of the nodes' clocks on either side"), "{compared}");
+    assert!(!compared.contains("BETTER") && !compared.contains("WORSE"), "{compared}");
+
+    let apart = fixture("isochron-apart.csv");
+    let done = run(&["import", apart.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(2), "{}", stdout(&done));
+    assert!(said(&done).contains("--printf-args"), "{}", said(&done));
+    let done = run(&["import", apart.to_str().unwrap(), "--printf-args", "TR"]);
+    assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+    assert!(stdout(&done).contains("the clocks were at least 1.5 us apart"), "{}", stdout(&done));
+    let done = run(&["import", apart.to_str().unwrap(), "--printf-args", "TX"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(said(&done).contains("isochron has no variable 'X'"), "{}", said(&done));
+    let binary = dir.path().join("isochron.dat");
+    std::fs::write(&binary, b"ISOCHRON\x00\x00\x00\x04\xff\xfe").unwrap();
+    for command in ["import", "report"] {
+        let done = run(&[command, binary.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(2), "{command}");
+        assert!(said(&done).contains("isochron's own binary file, which isochron turns into text"), "{}", said(&done));
+    }
+}
+
+/// A row of a table of isochron whose last column is 20 us less, where it holds a time.
+fn earlier(row: &str) -> String {
+    let (rest, last) = row.rsplit_once(',').unwrap();
+    match last.parse::<u64>() {
+        Ok(ns) if ns > 0 => format!("{rest},{}", ns - 20_000),
+        _ => row.to_owned(),
+    }
+}

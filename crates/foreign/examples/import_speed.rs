@@ -22,7 +22,8 @@ fn main() {
         let mut took: Vec<u128> = (0..5)
             .map(|_| {
                 let start = Instant::now();
-                let imported = foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) });
+                let imported =
+                    foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us), ..Options::default() });
                 let record = imported.map(|imported| imported.into_record("speed"));
                 assert!(record.is_ok_and(|record| record.samples() > 0), "{name} was not read");
                 start.elapsed().as_millis()

@@ -8,6 +8,7 @@ mod cyclictest_histogram;
 mod cyclictest_json;
 mod cyclictest_text;
 mod cyclictest_verbose;
+mod isochron;
 mod jitterdebugger;
 mod linuxptp_log;
 mod oslat_json;
@@ -24,6 +25,7 @@ mod text;
 mod timeline;
 mod timerlat_top;
 
+pub use self::isochron::IsochronColumns;
 pub use self::source::{Imported, always_missing};
 use self::stream::{Identity, StreamReader};
 use crate::error::ForeignError;
@@ -62,6 +64,7 @@ impl std::fmt::Debug for ImportFormat {
 /// All import formats. The first one that recognizes a text is used, so the most specific formats come first.
 pub const IMPORTS: &[ImportFormat] = &[
     capture::FORMAT,
+    isochron::FORMAT,
     chrony_log::TRACKING,
     chrony_log::STATISTICS,
     chrony_log::MEASUREMENTS,
@@ -105,6 +108,8 @@ impl Unit {
 pub struct Options {
     /// The unit of the numbers. A unit that the text states takes precedence.
     pub unit: Option<Unit>,
+    /// What the columns of a table of isochron hold, which names none itself. A first line that names them has to agree.
+    pub isochron: Option<IsochronColumns>,
 }
 
 fn names() -> String {

@@ -15,7 +15,7 @@ fn text(name: &str) -> Vec<u8> {
 }
 
 fn record_of(name: &str, unit: Option<Unit>) -> Record {
-    let imported = foreign::import(&text(name), None, Options { unit });
+    let imported = foreign::import(&text(name), None, Options { unit, ..Options::default() });
     imported.unwrap_or_else(|error| panic!("{name}: {error}")).into_record(name)
 }
 

@@ -13,8 +13,9 @@ const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,threa
 
 fn frame() -> Record {
     let text = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
-    let mut record =
-        foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("night");
+    let mut record = foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us), ..Options::default() })
+        .unwrap()
+        .into_record("night");
     record.manifest_mut().node.hostname = "board-7".to_owned();
     record
 }

@@ -9,8 +9,9 @@ use record::{Histogram, HistogramRecorder, Interval, Place, Record, Series};
 /// A record with the given samples of each thread; the rest comes from an import.
 fn record_of(threads: &[Vec<u64>]) -> Record {
     let frame = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
-    let mut record =
-        foreign::import(frame.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("round trip");
+    let mut record = foreign::import(frame.as_bytes(), None, Options { unit: Some(Unit::Us), ..Options::default() })
+        .unwrap()
+        .into_record("round trip");
     record.series = threads
         .iter()
         .zip(0..)
@@ -36,7 +37,9 @@ fn export(record: &Record, format: &str) -> String {
 }
 
 fn read_back(text: &str) -> Record {
-    foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("back")
+    foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us), ..Options::default() })
+        .unwrap()
+        .into_record("back")
 }
 
 /// Samples of each whole microsecond: a bin counts at its upper end, the minimum at its exact value.

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::format;
 
 use units::format::latency;
 
@@ -64,9 +65,9 @@ pub struct PacketFlow {
     /// The way that the packets took through the receiving system; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_by: Option<String>,
-    /// Payload of each packet (bytes).
+    /// Payload of each packet (bytes); 0 if it is not known, as in some imports.
     pub size_bytes: u32,
-    /// From one packet to the next (ns).
+    /// From one packet to the next (ns); 0 if it is not known, as in some imports.
     pub interval_ns: u64,
     /// Packets that were sent; absent if the sender did not report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +114,17 @@ pub struct PacketFlow {
 impl PacketFlow {
     /// The largest number of intervals in which a flow is followed; in a longer run they are longer.
     pub const MOST_INTERVALS: usize = 4_096;
+
+    /// Size and schedule in words: "128 bytes every 1 ms".
+    #[must_use]
+    pub fn schedule_words(&self) -> String {
+        match (self.size_bytes, self.interval_ns) {
+            (0, 0) => "size and interval are not known".to_owned(),
+            (size, 0) => format!("{size} bytes, the interval is not known"),
+            (0, every) => format!("a packet every {}, the size is not known", format::span(every)),
+            (size, every) => format!("{size} bytes every {}", format::span(every)),
+        }
+    }
 }
 
 /// What a receiver learned of the packets of a flow during a short time. What it knows of the number that was sent it has from

@@ -66,9 +66,9 @@ pub struct NodeClocks {
 /// Bounds on the error of a sample: the true value of `x` lies between `x - below_ns` and `x + above_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncertainty {
-    /// By how much the true value can be lower (ns): a hard bound.
+    /// By how much the true value can be lower (ns): a hard bound. The largest number of 64 bits where no bound is known.
     pub below_ns: u64,
-    /// By how much the true value can be higher (ns): a hard bound.
+    /// By how much the true value can be higher (ns): a hard bound. The largest number of 64 bits where no bound is known.
     pub above_ns: u64,
     /// Estimated standard deviation of the error (ns), which is not a bound; absent if there is no estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,9 +76,22 @@ pub struct Uncertainty {
 }
 
 impl Uncertainty {
-    /// By how much a value can be wrong: "±2.1 us", or both sides if they differ.
+    /// The two points were read from clocks of which nobody knows how far they were apart. A limit cannot be held against such
+    /// a value, and no two of them differ for certain: whoever does not know this constant sees a bound that is too wide for both.
+    pub const UNKNOWN: Self = Self { below_ns: u64::MAX, above_ns: u64::MAX, spread_ns: None };
+
+    /// Whether no bound is known on at least one side.
+    #[must_use]
+    pub const fn is_unknown(self) -> bool {
+        self.below_ns == u64::MAX || self.above_ns == u64::MAX
+    }
+
+    /// By how much a value can be wrong: "±2.1 us", both sides if they differ, or "not known".
     #[must_use]
     pub fn in_words(self) -> String {
+        if self.is_unknown() {
+            return "not known".to_owned();
+        }
         let (below, above) = (format::latency(self.below_ns), format::latency(self.above_ns));
         if below == above { format!("\u{b1}{below}") } else { format!("-{below} +{above}") }
     }

@@ -129,7 +129,7 @@ reasons! {
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unnoticed.
     EvidenceMissing: Degraded, "enable the kernel option or grant the permission that the detail names";
     /// No hard bound on the error of a clock's offset can be stated: the offset is what a time service believes.
-    NoHardBound: Degraded, "give ptp4l a slave_event_monitor in its configuration, so that it passes its raw time stamps on";
+    NoHardBound: Degraded, "give ptp4l a slave_event_monitor in its configuration, so that it passes its raw time stamps on; delays between nodes: measure them with punctual packet, which bounds their error";
     /// Memory could not be locked, so that paging can add to the latencies.
     MemoryNotLocked: Degraded, "raise the limit (ulimit -l unlimited), or grant the capability cap_ipc_lock";
     /// A measuring thread had page faults after it started.

@@ -22,6 +22,32 @@ pub(crate) const PARTS: [(&str, &str); 3] = [
     ("arrived_to_received", "receiving kernel to program"),
 ];
 
+/// The latencies of imports from isochron, in the order in which a packet passes their points, and what each is in words.
+pub(crate) const IMPORTED: [(&str, &str); 7] = [
+    ("scheduled_to_woke", "schedule to the sender's wake-up"),
+    ("woke_to_transmitted", "the sender's wake-up to driver"),
+    ("queued_to_transmitted", "queueing discipline and driver"),
+    ("scheduled_to_hw_transmitted", "schedule to the sending interface's stamp"),
+    ("hw_transmitted_to_hw_arrived", "interface to interface"),
+    ("hw_arrived_to_received", "the receiving interface's stamp to program"),
+    ("woke_to_received", "the sender's wake-up to receiving program"),
+];
+
+/// Between which points a delay is the whole way, as the end of "took 9.0 us": "one way" is from program to program.
+pub(crate) fn way_words(latency: &str) -> &'static str {
+    match latency {
+        "woke_to_received" => "from the sender's wake-up to the receiving program",
+        "hw_transmitted_to_hw_arrived" => "from interface to interface",
+        "transmitted_to_arrived" => "from kernel to kernel",
+        _ => "one way",
+    }
+}
+
+/// An error of which something is known.
+fn known(error: Option<Uncertainty>) -> Option<Uncertainty> {
+    error.filter(|error| !error.is_unknown())
+}
+
 /// The worst packets that a page lists.
 const MOST_WORST: usize = 64;
 
@@ -64,6 +90,8 @@ const fn flow_number(place: &Place) -> Option<u32> {
 pub(crate) struct Worst<'a> {
     /// Its delay (ns).
     pub(crate) ns: i64,
+    /// Between which points that is: "one way".
+    pub(crate) way: &'static str,
     /// The error of the interval in which it arrived; `None` if it is not known.
     pub(crate) error: Option<Uncertainty>,
     /// Name of the node that sent it.
@@ -81,7 +109,8 @@ pub(crate) fn worst_of<'a>(runs: &[&'a Record]) -> Option<(&'a Record, Worst<'a>
     let worst = flows.filter_map(|(run, flow)| {
         let series = delays_of(run, flow)?;
         let ns = series.worst_ns(run.sign(series))?;
-        Some((run, Worst { ns, error: error_of_worst(run, series), from: &flow.from, to: &flow.to }))
+        let way = way_words(&series.name);
+        Some((run, Worst { ns, way, error: error_of_worst(run, series), from: &flow.from, to: &flow.to }))
     });
     worst.max_by_key(|(_, worst)| worst.ns)
 }
@@ -92,7 +121,7 @@ fn error_of_worst(run: &Record, series: &Series) -> Option<Uncertainty> {
     let worst_ns = series.worst_ns(sign)?;
     let has_it = |interval: &&Interval| interval.worst_ns(sign) == Some(worst_ns);
     let found = series.intervals.iter().filter(has_it).filter_map(|interval| interval.uncertainty);
-    found.reduce(Uncertainty::widest).or(series.uncertainty)
+    known(found.reduce(Uncertainty::widest).or(series.uncertainty))
 }
 
 /// How many different pairs of sender and receiver the runs have.
@@ -151,13 +180,15 @@ pub(crate) fn parts_sentence(record: &Record, flow: &PacketFlow) -> Option<Strin
     let known = |(name, words): (&str, &'static str)| {
         Some((words, series_of(record, flow, name).filter(|series| series.taken() > 0)?))
     };
-    let parts: Vec<(&str, &Series)> = PARTS.into_iter().filter_map(known).collect();
+    let parts: Vec<(&str, &Series)> = PARTS.into_iter().chain(IMPORTED).filter_map(known).collect();
     if parts.is_empty() {
         return None;
     }
     let words = parts.iter().map(|(words, series)| {
         let median = series.quantile_ns(0.5).map_or_else(String::new, format::latency);
-        let error = series.uncertainty.map_or_else(String::new, |error| format!(" {}", error_words(error)));
+        let error = series.uncertainty.map_or_else(String::new, |error| {
+            if error.is_unknown() { " (error not known)".to_owned() } else { format!(" {}", error_words(error)) }
+        });
         format!("{words} {median}{error}")
     });
     let mut sentence = format!("Medians: {}", words.collect::<Vec<_>>().join(", "));
@@ -208,6 +239,7 @@ fn flow(flow: &PacketFlow, record: &Record) -> PacketFlowView {
         receiver,
         size_bytes: flow.size_bytes,
         interval_ns: flow.interval_ns.into(),
+        schedule: flow.schedule_words(),
         sent: flow.sent.map(Exact::from),
         skipped: flow.skipped.map(Exact::from),
         refused: flow.refused.map(Exact::from),
@@ -256,7 +288,8 @@ fn delay(record: &Record, series: &Series) -> Option<PacketDelayView> {
         mean_ns: (mean_ns(series)? * 100.0).round() / 100.0,
         p99_9_ns: p99_9_ns(series).map(Exact::from),
         highest_ns: series.worst_ns(record.sign(series))?.into(),
-        error: series.uncertainty.map(error_view),
+        way: way_words(&series.name).to_owned(),
+        error: known(series.uncertainty).map(error_view),
         error_of_highest: error_of_worst(record, series).map(error_view),
     })
 }
@@ -281,7 +314,7 @@ fn part_of(worst: &WorstSample, name: &str) -> Option<i64> {
 fn over_time(series: &Series) -> PacketDelaysView {
     let mut view = PacketDelaysView::default();
     for interval in &series.intervals {
-        let error = interval.uncertainty.or(series.uncertainty).filter(|_| interval.taken() > 0);
+        let error = known(interval.uncertainty.or(series.uncertainty)).filter(|_| interval.taken() > 0);
         view.start_offset_ns.push(interval.start_offset_ns.into());
         view.length_ns.push(interval.length_ns.into());
         view.count.push(interval.taken().into());
@@ -332,7 +365,7 @@ fn error_at(series: &Series, at: Moment, started: Moment) -> Option<Uncertainty>
             && offset_ns <= start_ns.saturating_add(length_ns.saturating_mul(2))
     };
     let near = series.intervals.iter().filter(is_near).filter_map(|interval| interval.uncertainty);
-    near.reduce(Uncertainty::widest).or(series.uncertainty)
+    known(near.reduce(Uncertainty::widest).or(series.uncertainty))
 }
 
 /// What the comparison of two nodes' clocks came to.

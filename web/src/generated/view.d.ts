@@ -1300,6 +1300,10 @@ export interface PacketFlowView {
    */
   reordered: number | string;
   /**
+   * Both in words; what is not known is named: "128 bytes every 1 ms".
+   */
+  schedule: string;
+  /**
    * Packets that were sent; null if the sender did not report.
    */
   sent?: Exact | null;
@@ -1366,11 +1370,11 @@ export interface PacketDelayView {
    */
   count: number | string;
   /**
-   * The largest error of a packet; null if both points are readings of one clock, which has none.
+   * The largest error of a packet; null if both points are readings of one clock, which has none, and if nothing is known of it.
    */
   error?: PacketErrorView | null;
   /**
-   * The error of the highest; null if there is none.
+   * The error of the highest; null if there is none, and if nothing is known of it.
    */
   error_of_highest?: PacketErrorView | null;
   /**
@@ -1393,6 +1397,10 @@ export interface PacketDelayView {
    * The value that 99.9 % do not exceed (ns); null if there are too few packets for it.
    */
   p99_9_ns?: Exact | null;
+  /**
+   * Between which points it is: "one way" from program to program.
+   */
+  way: string;
 }
 /**
  * By how much a value can be wrong.

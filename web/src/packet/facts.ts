@@ -33,7 +33,7 @@ export function packetFacts(runs: RunView[]): PacketFact[] {
     if (!flow.delay) return [];
     const invalid = run.state === "invalid";
     const several = [runs.length > 1 ? run.label : "", all.length > 1 || runs.length === 1 ? arrow(flow) : ""].filter((part) => part !== "").join(", ");
-    const name = `worst one way, ${several}`;
+    const name = `worst ${flow.delay.way}, ${several}`;
     const highest = num(flow.delay.highest_ns);
     if (invalid) return [{ name, value: "invalid", under: "not a result", invalid, rank: -1 }];
     const error = flow.delay.error_of_highest;

@@ -79,7 +79,7 @@ function Flow(props: Props) {
     <>
       <div class={invalid ? "source invalid-text" : "source"}>
         <h3>{arrow(flow)}{invalid ? " (invalid: not a result)" : ""}</h3>
-        <p>{pathOf(flow)}; {format.count(flow.size_bytes)} bytes every {format.span(flow.interval_ns)}.</p>
+        <p>{pathOf(flow)}; {flow.schedule}.</p>
         <dl class="about">
           <div><dt>packets</dt><dd>{flow.counts_sentence}</dd></div>
           {flow.parts_sentence && <div><dt>parts of the way</dt><dd>{flow.parts_sentence}</dd></div>}

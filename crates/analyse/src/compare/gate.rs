@@ -205,6 +205,12 @@ impl Asked<'_> {
         if let Some(why) = context::different_loads(&self.a.runs, &self.b.runs) {
             return cannot_tell(why);
         }
+        let mut sides = [self.a, self.b].into_iter();
+        if sides.any(|side| super::clock_error::error_ns(&side.runs, self.latency).is_infinite()) {
+            return cannot_tell(
+                "nothing is known of the error of the nodes' clocks, which alone could make any difference".to_owned(),
+            );
+        }
         let pieces = self.cut.pieces();
         let groups = self.cut.run_groups();
         let units = [groups[0].len(), groups[1].len()];

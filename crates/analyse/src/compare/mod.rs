@@ -323,8 +323,21 @@ fn latency_of(measurement: Measurement, groups: &[&Group<'_>; 2]) -> Result<&'st
     }
 }
 
-/// Latencies of wake-ups that other programs measure up to an earlier point (docs/glossary.md), the longest way first.
-const IMPORTED_LATENCIES: [&str; 3] = ["scheduled_to_user_return", "scheduled_to_thread", "scheduled_to_irq"];
+/// Latencies that other programs measure between other points (docs/glossary.md), the longest way first: of wake-ups, and of packets.
+const IMPORTED_LATENCIES: [&str; 12] = [
+    "scheduled_to_user_return",
+    "scheduled_to_thread",
+    "scheduled_to_irq",
+    "woke_to_received",
+    "hw_transmitted_to_hw_arrived",
+    "transmitted_to_arrived",
+    "hw_arrived_to_received",
+    "arrived_to_received",
+    "woke_to_transmitted",
+    "queued_to_transmitted",
+    "scheduled_to_hw_transmitted",
+    "scheduled_to_woke",
+];
 
 /// The name of a run in an error: its unique identifier, or of an import, where that says nothing, its label.
 fn name(run: &Record) -> String {

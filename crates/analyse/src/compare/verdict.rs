@@ -28,7 +28,7 @@ pub(super) struct Judged<'a> {
     pub(super) has_intervals: bool,
     /// The change of the body that counts (ns).
     pub(super) margin_ns: f64,
-    /// What the clocks of several nodes alone could make (ns).
+    /// What the clocks of several nodes alone could make (ns); infinite where nothing is known of it.
     pub(super) clock_error_ns: f64,
     pub(super) level: f64,
 }
@@ -152,6 +152,9 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
         }
         None => format!("worst case {} (p {p})", worst_text(judged.worst)),
     };
+    if is_shown && judged.clock_error_ns.is_infinite() {
+        return cannot_tell(format!("{text} can be the clocks' doing, of whose error nothing is known"));
+    }
     if is_shown && rates.is_none() && judged.worst.median_difference_ns.abs() <= judged.clock_error_ns {
         return cannot_tell(format!("{text} are within the error of the clocks"));
     }
@@ -318,6 +321,8 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     let chance = if smallest > judged.level {
         let (p, level) = (p_text(smallest), level_text(judged.level));
         format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
+    } else if judged.clock_error_ns.is_infinite() {
+        "What differs can be the clocks' doing: nothing is known of their error.".to_owned()
     } else if judged.clock_error_ns > 0.0 {
         format!(
             "What differs is within the error of the clocks, {} of both sides together.",

@@ -11,7 +11,7 @@ use crate::records::RecordArgs;
 use crate::session::OutputArgs;
 use crate::view::{result, wrap};
 
-/// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat; logs of linuxptp and chronyd, captures of PTP and NTP) as a record, with all that they lack
+/// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat; logs of linuxptp and chronyd, captures of PTP and NTP, tables of isochron) as a record, with all that they lack
 ///
 /// The format is recognized by the content. An import never looks better than its source: the record is degraded at best,
 /// lists what its source lacks, and is invalid (exit 3) if the source contradicts itself or has no maximum.

@@ -84,9 +84,9 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     let Some(run) = record.packets() else { return conclusion(record, colour) };
     let mut text = String::new();
     for flow in &run.flows {
-        let by = [&flow.sent_by, &flow.received_by].into_iter().flatten().next().cloned().unwrap_or_default();
-        let every = format::span(flow.interval_ns);
-        let head = format!("{} -> {}: {by}, {} bytes every {every}", flow.from, flow.to, flow.size_bytes);
+        let by = [&flow.sent_by, &flow.received_by].into_iter().flatten().next();
+        let by = by.map_or_else(String::new, |by| format!("{by}, "));
+        let head = format!("{} -> {}: {by}{}", flow.from, flow.to, flow.schedule_words());
         text.push_str(&wrap::paragraph(&head, "", width));
         text.push('\n');
         text.push_str(&delays(record, flow));

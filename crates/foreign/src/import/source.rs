@@ -5,7 +5,7 @@ use units::Timestamp;
 
 use record::{
     Counters, Detail, DmaLatency, Instrument, LoadManifest, MEASURED, Manifest, Measurement, Moment, Node,
-    NodeIdentity, Origin, ReasonCode, Record, Requested, Series, ToolVersion, Validity,
+    NodeIdentity, Nodes, Origin, PacketRun, ReasonCode, Record, Requested, Series, ToolVersion, Validity,
 };
 
 use super::clocks::Clocks;
@@ -28,6 +28,8 @@ pub struct Imported {
     series: Vec<Series>,
     /// What was seen of clocks, if that is what the source is about.
     clocks: Option<Clocks>,
+    /// What became of packets, if that is what the source is about.
+    packets: Option<PacketRun>,
     lacks: Vec<String>,
     reasons: Vec<(ReasonCode, String)>,
     format: &'static str,
@@ -55,10 +57,33 @@ const CLOCKS_LACK: [&str; CLOCKS_MISS.len()] = [
 /// The same in a few words.
 const CLOCKS_MISS: [&str; 2] = ["suspends and unmentioned steps", "what happened while it was silent"];
 
+/// What every import about packets lacks.
+const PACKETS_LACK: [&str; PACKETS_MISS.len()] = [
+    "how far the clocks of the nodes were apart: the error of a delay between two clocks is not known, so that no limit can be held \
+     against it and no difference of two such delays is shown",
+    "copies of packets, packets of others, and which schedules the sender skipped",
+    "what the threads were granted: policy, priority, affinity and locked memory were not read back",
+    "what disturbed the run: steal, SMIs, frequency changes, clock steps, throttling",
+];
+
+/// The same in a few words.
+const PACKETS_MISS: [&str; 4] = [
+    "the error of the nodes' clocks",
+    "copies and skipped schedules",
+    "what the threads were granted",
+    "what disturbed the run",
+];
+
 /// What every import of this kind lacks, in a few words, for one line about it.
 #[must_use]
 pub fn always_missing(record: &Record) -> &'static [&'static str] {
-    if record.sync().is_some() { &CLOCKS_MISS } else { &LATENCIES_MISS }
+    if record.sync().is_some() {
+        &CLOCKS_MISS
+    } else if record.packets().is_some() {
+        &PACKETS_MISS
+    } else {
+        &LATENCIES_MISS
+    }
 }
 
 impl Imported {
@@ -75,6 +100,7 @@ impl Imported {
             load: LoadManifest::default(),
             series: Vec::new(),
             clocks: None,
+            packets: None,
             lacks: Vec::new(),
             reasons: Vec::new(),
             format: "",
@@ -87,6 +113,14 @@ impl Imported {
         let mut imported = Self::from_program(program, Measurement::Sync);
         imported.series = clocks.series();
         imported.clocks = Some(clocks);
+        imported
+    }
+
+    /// The content of a source that is about packets; each series names its node: `from` or `to` of its flow.
+    pub(super) fn from_packets(program: &str, packets: PacketRun, series: Vec<Series>) -> Self {
+        let mut imported = Self::from_program(program, Measurement::Packet);
+        imported.series = series;
+        imported.packets = Some(packets);
         imported
     }
 
@@ -190,7 +224,7 @@ impl Imported {
     }
 
     fn finish_latencies(&mut self) {
-        if self.series.iter().all(|series| series.histogram.is_empty()) {
+        if self.series.iter().all(|series| series.taken() == 0) {
             self.reason(ReasonCode::NoSamples, "the source counted none");
         }
         if self.started_ns.is_none() {
@@ -202,7 +236,8 @@ impl Imported {
         if self.requested.clock.is_none() {
             self.lacks("on which clock it was measured");
         }
-        self.lacks.extend(LATENCIES_LACK.iter().map(|text| (*text).to_owned()));
+        let all: &[&str] = if self.packets.is_some() { &PACKETS_LACK } else { &LATENCIES_LACK };
+        self.lacks.extend(all.iter().map(|text| (*text).to_owned()));
     }
 
     /// Converts to a record, whose validity is degraded at best.
@@ -228,42 +263,55 @@ impl Imported {
             let shown = details[..details.len() - more].join("; ");
             validity.add(code, if more > 0 { format!("{shown}; and {more} more") } else { shown });
         }
+        let manifest = Manifest {
+            tool: self.tool,
+            command: self.command,
+            node: self.node,
+            started,
+            ended,
+            time_zone: None,
+            request: None,
+            requested,
+            effective: Vec::new(),
+            load: self.load,
+            dma_latency: DmaLatency::default(),
+            instrument: Instrument::default(),
+            others_cpu_used: None,
+            clock_steps: Vec::new(),
+            ended_because: None,
+            profile_sha256: None,
+            origin: Origin::Imported { format: self.format.to_owned(), lacks: self.lacks },
+        };
+        let detail = match (self.clocks, self.packets) {
+            (Some(clocks), _) => Detail::Sync(clocks.into_run()),
+            (None, Some(packets)) => Detail::Packet(packets),
+            (None, None) => Detail::None,
+        };
         let record = Record {
             id: format!("{:016x}-{}-{:016x}", started.realtime.as_ns(), self.measurement.name(), self.identity),
             measurement: self.measurement,
             label: label.to_owned(),
             validity,
             verdict: None,
-            nodes: Node::alone(
-                MEASURED,
-                Manifest {
-                    tool: self.tool,
-                    command: self.command,
-                    node: self.node,
-                    started,
-                    ended,
-                    time_zone: None,
-                    request: None,
-                    requested,
-                    effective: Vec::new(),
-                    load: self.load,
-                    dma_latency: DmaLatency::default(),
-                    instrument: Instrument::default(),
-                    others_cpu_used: None,
-                    clock_steps: Vec::new(),
-                    ended_because: None,
-                    profile_sha256: None,
-                    origin: Origin::Imported { format: self.format.to_owned(), lacks: self.lacks },
-                },
-            )
-            .into(),
+            nodes: nodes_of(&detail, manifest),
             series: self.series,
             worst: Vec::new(),
             rows: Vec::new(),
-            detail: self.clocks.map_or(Detail::None, |clocks| Detail::Sync(clocks.into_run())),
+            detail,
         };
         record.with_node_named()
     }
+}
+
+/// Sender and receiver of packets, which one source is about; else the one node.
+fn nodes_of(detail: &Detail, manifest: Manifest) -> Nodes {
+    let alone = Node::alone(MEASURED, manifest);
+    let Detail::Packet(PacketRun { flows, .. }) = detail else { return alone.into() };
+    let roles = Measurement::Packet.kind().roles;
+    let names = flows.first().map(|flow| [&flow.from, &flow.to]).into_iter().flatten();
+    let both =
+        names.zip(roles).map(|(name, role)| Node { name: name.clone(), role: (*role).to_owned(), ..alone.clone() });
+    Nodes::try_from(both.collect::<Vec<_>>()).unwrap_or_else(|_| alone.into())
 }
 
 /// How many details of one reason are listed; a machine can have many CPUs.

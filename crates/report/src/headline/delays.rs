@@ -31,13 +31,15 @@ pub(super) fn sentence(run: &Record, verdict: &Verdict, alike: &[&Record]) -> St
 /// "the worst of 19 989 packets from a to b took 6 327 us ±10.9 us one way", over all given runs.
 fn worst(runs: &[&Record]) -> String {
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
-    let Some((run, Worst { ns, error, from, to })) = worst_of(runs) else { return "no packet arrived".to_owned() };
+    let Some((run, Worst { ns, way: points, error, from, to })) = worst_of(runs) else {
+        return "no packet arrived".to_owned();
+    };
     let of_several = if runs.len() > 1 { format!(" ({})", label(run)) } else { String::new() };
     let error = error.map_or_else(|| " (its error is not known)".to_owned(), beside);
     let way = if paths(runs) == 1 {
-        format!("from {from} to {to} took {}{error} one way", format::latency(ns))
+        format!("from {from} to {to} took {}{error} {points}", format::latency(ns))
     } else {
-        format!("took {}{error} one way, from {from} to {to}", format::latency(ns))
+        format!("took {}{error} {points}, from {from} to {to}", format::latency(ns))
     };
     format!("the worst of {} packets {way}{of_several}", format::count(totals.samples))
 }
@@ -53,7 +55,11 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
     const NO_VERDICT: &str = "No limit was stated, so there is no verdict: state one with --limit.";
     let Some((_, Worst { ns, error, .. })) = worst_of(runs) else {
         let sentence = format!("No packet has a delay: {}. {NO_VERDICT}", lost_words(runs));
-        return HeadlineView { word: "No packet arrived".to_owned(), ..plain(HeadlineState::NoDeadline, sentence) };
+        // An import can have packets that arrived, and not both ends of their way.
+        let flows = || runs.iter().filter_map(|run| run.packets()).flat_map(|packets| &packets.flows);
+        let is_empty = flows().all(|flow| flow.arrived == Some(0));
+        let word = if is_empty { "No packet arrived" } else { "No delay is known" };
+        return HeadlineView { word: word.to_owned(), ..plain(HeadlineState::NoDeadline, sentence) };
     };
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
     let within = if totals.observed_ns == 0 {
@@ -128,6 +134,24 @@ mod tests {
         let invalid = headline_of(vec![packets(&[4_000], 3_000, 0, stepped)], Some(13_000));
         assert_eq!(invalid.state, HeadlineState::CannotTell);
         assert!(invalid.sentence.contains("is invalid"), "{}", invalid.sentence);
+    }
+
+    #[test]
+    fn an_error_of_which_nothing_is_known_is_said_to_be_that() {
+        let mut run = packets(&[4_000, 9_000], 0, 2, Validity::default());
+        for series in run.series.iter_mut().filter(|series| series.judged) {
+            series.name = "woke_to_received".to_owned();
+            series.uncertainty = Some(Uncertainty::UNKNOWN);
+            series.intervals.iter_mut().for_each(|one| one.uncertainty = None);
+            series.counters.lost = Some(0);
+        }
+        let open = headline_of(vec![run.clone()], None);
+        let expected = "The worst of 2 packets from a to b took 9.0 us (its error is not known) from the sender's wake-up to the receiving \
+                        program; 2 were lost.";
+        assert!(open.sentence.starts_with(expected), "{}", open.sentence);
+        let limited = headline_of(vec![run], Some(1_000_000));
+        assert_eq!(limited.state, HeadlineState::CannotTell);
+        assert!(limited.sentence.contains("nothing is known of its error"), "{}", limited.sentence);
     }
 
     #[test]

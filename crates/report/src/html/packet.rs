@@ -7,7 +7,8 @@ use units::format;
 
 use super::escape;
 use crate::packet::{
-    PARTS, clocks_sentence, counts_sentence, delays_of, mean_ns, p99_9_ns, parts_sentence, path_words, series_of,
+    IMPORTED, PARTS, clocks_sentence, counts_sentence, delays_of, mean_ns, p99_9_ns, parts_sentence, path_words,
+    series_of,
 };
 
 /// The dash of a value that does not exist.
@@ -97,16 +98,17 @@ fn side_by_side(page: &mut String, runs: &[(&Record, &PacketRun)]) {
 fn one_flow(page: &mut String, run: &Record, flow: &PacketFlow) {
     let _ = writeln!(
         page,
-        "<p><b>{} to {}</b>: {}, {} bytes every {}. {}.</p>",
+        "<p><b>{} to {}</b>: {}, {}. {}.</p>",
         escape(&flow.from),
         escape(&flow.to),
         escape(&path_words(flow)),
-        flow.size_bytes,
-        format::span(flow.interval_ns),
+        flow.schedule_words(),
         counts_sentence(flow)
     );
-    let whole = delays_of(run, flow).map(|series| ("sending program to receiving program", series));
-    let parts = PARTS.into_iter().filter_map(|(name, words)| Some((words, series_of(run, flow, name)?)));
+    let whole = delays_of(run, flow).filter(|series| series.name == "sent_to_received");
+    let whole = whole.map(|series| ("sending program to receiving program", series));
+    let parts = PARTS.into_iter().chain(IMPORTED);
+    let parts = parts.filter_map(|(name, words)| Some((words, series_of(run, flow, name)?)));
     let late = series_of(run, flow, "scheduled_to_sent").map(|series| ("schedule to sending program", series));
     let rows: Vec<(&str, &Series)> =
         whole.into_iter().chain(parts).chain(late).filter(|(_, series)| series.taken() > 0).collect();

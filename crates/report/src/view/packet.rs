@@ -35,6 +35,8 @@ pub struct PacketFlowView {
     pub size_bytes: u32,
     /// From one packet to the next (ns).
     pub interval_ns: Exact,
+    /// Both in words; what is not known is named: "128 bytes every 1 ms".
+    pub schedule: String,
     /// Packets that were sent; null if the sender did not report.
     pub sent: Option<Exact>,
     /// Schedules for which the sender was too late; null if the sender did not report.
@@ -99,9 +101,11 @@ pub struct PacketDelayView {
     pub p99_9_ns: Option<Exact>,
     /// The highest (ns).
     pub highest_ns: Exact,
-    /// The largest error of a packet; null if both points are readings of one clock, which has none.
+    /// Between which points it is: "one way" from program to program.
+    pub way: String,
+    /// The largest error of a packet; null if both points are readings of one clock, which has none, and if nothing is known of it.
     pub error: Option<PacketErrorView>,
-    /// The error of the highest; null if there is none.
+    /// The error of the highest; null if there is none, and if nothing is known of it.
     pub error_of_highest: Option<PacketErrorView>,
 }
 

@@ -290,7 +290,10 @@ pub(super) const PAGES: &[Page] = &[
             USAGE,
             ("3", "the source contradicts itself, or has no maximum; the record says so"),
         ],
-        examples: &[("punctual import night.txt -o night.json", "the format is recognized by its content")],
+        examples: &[
+            ("punctual import night.txt -o night.json", "the format is recognized by its content"),
+            ("punctual import run.csv --printf-args qSAwtra", "a table of isochron, which names no column"),
+        ],
         see: &["punctual report", "punctual compare", "punctual export"],
     },
     Page {

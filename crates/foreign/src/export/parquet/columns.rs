@@ -207,9 +207,13 @@ mod tests {
     #[test]
     fn rows_continue_in_the_next_group() {
         let text = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
-        let mut record = crate::import(text.as_bytes(), None, crate::Options { unit: Some(crate::Unit::Us) })
-            .unwrap()
-            .into_record("long");
+        let mut record = crate::import(
+            text.as_bytes(),
+            None,
+            crate::Options { unit: Some(crate::Unit::Us), ..crate::Options::default() },
+        )
+        .unwrap()
+        .into_record("long");
         let mut histogram = Histogram::new();
         (1..=7).for_each(|value| histogram.record_n(value, value));
         // The CPU is absent in the first rows and present in the last ones.
