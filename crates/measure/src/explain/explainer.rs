@@ -136,10 +136,17 @@ impl Explainer {
                 if self.counters.as_ref().is_some_and(|counters| !counters.reach(woke.monotonic.as_ns())) {
                     continue;
                 }
+                let cpu = of.woke_on();
+                // Where recording goes on meanwhile, the next outlier need not wait until this one is read: after minutes
+                // without one that takes as long as the kernel's buffer is large.
+                let goes_on = self.recorder.records() && !self.recorder.stops();
+                if goes_on {
+                    of.watched.waits.store(false, Ordering::Release);
+                }
                 let caught = self.caught(of, scheduled.monotonic.as_ns() - cause::LEAD_NS);
                 let late = Late {
                     thread: of.thread,
-                    cpu: of.woke_on(),
+                    cpu,
                     scheduled,
                     woke,
                     scheduled_ns,
@@ -150,7 +157,9 @@ impl Explainer {
                 };
                 // Before it is looked through: names may have to be read for it.
                 self.arm(of);
-                of.watched.waits.store(false, Ordering::Release);
+                if !goes_on {
+                    of.watched.waits.store(false, Ordering::Release);
+                }
                 self.read(of, &late, caught);
             }
             if self.config.above.is_none() && known.samples >= LEAST_SAMPLES {
