@@ -431,6 +431,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
         flow: plan.own_flow(),
         size: usize::try_from(plan.request.size).unwrap_or(0),
         interval_ns: plan.interval_ns,
+        is_real_time: plan.policy.priority() > 0,
         schedules: plan.schedules,
         launch: plan.request.launch_time.map(|after| (after.0, tai_ahead_ns())),
     };

@@ -29,6 +29,8 @@ pub(crate) struct SendLoop<'a, E> {
     /// CLOCK_REALTIME less CLOCK_MONOTONIC at the start (ns).
     pub(super) realtime_ahead_ns: i64,
     pub(super) interval_ns: i64,
+    /// Whether it waits by asking the clock: where a wake-up would take as long as an interval.
+    pub(super) spins: bool,
     /// Packets to send, skipped schedules among them.
     pub(super) schedules: u64,
     /// How long after its schedule a packet is to leave (ns), and the clock of that less CLOCK_REALTIME (ns).
@@ -62,7 +64,11 @@ impl<E: End> SendLoop<'_, E> {
         let mut sequence = 0;
         let mut next = Schedule::at_ns(self.start_ns);
         while sequence < self.schedules && !self.stop.load(Ordering::Relaxed) {
-            if sleep_until(monotonic, &next).is_err() {
+            if self.spins {
+                while now_ns(monotonic) < next.ns() {
+                    std::hint::spin_loop();
+                }
+            } else if sleep_until(monotonic, &next).is_err() {
                 counts.interrupted_sleeps += 1;
                 if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
                     break;
