@@ -7,6 +7,8 @@ pub(crate) mod findings;
 pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod packet;
+#[cfg(feature = "packet")]
+pub(crate) mod packet_live;
 pub(crate) mod result;
 pub(crate) mod rhythm;
 pub(crate) mod sync;

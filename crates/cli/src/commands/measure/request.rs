@@ -50,6 +50,12 @@ impl RequestArgs {
                 bail!("in {shown}: clocks are compared without a load of their own; start it beside")
             }
             Request::Sync(request) => sync::carry_out(&request, self.output, &self.label.label),
+            #[cfg(not(feature = "packet"))]
+            Request::Packet(_) => bail!(
+                "in {shown}: this program was built for a first verdict, without measurements between two nodes (here with {}): 'make build' makes the whole one",
+                partner.map_or_else(|| "none".to_owned(), |partner| partner.to)
+            ),
+            #[cfg(feature = "packet")]
             Request::Packet(request) => {
                 // The request was checked: it has a partner, and no load.
                 let partner = partner.with_context(|| format!("in {shown}: a partner is missing"))?;

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
 use crate::view::packet as view;
+use crate::view::packet_live::Live;
 
 /// How long the initiator may take to say what it wants.
 const ASKING: Duration = Duration::from_secs(10);
@@ -136,7 +137,7 @@ fn serve(
     };
     measured::Dialog::say(&mut connection, &Message::Ready { partner: ends.endpoints(&node) })?;
     let (machine, context) = (Machine::read(), run_session::context(label));
-    let live = view::Live::new(request.end);
+    let live = Live::new(request.end);
     let setup = Setup {
         request: &request,
         role: Role::Partner,

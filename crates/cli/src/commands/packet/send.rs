@@ -19,6 +19,7 @@ use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
 use crate::view::packet as view;
+use crate::view::packet_live::Live;
 
 const CONNECTING: Duration = Duration::from_secs(10);
 const ANSWERING: Duration = Duration::from_secs(15);
@@ -221,7 +222,7 @@ impl Partner<'_> {
             None => bail!("the node that listens did not answer within 15 s: see what it printed"),
         };
         let context = run_session::context(label);
-        let live = view::Live::new(request.end);
+        let live = Live::new(request.end);
         let setup = Setup {
             request: &request,
             role: Role::Initiator,
