@@ -161,13 +161,13 @@ impl SendArgs {
             }
         };
         let partner = Partner { to: &self.to, token };
-        partner.measure(request, self.anyway, (self.output, &self.label.label))
+        partner.measure(&request, self.anyway, (self.output, &self.label.label))
     }
 }
 
 /// Carries a request out.
 pub(crate) fn carry_out(
-    request: PacketRequest,
+    request: &PacketRequest,
     partner: &PartnerRequest,
     anyway: AnywayArgs,
     output: (OutputArgs, &str),
@@ -191,13 +191,13 @@ struct Partner<'a> {
 impl Partner<'_> {
     fn measure(
         self,
-        request: PacketRequest,
+        request: &PacketRequest,
         anyway: AnywayArgs,
         (output, label): (OutputArgs, &str),
     ) -> anyhow::Result<Exit> {
         let threads = (request.cpu, request.sched_priority);
         let machine = Machine::read();
-        measured::check(&request, Role::Initiator, threads, &machine)?;
+        measured::check(request, Role::Initiator, threads, &machine)?;
         anyway.check_policy(request.sched_priority.map_or(Policy::Other, Policy::Fifo))?;
         // Before anything is connected: what is wrong with a file is said at once.
         let token = match self.token {
@@ -224,7 +224,7 @@ impl Partner<'_> {
         let context = run_session::context(label);
         let live = Live::new(request.end);
         let setup = Setup {
-            request: &request,
+            request,
             role: Role::Initiator,
             threads,
             session: session(&key),
