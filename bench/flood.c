@@ -1,6 +1,6 @@
 /* Sends forged copies of a measured packet as fast as it can: flood INTERFACE PORT COUNT TO_PORT
  *
- * Takes one packet of a run that leaves by INTERFACE to UDP port PORT, changes the last byte of its tag (byte 80 of the payload) and
+ * Takes one packet of 128 bytes of a run that leaves by INTERFACE to UDP port PORT, changes the last byte of its tag (byte 80 of the payload) and
  * its destination to TO_PORT, and sends COUNT copies of that frame past the stack (AF_PACKET). Prints how many were sent and the
  * seconds that it took. IPv4 without options, no VLAN. */
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { IP = 14, UDP = IP + 20, PAYLOAD = UDP + 8, LAST_OF_TAG = PAYLOAD + 79, BATCH = 64 };
+enum { IP = 14, UDP = IP + 20, PAYLOAD = UDP + 8, MEASURED = 128, LAST_OF_TAG = PAYLOAD + 79, BATCH = 64 };
 
 static double now(void)
 {
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "no packet to port %u within 5 s\n", port);
             return 1;
         }
-    } while (length <= LAST_OF_TAG || frame[12] != 8 || frame[13] != 0 || frame[IP + 9] != 17 ||
+    } while (length < PAYLOAD + MEASURED || frame[12] != 8 || frame[13] != 0 || frame[IP + 9] != 17 ||
              (unsigned)(frame[UDP + 2] << 8 | frame[UDP + 3]) != port);
     frame[LAST_OF_TAG] ^= 1;
     put16(frame + UDP + 2, to_port);
