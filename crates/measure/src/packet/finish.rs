@@ -143,9 +143,10 @@ impl Half<'_> {
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
             counters.interrupted_sleeps = report.counts.interrupted_sleeps;
-            facts.too_coarse = report.counts.refusal.map(|first| {
-                format!("the sending system refused {} packets, the first since {first}", count(sent.refused))
-            });
+            facts.too_coarse = report
+                .counts
+                .refusal
+                .map(|first| format!("the sending system refused {} packets (first: {first})", count(sent.refused)));
         } else if end == ThreadEnd::Whole {
             // It was called off before it began.
             facts.taken = Some(0);
@@ -296,10 +297,8 @@ fn not_received(counts: &ReceiveCounts) -> Option<String> {
         )
     });
     let failed = counts.failure.map(|first| {
-        format!(
-            "it could not receive {} times, the first since {first}; what came meanwhile is among the lost packets",
-            count(counts.failures)
-        )
+        let times = if counts.failures == 1 { "once".to_owned() } else { format!("{} times", count(counts.failures)) };
+        format!("it could not receive {times} (first: {first}); what came meanwhile is among the lost packets")
     });
     let both: Vec<String> = failed.into_iter().chain(dropped).collect();
     (!both.is_empty()).then(|| both.join("; "))

@@ -207,11 +207,7 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
 
 /// Hands this node's half over, takes the partner's, and makes one record of both; this node's half alone where the partner
 /// is gone.
-fn conclude(
-    (own, ending): (Record, half::Ending),
-    setup: &Setup<'_>,
-    dialog: &mut dyn Dialog,
-) -> Record {
+fn conclude((own, ending): (Record, half::Ending), setup: &Setup<'_>, dialog: &mut dyn Dialog) -> Record {
     let joined = match ending.gone {
         None => Some(exchange_halves(&own, ending.partner_half, setup.role, dialog)),
         Some(_) => None,
