@@ -170,6 +170,19 @@ fn a_listening_program_that_is_ended_before_a_partner_came_says_whether_that_was
 }
 
 #[test]
+fn a_partner_that_never_asks_for_anything_is_given_up_with_words() {
+    let mut listening = Listening::start("127.0.0.1", &["--once"]);
+    let to = std::fs::read_to_string(listening.folder.path().join("to")).unwrap();
+    let port = to.rsplit_once(':').unwrap().1.parse().unwrap();
+    let token = peer::read_token(&listening.token()).unwrap();
+    let mut channel = peer::connect("127.0.0.1", port, &token, Duration::from_secs(10)).unwrap();
+    // It is there, and says nothing, until the other end has had enough.
+    eventually("the listening program gives it up", || channel.keep_alive().is_err());
+    assert_eq!(listening.child.wait().unwrap().code(), Some(2));
+    assert!(listening.said().contains("asked for nothing within 10 s"), "{}", listening.said());
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_named_before_anybody_can_connect() {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");

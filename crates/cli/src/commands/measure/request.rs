@@ -53,7 +53,7 @@ impl RequestArgs {
             Request::Packet(request) => {
                 // The request was checked: it has a partner, and no load.
                 let partner = partner.with_context(|| format!("in {shown}: a partner is missing"))?;
-                crate::commands::packet::carry_out(request, &partner, self.anyway, (self.output, &self.label.label))
+                crate::commands::packet::carry_out(&request, &partner, self.anyway, (self.output, &self.label.label))
             }
             Request::App(request) => {
                 crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)

@@ -159,13 +159,13 @@ impl SendArgs {
             }
         };
         let partner = Partner { to: &self.to, token };
-        partner.measure(request, self.anyway, (self.output, &self.label.label))
+        partner.measure(&request, self.anyway, (self.output, &self.label.label))
     }
 }
 
 /// Carries a request out.
 pub(crate) fn carry_out(
-    request: PacketRequest,
+    request: &PacketRequest,
     partner: &PartnerRequest,
     anyway: AnywayArgs,
     output: (OutputArgs, &str),
@@ -189,13 +189,13 @@ struct Partner<'a> {
 impl Partner<'_> {
     fn measure(
         self,
-        request: PacketRequest,
+        request: &PacketRequest,
         anyway: AnywayArgs,
         (output, label): (OutputArgs, &str),
     ) -> anyhow::Result<Exit> {
         let threads = (request.cpu, request.sched_priority);
         let machine = Machine::read();
-        measured::check(&request, Role::Initiator, threads, &machine)?;
+        measured::check(request, Role::Initiator, threads, &machine)?;
         anyway.check_policy(request.sched_priority.map_or(Policy::Other, Policy::Fifo))?;
         // Before anything is connected: what is wrong with a file is said at once.
         let token = match self.token {
@@ -210,7 +210,7 @@ impl Partner<'_> {
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut connection = Connection::new(channel, None);
-        let measured = run_with(&mut connection, &request, (&machine, label, &stop));
+        let measured = run_with(&mut connection, request, (&machine, label, &stop));
         connection.close();
         let record = measured?;
         warn_of_loss(&record);
