@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use packet::dialog::Message;
 use record::{ReasonCode, Record, VerdictState};
 use support::{code, eventually, said, signal, stdout};
 use tempfile::TempDir;
@@ -177,7 +178,7 @@ fn a_partner_that_never_asks_for_anything_is_given_up_with_words() {
     let token = peer::read_token(&listening.token()).unwrap();
     let mut channel = peer::connect("127.0.0.1", port, &token, Duration::from_secs(10)).unwrap();
     // It is there, and says nothing, until the other end has had enough.
-    eventually("the listening program gives it up", || channel.keep_alive().is_err());
+    eventually("the listening program gives it up", || channel.receive::<Message>(Duration::ZERO).is_err());
     assert_eq!(listening.child.wait().unwrap().code(), Some(2));
     assert!(listening.said().contains("asked for nothing within 10 s"), "{}", listening.said());
 }
