@@ -147,15 +147,21 @@ fn conclude(
     );
     // What never arrived did not arrive in time.
     let lost = units::total(record.series.iter().filter(|series| series.judged).filter_map(|one| one.counters.lost));
-    if check.beyond > 0 || lost > 0 {
+    let flows = record.packets().map_or(&[][..], |run| &run.flows);
+    let refused = units::total(flows.iter().filter_map(|flow| flow.refused));
+    if check.beyond > 0 || lost > 0 || refused > 0 {
         let missed = match deciding.missed_periods {
             0 => String::new(),
             missed => format!(", {} periods missed", format::count(missed)),
         };
         let lost = if lost > 0 { format!(", {} lost", format::count(lost)) } else { String::new() };
+        let refused = match refused {
+            0 => String::new(),
+            refused => format!(", {} refused by the sending system", format::count(refused)),
+        };
         return (
             VerdictState::Broken,
-            format!("{worst}; {} beyond {limit}{missed}{lost}", format::count(check.beyond)),
+            format!("{worst}; {} beyond {limit}{missed}{lost}{refused}", format::count(check.beyond)),
         );
     }
     if check.is_unbounded {
@@ -296,6 +302,19 @@ mod tests {
         // What was lost needs no clock.
         record.series[0].counters.lost = Some(1);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Broken);
+    }
+
+    #[test]
+    fn a_packet_that_the_sending_system_refused_did_not_arrive_in_time() {
+        let mut record = record_of(Measurement::Packet, &[5_000; 2_000]);
+        for (refused, state) in [(0, VerdictState::Holds), (3, VerdictState::Broken)] {
+            let flow = record::PacketFlow { refused: Some(refused), ..record::PacketFlow::default() };
+            record.detail =
+                record::Detail::Packet(record::PacketRun { flows: vec![flow], ..record::PacketRun::default() });
+            let judged = verdict(&record, 100_000);
+            assert_eq!(judged.state, state, "{}", judged.reason);
+            assert_eq!(judged.reason.contains("3 refused by the sending system"), refused == 3, "{}", judged.reason);
+        }
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use packet::dialog::Message;
 use record::{ReasonCode, Record, VerdictState};
-use support::{code, eventually, said, stdout};
+use support::{code, eventually, said, signal, stdout};
 use tempfile::TempDir;
 
 /// A listening program. It ends with the test.
@@ -36,7 +37,8 @@ impl Listening {
         command.arg("--token-file").arg(folder.path().join("token")).args(more);
         command.arg("-o").arg(folder.path().join("listened.json"));
         std::fs::write(folder.path().join("to"), format!("{address}:{port}")).unwrap();
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let said = std::fs::File::create(folder.path().join("said")).unwrap();
+        let child = command.stdout(Stdio::null()).stderr(said).spawn().unwrap();
         let listening = Self { child, folder };
         eventually("the token is written", || listening.token().is_file());
         listening
@@ -53,6 +55,11 @@ impl Listening {
         command.args(["packet", "send", "--sched-priority", "other", "--to", &to]);
         command.arg("--token-file").arg(self.token()).arg("-o").arg(self.sent()).args(more);
         command
+    }
+
+    /// What it said on stderr until now.
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("said")).unwrap()
     }
 
     fn sent(&self) -> std::path::PathBuf {
@@ -106,6 +113,10 @@ fn without_the_right_token_nothing_is_measured() {
     let output = listening.send(&["-s", "10"]).output().unwrap();
     assert_eq!(code(&output), 2, "{}", said(&output));
     assert!(!listening.sent().exists());
+    std::fs::remove_file(listening.token()).unwrap();
+    let output = listening.send(&["-s", "10"]).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(said(&output).contains("copy it from the node that listens"), "{}", said(&output));
 }
 
 #[test]
@@ -133,10 +144,83 @@ fn what_the_listening_thread_refuses_reaches_the_sender() {
 
 #[test]
 fn what_the_other_node_cannot_do_is_said_on_both() {
-    let listening = Listening::start("127.0.0.1", &[]);
+    let mut listening = Listening::start("127.0.0.1", &["--once"]);
     let output = listening.send(&["--path", "l2", "-s", "10"]).output().unwrap();
     assert_eq!(code(&output), 2, "{}", said(&output));
     assert!(said(&output).contains("use --path udp"), "{}", said(&output));
+    // It was neither killed nor lost.
+    assert_eq!(listening.child.wait().unwrap().code(), Some(2));
+    assert!(listening.said().contains("before it asked for anything"), "{}", listening.said());
+}
+
+#[test]
+fn while_a_partner_is_served_others_are_told_so_at_once() {
+    let listening = Listening::start("127.0.0.1", &[]);
+    let mut first = listening.send(&["-D", "6s", "--no-sync"]);
+    let first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("the first is served", || listening.said().contains("measures packets"));
+    let second = listening.send(&["-s", "10"]).output().unwrap();
+    assert_eq!(code(&second), 2, "{}", said(&second));
+    assert!(said(&second).contains("serves another partner"), "{}", said(&second));
+    // The first one's run is not disturbed.
+    let first = first.wait_with_output().unwrap();
+    assert!(first.status.success());
+    assert_eq!(read(&listening.sent()).nodes.iter().count(), 2);
+    // And the next one is served.
+    let third = listening.send(&["-s", "10", "--no-sync"]).output().unwrap();
+    assert_eq!(code(&third), 0, "{}", said(&third));
+}
+
+#[test]
+fn a_listening_program_that_is_ended_before_a_partner_came_says_whether_that_was_what_it_was_for() {
+    for (more, expected) in [(&["--once"][..], 2), (&[], 0)] {
+        let mut listening = Listening::start("127.0.0.1", more);
+        signal(&listening.child, "TERM");
+        assert_eq!(listening.child.wait().unwrap().code(), Some(expected));
+        assert_eq!(listening.said().contains("nothing was measured"), expected == 2, "{}", listening.said());
+        assert!(!listening.listened().exists());
+    }
+}
+
+#[test]
+fn a_partner_that_never_asks_for_anything_is_given_up_with_words() {
+    let mut listening = Listening::start("127.0.0.1", &["--once"]);
+    let to = std::fs::read_to_string(listening.folder.path().join("to")).unwrap();
+    let port = to.rsplit_once(':').unwrap().1.parse().unwrap();
+    let token = peer::read_token(&listening.token()).unwrap();
+    let mut channel = peer::connect("127.0.0.1", port, &token, Duration::from_secs(10)).unwrap();
+    // It is there, and says nothing, until the other end has had enough.
+    eventually("the listening program gives it up", || channel.receive::<Message>(Duration::ZERO).is_err());
+    assert_eq!(listening.child.wait().unwrap().code(), Some(2));
+    assert!(listening.said().contains("asked for nothing within 10 s"), "{}", listening.said());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_before_anybody_can_connect() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args(["packet", "listen", "--on", "127.0.0.1", "--sched-priority", "other", "--token-file"]).arg(&token);
+    let output = command.arg("-o").arg(folder.path().join("missing/record.json")).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(said(&output).contains("missing"), "{}", said(&output));
+    assert!(!token.exists(), "nobody was to come");
+}
+
+#[test]
+fn a_program_that_waits_for_a_greeting_ends_at_once_when_it_is_told_to() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listening = Listening::start("127.0.0.1", &[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args(["packet", "send", "--sched-priority", "other", "--to", &silent.local_addr().unwrap().to_string()]);
+    let mut sending = command.arg("--token-file").arg(listening.token()).stderr(Stdio::null()).spawn().unwrap();
+    // It has connected, and nobody says anything.
+    let connection = silent.accept().unwrap();
+    let began = Instant::now();
+    signal(&sending, "INT");
+    assert!(!sending.wait().unwrap().success());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(connection);
 }
 
 #[test]
@@ -152,13 +236,13 @@ fn a_launch_time_that_nothing_honors_is_refused_by_the_node_that_sends() {
 }
 
 /// The half that the sending program saves where the listening one is ended by a signal in the middle of the run, and how
-/// long that takes.
+/// long that takes. That the other half is missing is said on stderr too.
 fn half_after(signal: &str, direction: &str) -> (Duration, Record) {
     let listening = Listening::start("127.0.0.1", &["--once"]);
-    let mut sending = listening
+    let sending = listening
         .send(&["-D", "60s", "-i", "1ms", "--no-sync", "--direction", direction])
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     // Long enough for both to have begun: a run that has not is found below, where it has no packets.
@@ -166,8 +250,9 @@ fn half_after(signal: &str, direction: &str) -> (Duration, Record) {
     let killed = Command::new("kill").args([signal, &listening.child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let since = Instant::now();
-    sending.wait().unwrap();
+    let output = sending.wait_with_output().unwrap();
     let took = since.elapsed();
+    assert!(said(&output).contains("this node's half alone"), "{}", said(&output));
     (took, read(&listening.sent()))
 }
 

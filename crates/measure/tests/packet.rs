@@ -21,6 +21,8 @@ struct Talk {
     hear: Receiver<Message>,
     /// Hangs up after so many messages of its own.
     hangs_up_after: Option<usize>,
+    /// Whether the record of the other half is damaged on its way.
+    damages_halves: bool,
 }
 
 fn gone() -> PartnerGone {
@@ -38,6 +40,7 @@ impl Dialog for Talk {
 
     fn hear(&mut self, within: Duration) -> Result<Option<Message>, PartnerGone> {
         match self.hear.recv_timeout(within) {
+            Ok(Message::Half { .. }) if self.damages_halves => Ok(Some(Message::Half { record: "{}".to_owned() })),
             Ok(message) => Ok(Some(message)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(gone()),
@@ -48,8 +51,8 @@ impl Dialog for Talk {
 fn talk() -> (Talk, Talk) {
     let ((say_a, hear_a), (say_b, hear_b)) = (channel(), channel());
     (
-        Talk { say: Some(say_a), hear: hear_b, hangs_up_after: None },
-        Talk { say: Some(say_b), hear: hear_a, hangs_up_after: None },
+        Talk { say: Some(say_a), hear: hear_b, hangs_up_after: None, damages_halves: false },
+        Talk { say: Some(say_b), hear: hear_a, hangs_up_after: None, damages_halves: false },
     )
 }
 
@@ -253,6 +256,16 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
     let flow = flow(&record, 0);
     assert_eq!((flow.sent, flow.lost), (None, None), "nobody knows how many were sent");
     assert!(flow.arrived.unwrap() > 0 && taken(&record, "sent_to_received") == flow.arrived.unwrap());
+}
+
+#[test]
+fn a_half_that_cannot_be_read_costs_that_half_alone() {
+    let (mut a, b) = talk();
+    a.damages_halves = true;
+    let (own, both) = run(&request(|_| {}), "127.0.0.1:0", (a, b), |_, _| {});
+    assert!(own.validity.has(ReasonCode::PartnerLost), "{:?}", own.validity);
+    assert!(flow(&own, 0).sent.unwrap() > 0);
+    assert_eq!((flow(&own, 0).arrived, both.nodes.iter().count()), (None, 2));
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub use connect::{ConnectError, connect, connect_with};
 pub use identity::{Identity, IdentityError};
 pub use listener::{AcceptError, BindError, Listener, TurnedAway};
 pub use policy_file::{POLICY_FILE, PolicyFileError, local_policy, read_policy};
-pub use resolve::ResolveError;
+pub use resolve::{ResolveError, resolve};
 pub use settings::Settings;
 pub use token_file::{TokenFileError, read_token};
 

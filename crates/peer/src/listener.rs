@@ -194,6 +194,12 @@ impl Listener {
         self.address
     }
 
+    /// The address as people write it: a link-local one with its interface's name.
+    #[must_use]
+    pub fn listens_at(&self) -> String {
+        address::text(self.address)
+    }
+
     /// The token for those who may connect.
     #[must_use]
     pub const fn token(&self) -> &Token {

@@ -64,7 +64,10 @@ fn seconds(duration: Duration) -> String {
 }
 
 /// The addresses of a host, in the order in which the machine prefers them; at least one. `until` bounds the lookup.
-pub(crate) fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
+///
+/// # Errors
+/// If the host is neither an address nor a name that this machine knows.
+pub fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, ResolveError> {
     resolve_with(&["getent"], host, port, until)
 }
 

@@ -21,6 +21,12 @@ pub enum TokenFileError {
         /// What the kernel says.
         error: io::Error,
     },
+    /// It does not exist.
+    #[error("there is no token file {}: copy it from the node that listens, where 'punctual packet listen --token-file FILE' writes it", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
     /// Something else stands at its place.
     #[error("{} exists and {what}: it is left as it is; name another file for the token, or remove that one", path.display())]
     InTheWay {
@@ -50,7 +56,10 @@ pub enum TokenFileError {
 /// # Errors
 /// If the file cannot be read, or holds no token.
 pub fn read_token(path: &Path) -> Result<Token, TokenFileError> {
-    let text = File::open(path).and_then(read_short).map_err(|error| file_error(path, error))?;
+    let text = File::open(path).and_then(read_short).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => TokenFileError::Missing { path: path.to_owned() },
+        _ => file_error(path, error),
+    })?;
     let Some(text) = text else { return Err(TokenFileError::TooLong { path: path.to_owned() }) };
     text.parse().map_err(|error| TokenFileError::Token { path: path.to_owned(), error })
 }

@@ -70,5 +70,6 @@ fn a_file_that_holds_no_token_is_refused_with_its_name() {
     check("not a token", "begins with PUNCTUAL1");
     check(&"P".repeat(5_000), "more than 4096 bytes");
     let error = read_token(&folder.path().join("none")).unwrap_err();
-    assert!(matches!(error, TokenFileError::File { .. }), "{error}");
+    assert!(matches!(error, TokenFileError::Missing { .. }), "{error}");
+    assert!(error.to_string().contains("copy it from the node that listens"), "{error}");
 }

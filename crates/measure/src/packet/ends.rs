@@ -61,6 +61,16 @@ pub enum EndsError {
         /// What its queueing disciplines do.
         what: String,
     },
+    /// Nothing that this program sends leaves the node, not even the connection.
+    #[error(
+        "no packet without a launch time leaves this node through {interface}: its queueing discipline is etf alone, which drops \
+         them, also those of the connection and the answers to ARP; put etf below mqprio, taprio or prio, for the packets with a \
+         launch time, or remove it ('tc qdisc del dev {interface} root')"
+    )]
+    DropsAll {
+        /// The interface, or the one below a VLAN.
+        interface: String,
+    },
     /// Nothing lies between the two nodes.
     #[error("the partner is reached within this machine's own network stack, without a link: use --path udp")]
     Local,
@@ -223,6 +233,61 @@ fn check_launch(reaches: SocketAddr) -> Result<(), EndsError> {
     }
 }
 
+/// Checks that the connection to a node can be made, as far as this node's queueing disciplines show.
+///
+/// # Errors
+/// [`EndsError::DropsAll`]. What cannot be read is left to the connection, which fails with the reason.
+pub fn check_way(reaches: SocketAddr) -> Result<(), EndsError> {
+    let Ok(route) = Route::to(reaches) else { return Ok(()) };
+    if route.is_local {
+        return Ok(());
+    }
+    Interface::read_by_index(route.interface_index).map_or(Ok(()), |interface| check_whether_it_drops_all(&interface))
+}
+
+/// As [`check_way`], for who answers from an address; from all addresses of this machine where it is none in particular.
+///
+/// # Errors
+/// As [`check_way`].
+pub fn check_ways_from(local: SocketAddr) -> Result<(), EndsError> {
+    let local = local.ip().to_canonical();
+    let mut names: Vec<String> = kernel::interface::addresses()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|one| !one.is_loopback && (local.is_unspecified() || one.address == local))
+        .map(|one| one.interface)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.iter().filter_map(|name| Interface::read(name).ok()).try_for_each(|one| check_whether_it_drops_all(&one))
+}
+
+fn check_whether_it_drops_all(interface: &Interface) -> Result<(), EndsError> {
+    let drops = |index| Qdisc::read(index).is_ok_and(|disciplines| drops_all(&disciplines));
+    if drops(interface.index) {
+        return Err(EndsError::DropsAll { interface: interface.name.clone() });
+    }
+    match interface.vlan.map(|vlan| vlan.lower_index).filter(|lower| drops(*lower)) {
+        Some(lower) => {
+            let interface = kernel::interface::name(lower).unwrap_or_else(|_| format!("number {lower}"));
+            Err(EndsError::DropsAll { interface })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether etf takes every packet of an interface: it stands at the root, or in each queue of one with several.
+fn drops_all(disciplines: &[Qdisc]) -> bool {
+    let is_etf = |one: &&Qdisc| one.kind == "etf";
+    match disciplines.iter().find(|one| one.parent == Qdisc::ROOT) {
+        Some(root) if root.kind == "mq" => {
+            let mut below = disciplines.iter().filter(|one| one.parent != Qdisc::ROOT).peekable();
+            below.peek().is_some() && below.all(|one| is_etf(&one))
+        }
+        root => root.is_some_and(|root| is_etf(&root)),
+    }
+}
+
 /// What is wrong with an interface's queueing disciplines for packets with launch times; `None` if nothing is.
 fn launch_fault(disciplines: &[Qdisc]) -> Option<String> {
     match Qdisc::launch_support(disciplines, LAUNCH) {
@@ -250,6 +315,27 @@ mod tests {
     use kernel::packet::qdisc::QdiscDetail;
 
     use super::*;
+
+    #[test]
+    fn etf_that_takes_every_packet_is_told_from_one_that_takes_some() {
+        let of = |kind: &str, parent| Qdisc { kind: kind.to_owned(), handle: 0, parent, detail: QdiscDetail::Other };
+        let (root, first, second) = (Qdisc::ROOT, 0x8001_0001, 0x8001_0002);
+        for (disciplines, expected) in [
+            (vec![], false),
+            (vec![of("fq_codel", root)], false),
+            (vec![of("etf", root)], true),
+            (vec![of("mq", root)], false),
+            (vec![of("mq", root), of("etf", first), of("fq_codel", second)], false),
+            (vec![of("mq", root), of("etf", first), of("etf", second)], true),
+            // A priority, or a filter, decides what comes there.
+            (vec![of("mqprio", root), of("etf", first), of("etf", second)], false),
+            (vec![of("prio", root), of("etf", first)], false),
+        ] {
+            assert_eq!(drops_all(&disciplines), expected, "{disciplines:?}");
+        }
+        let words = EndsError::DropsAll { interface: "eth7".to_owned() }.to_string();
+        assert!(words.contains("eth7") && words.contains("etf alone"), "{words}");
+    }
 
     #[test]
     fn launch_times_that_nothing_honors_are_refused_with_what_is_there() {

@@ -10,6 +10,7 @@ use units::ClockId;
 use units::format::{count, span};
 
 use super::half::{ClocksSeen, Ending, Half, ReceivedFlow, SentFlow};
+use super::receive::hot::ReceiveCounts;
 use crate::clock_watch::moment_now;
 use crate::crew::{Watching, now_ns};
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
@@ -142,6 +143,10 @@ impl Half<'_> {
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
             counters.interrupted_sleeps = report.counts.interrupted_sleeps;
+            facts.too_coarse = report
+                .counts
+                .refusal
+                .map(|first| format!("the sending system refused {} packets (first: {first})", count(sent.refused)));
         } else if end == ThreadEnd::Whole {
             // It was called off before it began.
             facts.taken = Some(0);
@@ -213,12 +218,7 @@ impl Half<'_> {
             report.add_to(&mut counters);
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
-            if report.counts.kernel_dropped > 0 {
-                facts.too_coarse = Some(format!(
-                    "the kernel dropped {} packets since its buffer was full before this program could take them; they are among the lost ones, or are of others",
-                    count(report.counts.kernel_dropped)
-                ));
-            }
+            facts.too_coarse = not_received(&report.counts);
         }
         parts.threads.push(facts);
         let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
@@ -284,6 +284,40 @@ impl Half<'_> {
         if let Some(gone) = &ending.gone {
             let elapsed_ns = moment_now().monotonic.since(self.started.monotonic).0;
             validity.add(ReasonCode::PartnerLost, format!("{} into the run: {gone}", span(elapsed_ns)));
+        }
+    }
+}
+
+/// Why packets that reached this node may not have reached this program.
+fn not_received(counts: &ReceiveCounts) -> Option<String> {
+    let dropped = (counts.kernel_dropped > 0).then(|| {
+        format!(
+            "the kernel dropped {} packets since its buffer was full before this program could take them; they are among the lost ones, or are of others",
+            count(counts.kernel_dropped)
+        )
+    });
+    let failed = counts.failure.map(|first| {
+        let times = if counts.failures == 1 { "once".to_owned() } else { format!("{} times", count(counts.failures)) };
+        format!("it could not receive {times} (first: {first}); what came meanwhile is among the lost packets")
+    });
+    let both: Vec<String> = failed.into_iter().chain(dropped).collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::packet::ReceiveError;
+
+    use super::*;
+
+    #[test]
+    fn what_kept_packets_from_the_program_is_named() {
+        assert_eq!(not_received(&ReceiveCounts::default()), None);
+        let failure = Some(ReceiveError { errno: 100 });
+        let counts = ReceiveCounts { failures: 2, failure, kernel_dropped: 7, ..ReceiveCounts::default() };
+        let words = not_received(&counts).unwrap_or_default();
+        for expected in ["2 times", "Network is down", "dropped 7 packets"] {
+            assert!(words.contains(expected), "{expected}: {words}");
         }
     }
 }

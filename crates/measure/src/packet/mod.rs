@@ -20,7 +20,7 @@ use packet::header::Session;
 use packet::join::JoinError;
 use record::{PacketRequest, ReasonCode, Record, Uncertainty};
 
-pub use self::ends::{Ends, EndsError};
+pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
 pub use self::plan::{PacketPlanError, Role};
 use crate::context::RunContext;
 use crate::crew::ArmError;
@@ -162,7 +162,7 @@ pub fn lead(
     // One that is gone may have said before why it does not take part.
     hear_begin(dialog, setup.stop)?;
     said?;
-    conclude(half.carry_out(watching, dialog, observe), setup, dialog)
+    Ok(conclude(half.carry_out(watching, dialog, observe), setup, dialog))
 }
 
 /// The node that was asked: its ends are open, and it has answered with them.
@@ -180,7 +180,7 @@ pub fn follow(
     hear_begin(dialog, setup.stop)?;
     half.wait_for_clocks();
     dialog.say(&Message::Begin)?;
-    conclude(half.carry_out(watching, dialog, observe), setup, dialog)
+    Ok(conclude(half.carry_out(watching, dialog, observe), setup, dialog))
 }
 
 fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
@@ -188,7 +188,10 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
     loop {
         match dialog.hear(Duration::from_millis(100))? {
             Some(Message::Begin) => return Ok(()),
-            Some(Message::Refused { why } | Message::Stop { why }) => return Err(PacketError::Refused(why)),
+            Some(Message::Refused { why }) => return Err(PacketError::Refused(why)),
+            Some(Message::Stop { why }) => {
+                return Err(PacketError::Failed(format!("the partner ended the run before it began: {why}")));
+            }
             Some(Message::Ready { .. }) => return Err(PacketError::Unexpected("that it is ready")),
             Some(Message::Sent { .. }) => return Err(PacketError::Unexpected("that it has sent all")),
             Some(Message::Half { .. }) => return Err(PacketError::Unexpected("a record")),
@@ -206,11 +209,7 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
 
 /// Hands this node's half over, takes the partner's, and makes one record of both; this node's half alone where the partner
 /// is gone.
-fn conclude(
-    (own, ending): (Record, half::Ending),
-    setup: &Setup<'_>,
-    dialog: &mut dyn Dialog,
-) -> Result<Record, PacketError> {
+fn conclude((own, ending): (Record, half::Ending), setup: &Setup<'_>, dialog: &mut dyn Dialog) -> Record {
     let joined = match ending.gone {
         None => Some(exchange_halves(&own, ending.partner_half, setup.role, dialog)),
         Some(_) => None,
@@ -218,14 +217,15 @@ fn conclude(
     let mut record = match joined {
         Some(Ok(record)) => record,
         Some(Err(PacketError::Gone(gone))) => with_partner_lost(own, &gone.0),
-        Some(Err(other)) => return Err(other),
+        // What this node measured stands, whatever is wrong with the other half.
+        Some(Err(other)) => with_partner_lost(own, &format!("its half cannot be joined with this one: {other}")),
         None => own,
     };
     record.label.clone_from(&setup.context.label);
     if let Some(limit_ns) = record.manifest().requested.deadline_ns {
         record.verdict = Some(analyse::verdict(&record, limit_ns));
     }
-    Ok(record)
+    record
 }
 
 fn with_partner_lost(mut own: Record, why: &str) -> Record {

@@ -1,23 +1,68 @@
 //! The partner's program at the other end of the connection.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use measure::Stop;
 use measure::packet::{Dialog, PartnerGone};
 use packet::dialog::Message;
-use peer::Channel;
+use peer::{Channel, ChannelError, Listener};
+use serde::de::DeserializeOwned;
 
 /// What the packets of two programs are recognized by is derived from their connection for this purpose.
 pub(super) const SESSION: &str = "measured packets";
+/// How long what was said last may take to get there.
+const CLOSING: Duration = Duration::from_secs(3);
+/// Between two looks at the stop flag and at those who want to connect.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A connection over which a run is agreed upon.
-pub(super) struct Connection(pub(super) Channel);
+pub(super) struct Connection<'a> {
+    pub(super) channel: Channel,
+    /// Who else connects is told that this partner is served.
+    others: Option<&'a mut Listener>,
+}
 
-impl Dialog for Connection {
+impl<'a> Connection<'a> {
+    pub(super) const fn new(channel: Channel, others: Option<&'a mut Listener>) -> Self {
+        Self { channel, others }
+    }
+
+    /// The next message; `None` if none came within the time, or the run is ended on this node.
+    pub(super) fn await_message<T: DeserializeOwned>(
+        &mut self,
+        within: Duration,
+        stop: &Stop,
+    ) -> Result<Option<T>, ChannelError> {
+        let until = Instant::now() + within;
+        loop {
+            self.refuse_others();
+            match self.channel.receive(LOOK)? {
+                None if !stop.ended_early() && Instant::now() < until => {}
+                heard => return Ok(heard),
+            }
+        }
+    }
+
+    /// Ends it in order. A partner that is gone does not need to hear the end.
+    pub(super) fn close(self) {
+        let _ = self.channel.close(CLOSING);
+    }
+
+    fn refuse_others(&mut self) {
+        if let Some(listener) = &mut self.others {
+            // Where the kernel does not let others in now, the next wait for a partner says so.
+            let _ = listener.refuse_others();
+        }
+    }
+}
+
+impl Dialog for Connection<'_> {
     fn say(&mut self, message: &Message) -> Result<(), PartnerGone> {
-        self.0.send(message).map_err(|error| PartnerGone(error.to_string()))
+        self.channel.send(message).map_err(|error| PartnerGone(error.to_string()))
     }
 
     fn hear(&mut self, within: Duration) -> Result<Option<Message>, PartnerGone> {
-        self.0.receive(within).map_err(|error| PartnerGone(error.to_string()))
+        self.refuse_others();
+        self.channel.receive(within).map_err(|error| PartnerGone(error.to_string()))
     }
 }

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use farm::{Job, Policy};
 use measure::packet::{self as measured, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
-use peer::{Channel, Listener, local_policy, read_policy};
+use peer::{ChannelError, Listener, local_policy, read_policy};
 use record::Record;
 
-use super::ThreadArgs;
 use super::dialog::{Connection, SESSION};
+use super::{ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -22,8 +22,6 @@ use crate::view::packet_live::Live;
 
 /// How long the initiator may take to say what it wants.
 const ASKING: Duration = Duration::from_secs(10);
-/// How long what was said last may take to get there.
-const CLOSING: Duration = Duration::from_secs(5);
 
 /// Wait for another node that measures packets to and from this one, and print the command for it
 ///
@@ -62,13 +60,18 @@ impl ListenArgs {
         self.anyway.check_policy(self.threads.policy())?;
         let Self { on, token_file, once, threads, output: place, label, .. } = self;
         let stop = Stop::on_signals().context("cannot handle signals")?;
+        // Before anybody can connect: what is wrong with the file is said at once.
+        let mut destination = Some(place.prepare()?);
         let mut listener = Listener::bind(&on)?;
+        if let Err(error) = measured::check_ways_from(listener.address()) {
+            output::warning(&format!("nobody may be able to connect: {error}"));
+        }
         match &token_file {
             Some(path) => {
                 listener.write_token(path)?;
                 output::note(&format!(
                     "listening at {}; the token is in {}: punctual packet send --to {} --token-file {}",
-                    listener.address(),
+                    listener.listens_at(),
                     path.display(),
                     listener.reachable_at(),
                     path.display()
@@ -76,16 +79,21 @@ impl ListenArgs {
             }
             None => output::note(&format!(
                 "listening at {}; on the other node:\n{}",
-                listener.address(),
+                listener.listens_at(),
                 listener.one_line_for_the_other_side()
             )),
         }
-        let mut destination = Some(place.prepare()?);
         loop {
-            let Some(channel) = listener.accept(&|| stop.ended_early())? else { return Ok(Exit::Holds) };
+            let Some(channel) = listener.accept(&|| stop.ended_early())? else {
+                if once {
+                    bail!("ended before a partner came: nothing was measured");
+                }
+                return Ok(Exit::Holds);
+            };
             let partner = channel.partner().to_string();
-            match serve(channel, &policy, &threads, (&label.label, &stop)) {
+            match serve(Connection::new(channel, Some(&mut listener)), &policy, &threads, (&label.label, &stop)) {
                 Ok(record) => {
+                    warn_of_loss(&record);
                     let exit = match destination.take_if(|_| once) {
                         Some(destination) => destination.deliver(&record, |colour| view::table(&record, colour))?,
                         None => {
@@ -106,20 +114,28 @@ impl ListenArgs {
 
 /// One run with a partner that has the token.
 fn serve(
-    mut channel: Channel,
+    mut connection: Connection<'_>,
     policy: &Policy,
     threads: &ThreadArgs,
     (label, stop): (&str, &Stop),
 ) -> anyhow::Result<Record> {
-    let job: Job = channel.receive(ASKING)?.context("it connected and asked for nothing within 10 s")?;
+    let job: Job = match connection.await_message(ASKING, stop) {
+        Ok(Some(job)) => job,
+        Ok(None) if stop.ended_early() => bail!("ended on this node before the partner asked for anything"),
+        Ok(None) => bail!("it connected and asked for nothing within 10 s: see what that program printed"),
+        Err(ChannelError::Closed { .. }) => {
+            bail!("it ended the connection before it asked for anything: see what that program printed")
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let channel = &connection.channel;
     let partner = channel.partner().clone();
     let (local, interface) = (channel.local_address()?, channel.interface());
     let key = channel.shared_key(SESSION)?;
-    let mut connection = Connection(channel);
-    let refuse = |mut connection: Connection, why: String| {
+    let refuse = |mut connection: Connection<'_>, why: String| {
         let _ = measured::Dialog::say(&mut connection, &Message::Refused { why: why.clone() });
         // Only then does it get there: what the partner said meanwhile was not read.
-        let _ = connection.0.close(CLOSING);
+        connection.close();
         anyhow::anyhow!("refused: {why}")
     };
     if let Err(denied) = policy.judge_on(&job, interface.as_deref()) {
@@ -150,11 +166,14 @@ fn serve(
     };
     let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
         Ok(record) => record,
-        Err(error) => return Err(refuse(connection, error.to_string())),
+        Err(error) => {
+            say_why(&mut connection, &error);
+            connection.close();
+            return Err(error.into());
+        }
     };
     live.finish();
-    // A partner that is gone does not need to hear the end.
-    let _ = connection.0.close(CLOSING);
+    connection.close();
     Ok(record)
 }
 

@@ -4,8 +4,14 @@ mod dialog;
 mod listen;
 mod send;
 
+use measure::packet::{Dialog as _, PacketError};
+use packet::dialog::Message;
+use record::{ReasonCode, Record};
+
+use self::dialog::Connection;
 pub(crate) use self::send::carry_out;
 use crate::exit::Exit;
+use crate::output;
 
 /// Measure how long packets take from a program on one node to a program on another, with what the clocks allow as the error
 ///
@@ -61,5 +67,19 @@ impl ThreadArgs {
 
     fn policy(&self) -> kernel::sched::Policy {
         self.sched_priority.0.map_or(kernel::sched::Policy::Other, kernel::sched::Policy::Fifo)
+    }
+}
+
+/// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.
+fn warn_of_loss(record: &Record) {
+    if let Some(lost) = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::PartnerLost) {
+        output::warning(&format!("the record has this node's half alone, since the partner was lost: {}", lost.detail));
+    }
+}
+
+/// Tells the partner why the run does not take place, unless it is the one that said so or is gone.
+fn say_why(connection: &mut Connection<'_>, error: &PacketError) {
+    if !matches!(error, PacketError::Gone(_) | PacketError::Refused(_)) {
+        let _ = connection.say(&Message::Refused { why: error.to_string() });
     }
 }

@@ -1,7 +1,7 @@
 //! `punctual packet send`: the node that asks.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use farm::{Job, Token};
@@ -9,12 +9,12 @@ use kernel::sched::Policy;
 use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
-use peer::{Endpoint, connect, read_token};
-use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode};
+use peer::{Endpoint, connect, read_token, resolve};
+use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record};
 use units::Ns;
 
-use super::ThreadArgs;
 use super::dialog::{Connection, SESSION};
+use super::{ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
@@ -23,7 +23,6 @@ use crate::view::packet_live::Live;
 
 const CONNECTING: Duration = Duration::from_secs(10);
 const ANSWERING: Duration = Duration::from_secs(15);
-const CLOSING: Duration = Duration::from_secs(5);
 
 /// Measure packets to or from a node that listens
 #[derive(clap::Args)]
@@ -206,36 +205,57 @@ impl Partner<'_> {
         };
         let to = Endpoint::parse(self.to)?;
         let destination = output.prepare()?;
-        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let addresses = resolve(&to.host, to.port_or_default(), Instant::now() + CONNECTING)?;
+        addresses.iter().try_for_each(|address| measured::check_way(*address))?;
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
-        let (local, reaches) = (channel.local_address()?, channel.partner().address);
-        let key = channel.shared_key(SESSION)?;
-        let ends = Ends::open(&request, Role::Initiator, local, reaches)?;
-        let (_, _, _, node) = kernel::process::system_names();
-        let mut connection = Connection(channel);
-        let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
-        connection.0.send(&job)?;
-        let partner = match connection.hear(ANSWERING)? {
-            Some(Message::Ready { partner }) => partner,
-            Some(Message::Refused { why }) => bail!("the node that listens refuses: {why}"),
-            Some(_) => bail!("the node that listens answered something else: both need the same version of punctual"),
-            None => bail!("the node that listens did not answer within 15 s: see what it printed"),
-        };
-        let context = run_session::context(label);
-        let live = Live::new(request.end);
-        let setup = Setup {
-            request,
-            role: Role::Initiator,
-            threads,
-            session: session(&key),
-            node: &node,
-            machine: &machine,
-            context: &context,
-            stop: &stop,
-        };
-        let record = measured::lead(&setup, ends, &partner, &mut connection, &mut |so_far| live.show(so_far))?;
-        live.finish();
-        let _ = connection.0.close(CLOSING);
+        // Until here nothing has to be ended in order, and a signal may simply end this program.
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let mut connection = Connection::new(channel, None);
+        let measured = run_with(&mut connection, request, (&machine, label, &stop));
+        connection.close();
+        let record = measured?;
+        warn_of_loss(&record);
         destination.deliver(&record, |colour| view::table(&record, colour))
     }
+}
+
+/// One run with a node that has let this one in.
+fn run_with(
+    connection: &mut Connection<'_>,
+    request: &PacketRequest,
+    (machine, label, stop): (&Machine, &str, &Stop),
+) -> anyhow::Result<Record> {
+    let channel = &connection.channel;
+    let (local, reaches) = (channel.local_address()?, channel.partner().address);
+    let key = channel.shared_key(SESSION)?;
+    let ends = Ends::open(request, Role::Initiator, local, reaches)?;
+    let (_, _, _, node) = kernel::process::system_names();
+    let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
+    connection.channel.send(&job)?;
+    let partner = match connection.await_message(ANSWERING, stop)? {
+        Some(Message::Ready { partner }) => partner,
+        Some(Message::Refused { why }) => bail!("the node that listens refuses: {why}"),
+        Some(_) => bail!("the node that listens answered something else: both need the same version of punctual"),
+        None if stop.ended_early() => {
+            let _ = connection.say(&Message::Stop { why: "it was ended there".to_owned() });
+            bail!("ended before the run began")
+        }
+        None => bail!("the node that listens did not answer within 15 s: see what it printed"),
+    };
+    let context = run_session::context(label);
+    let live = Live::new(request.end);
+    let setup = Setup {
+        request,
+        role: Role::Initiator,
+        threads: (request.cpu, request.sched_priority),
+        session: session(&key),
+        node: &node,
+        machine,
+        context: &context,
+        stop,
+    };
+    let record = measured::lead(&setup, ends, &partner, connection, &mut |so_far| live.show(so_far))
+        .inspect_err(|error| say_why(connection, error))?;
+    live.finish();
+    Ok(record)
 }

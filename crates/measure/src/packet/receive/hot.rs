@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
-use kernel::packet::{End, Received};
+use kernel::packet::{End, ReceiveError, Received};
 use packet::header::{Header, NotOurs, Purpose, Session};
 use packet::receiving::Arrived;
 use record::ReceiveMode;
@@ -17,6 +17,8 @@ const LONGEST_WAIT_NS: i64 = 50_000_000;
 const ASKS_AROUND_PERCENT: i64 = 30;
 /// How fast the estimate of when packets are due follows one that comes ever later (parts per million of the time passed).
 const LATER_PPM: i64 = 200;
+/// How long it sleeps where the kernel does not let it receive, before it asks again (ns): an interface that is down may come up.
+const FAILURE_PAUSE_NS: i64 = 1_000_000;
 
 /// What was counted beside the packets that were handed on.
 #[derive(Debug, Default)]
@@ -50,8 +52,10 @@ pub(crate) struct ReceiveLoop<'a, E> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReceiveCounts {
     pub(crate) taken: u64,
-    /// Whether the end failed.
-    pub(crate) failed: bool,
+    /// How often the kernel did not let it receive.
+    pub(crate) failures: u64,
+    /// The first of these failures.
+    pub(crate) failure: Option<ReceiveError>,
     /// What the kernel dropped before this program could take it.
     pub(crate) kernel_dropped: u64,
 }
@@ -108,11 +112,11 @@ impl<E: End> ReceiveLoop<'_, E> {
     }
 
     fn block(&mut self, counts: &mut ReceiveCounts) {
-        while !self.is_over() && !counts.failed {
+        while !self.is_over() {
             match self.end.wait(self.end_ns.min(Self::now() + LONGEST_WAIT_NS)) {
                 Ok(true) => while self.take(counts).is_some() {},
                 Ok(false) => {}
-                Err(_) => counts.failed = true,
+                Err(error) => self.fail(error, counts),
             }
         }
     }
@@ -120,7 +124,7 @@ impl<E: End> ReceiveLoop<'_, E> {
     fn poll(&mut self, counts: &mut ReceiveCounts) {
         // Of a real-time thread the kernel wants 5 % back.
         let pause_ns = if self.is_real_time { self.interval_ns * 6 / 100 } else { 0 };
-        while !self.is_over() && !counts.failed {
+        while !self.is_over() {
             if self.take(counts).is_some() && pause_ns > 0 {
                 let until = Schedule::at_ns(Self::now() + pause_ns);
                 let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
@@ -133,7 +137,7 @@ impl<E: End> ReceiveLoop<'_, E> {
         let around_ns = interval_ns * ASKS_AROUND_PERCENT / 100;
         // Before the first one nothing is known of when they are due.
         let mut due = loop {
-            if self.is_over() || counts.failed {
+            if self.is_over() {
                 return;
             }
             match self.end.wait(self.end_ns.min(Self::now() + LONGEST_WAIT_NS)) {
@@ -148,10 +152,10 @@ impl<E: End> ReceiveLoop<'_, E> {
                     }
                 }
                 Ok(false) => {}
-                Err(_) => counts.failed = true,
+                Err(error) => self.fail(error, counts),
             }
         };
-        while !self.is_over() && !counts.failed {
+        while !self.is_over() {
             let due_ns = due.next_ns(Self::now(), interval_ns);
             let until = Schedule::at_ns(due_ns - around_ns);
             let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
@@ -173,11 +177,20 @@ impl<E: End> ReceiveLoop<'_, E> {
                     Some(None) => {}
                     None => is_first = false,
                 }
-                if at_ns > due_ns + around_ns || self.is_over() || counts.failed {
+                if at_ns > due_ns + around_ns || self.is_over() {
                     break;
                 }
             }
         }
+    }
+
+    /// Goes on after a failure, with a pause: one that lasts would be a loop that never sleeps.
+    #[cold]
+    fn fail(&self, error: ReceiveError, counts: &mut ReceiveCounts) {
+        counts.failures += 1;
+        counts.failure.get_or_insert(error);
+        let until = Schedule::at_ns(Self::now() + FAILURE_PAUSE_NS);
+        let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
     }
 
     /// Takes one packet, if there is one; of one of ours that is measured also its number.
@@ -210,8 +223,8 @@ impl<E: End> ReceiveLoop<'_, E> {
                 counts.taken += u64::from(matches!(taken, Some(Some(_))));
                 taken
             }
-            Err(_) => {
-                counts.failed = true;
+            Err(error) => {
+                self.fail(error, counts);
                 None
             }
         }

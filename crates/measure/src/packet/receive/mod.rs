@@ -143,3 +143,6 @@ impl<E: End + Send> Work for Receiver<E> {
         meter.hot(|| self.of(&shared, &shared.stop, mode, i64::MAX))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! The receiving loop over an end that fails now and then, as one whose interface goes down and comes up again.
+
+use kernel::packet::{Counters, End, Launch, Origin, ReceiveError, Received, SendError, SentStamp};
+
+use super::*;
+
+const SESSION: Session = Session { number: 3, key: [5; 16] };
+/// The kernel's number for "Network is down".
+const ENETDOWN: i32 = 100;
+
+/// Fails so many times, then has so many packets, then ends the loop.
+struct Fails<'a> {
+    failures: u64,
+    packets: u64,
+    stop: &'a AtomicBool,
+}
+
+impl End for Fails<'_> {
+    fn send(&mut self, _: &[u8], _: Option<Launch>) -> Result<(), SendError> {
+        Err(SendError::NoPartner)
+    }
+
+    fn receive<R>(&mut self, take: impl FnOnce(Received<'_>) -> R) -> Result<Option<R>, ReceiveError> {
+        if self.failures > 0 {
+            self.failures -= 1;
+            return Err(ReceiveError { errno: ENETDOWN });
+        }
+        if self.packets == 0 {
+            self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            return Ok(None);
+        }
+        let mut bytes = [0; HEADER_BYTES];
+        let header = Header {
+            purpose: Purpose::Measured,
+            flow: 0,
+            sequence: self.packets,
+            sent_before: 0,
+            scheduled_ns: 0,
+            sent_ns: 0,
+            earlier: LaterStamps::default(),
+        };
+        header.write(&SESSION, &mut bytes);
+        self.packets -= 1;
+        let received =
+            Received { payload: &bytes, stack_ns: None, hardware_ns: None, from: Origin::Unknown, vlan_tag: None };
+        Ok(Some(take(received)))
+    }
+
+    fn wait(&mut self, _: i64) -> Result<bool, ReceiveError> {
+        Ok(true)
+    }
+
+    fn sent_stamp(&mut self) -> Option<SentStamp> {
+        None
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+
+    fn largest_payload(&self) -> usize {
+        HEADER_BYTES
+    }
+}
+
+#[test]
+fn what_comes_after_the_kernel_refused_to_receive_is_taken_too() {
+    for mode in [ReceiveMode::Block, ReceiveMode::Poll, ReceiveMode::Schedule] {
+        let stop = AtomicBool::new(false);
+        let (mut ring, mut taker) = RingBuffer::new(16);
+        let mut end = Fails { failures: 2, packets: 5, stop: &stop };
+        let counts = ReceiveLoop {
+            end: &mut end,
+            session: SESSION,
+            flow: 0,
+            mode,
+            interval_ns: 100_000,
+            is_real_time: false,
+            ring: &mut ring,
+            strangers: &Strangers::default(),
+            stop: &stop,
+            end_ns: i64::MAX,
+            watchdog: &AtomicBool::new(false),
+        }
+        .run();
+        assert_eq!((counts.failures, counts.failure), (2, Some(ReceiveError { errno: ENETDOWN })), "{mode:?}");
+        assert_eq!(std::iter::from_fn(|| taker.pop().ok()).count(), 5, "{mode:?}");
+    }
+}
