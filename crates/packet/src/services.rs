@@ -177,16 +177,7 @@ fn track_of(apart: &Bounds, relation: &ClockRelation) -> Vec<TrackPoint> {
                 .zip(relation.track.last())
                 .map(|(first, last)| (first.at.realtime.as_ns(), last.at.realtime.as_ns())),
         )
-        .map(|(at_ns, bound)| TrackPoint {
-            at: moment(at_ns),
-            count: 0,
-            lowest_ns: None,
-            highest_ns: None,
-            bound_ns: Some(bound.into()),
-            narrowest_ns: None,
-            delay_ns: None,
-            frequency_ppb: None,
-        })
+        .map(|(at_ns, bound)| TrackPoint::bound_alone(moment(at_ns), bound.into()))
         .collect()
 }
 

@@ -20,7 +20,7 @@ pub enum PolicyFileError {
     /// The file cannot be read.
     #[error("the policy {}: {error}; without it nobody may ask anything of this node", path.display())]
     File {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
         /// What the kernel says.
         error: io::Error,
@@ -28,7 +28,7 @@ pub enum PolicyFileError {
     /// Somebody else could have written it.
     #[error("the policy {} {what}, who could allow everything with it: make it root's or your own, and writable by its owner alone (chmod 644)", path.display())]
     Untrusted {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
         /// Who else may write it.
         what: &'static str,
@@ -36,7 +36,7 @@ pub enum PolicyFileError {
     /// It is no policy.
     #[error("the policy {}: {error}", path.display())]
     Policy {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
         /// Line, field and reason.
         error: PolicyError,
@@ -44,7 +44,7 @@ pub enum PolicyFileError {
     /// Much longer than a policy.
     #[error("{} is no policy: it has more than {MOST_BYTES} bytes", path.display())]
     TooLong {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
     },
 }

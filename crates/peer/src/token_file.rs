@@ -16,7 +16,7 @@ pub enum TokenFileError {
     /// The kernel refuses.
     #[error("the token file {}: {error}", path.display())]
     File {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
         /// What the kernel says.
         error: io::Error,
@@ -24,13 +24,13 @@ pub enum TokenFileError {
     /// It does not exist.
     #[error("there is no token file {}: copy it from the node that listens, where 'punctual packet listen --token-file FILE' writes it", path.display())]
     Missing {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
     },
     /// Something else stands at its place.
     #[error("{} exists and {what}: it is left as it is; name another file for the token, or remove that one", path.display())]
     InTheWay {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
         /// What stands there.
         what: &'static str,
@@ -38,7 +38,7 @@ pub enum TokenFileError {
     /// What it holds is no token.
     #[error("the token file {}: {error}", path.display())]
     Token {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
         /// What is wrong.
         error: TokenError,
@@ -46,7 +46,7 @@ pub enum TokenFileError {
     /// Much longer than a token.
     #[error("{} is no token file: it has more than {MOST_BYTES} bytes", path.display())]
     TooLong {
-        /// The file.
+        /// Path of the file, as it was named.
         path: PathBuf,
     },
 }

@@ -310,6 +310,21 @@ pub struct TrackPoint {
 }
 
 impl TrackPoint {
+    /// A moment at which only the bound was looked at: its lower and its upper end (ns).
+    #[must_use]
+    pub const fn bound_alone(at: Moment, bound_ns: (i64, i64)) -> Self {
+        Self {
+            at,
+            count: 0,
+            lowest_ns: None,
+            highest_ns: None,
+            bound_ns: Some(bound_ns),
+            narrowest_ns: None,
+            delay_ns: None,
+            frequency_ppb: None,
+        }
+    }
+
     /// The narrowest pair of bounds at one moment (ns); `None` if there was no bound.
     #[must_use]
     pub fn narrowest_bound_ns(&self) -> Option<(i64, i64)> {

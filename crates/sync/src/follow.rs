@@ -285,16 +285,7 @@ impl Follower {
         if self.last.is_none() {
             return;
         }
-        self.track.take(TrackPoint {
-            at,
-            count: 0,
-            lowest_ns: None,
-            highest_ns: None,
-            bound_ns: Some(bound.into()),
-            narrowest_ns: None,
-            delay_ns: None,
-            frequency_ppb: None,
-        });
+        self.track.take(TrackPoint::bound_alone(at, bound.into()));
         self.widen(at, Some(bound));
     }
 

@@ -47,7 +47,7 @@ pub enum OpenError {
          (`ip link set dev {interface} xdp off` removes it)"
     )]
     ForeignXdp {
-        /// The interface.
+        /// Name of the interface, such as `eth0`.
         interface: String,
         /// The kernel's number of the program (0 where there are several).
         id: u32,
@@ -57,7 +57,7 @@ pub enum OpenError {
     /// No mode of XDP works.
     #[error("no mode of XDP works on '{interface}': {}", refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NoXdpMode {
-        /// The interface.
+        /// Name of the interface, such as `eth0`.
         interface: String,
         /// Those that were tried, with their reasons.
         refused: Vec<super::xdp::RefusedMode>,

@@ -63,7 +63,7 @@ impl VlanTag {
 /// How an end on the link layer is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkPlan {
-    /// The interface.
+    /// Name of the interface, such as `eth0`.
     pub interface: String,
     /// What tells its frames from others (0x0600 to 0xffff).
     pub ethertype: u16,
