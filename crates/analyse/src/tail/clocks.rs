@@ -6,10 +6,14 @@ use units::format::latency;
 use super::claim::{Claim, ClaimAnswer, ClaimState};
 use super::refusal::{Refusal, RefusalCode};
 
-/// The largest error of a latency of runs between nodes; `None` where all was measured on one node.
+/// The largest error of a latency of runs between nodes; of a run of another program's, whose latency has another name, that of
+/// all. `None` where all was measured on one node.
 pub(super) fn error(records: &[&Record], latency_name: &str) -> Option<Uncertainty> {
     let between_nodes = records.iter().filter(|record| record.nodes.iter().count() > 1);
-    let series = between_nodes.flat_map(|record| &record.series).filter(|series| series.name == latency_name);
+    let series = between_nodes.flat_map(|record| {
+        let is_named = record.series.iter().any(|series| series.name == latency_name);
+        record.series.iter().filter(move |series| !is_named || series.name == latency_name)
+    });
     let of_intervals = series.clone().flat_map(|series| &series.intervals).filter_map(|one| one.uncertainty);
     series.filter_map(|series| series.uncertainty).chain(of_intervals).reduce(Uncertainty::widest)
 }

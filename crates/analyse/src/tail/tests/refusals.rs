@@ -295,6 +295,9 @@ fn a_claim_about_delays_between_nodes_is_answered_only_beyond_the_error_of_their
 fn nothing_is_predicted_from_delays_of_which_the_clocks_error_is_unknown() {
     let tail = refused(&between_nodes(u64::MAX), RefusalCode::ClocksUnknown);
     assert!(tail.expectations.iter().all(|one| one.model_free_chance.is_none()), "{:?}", tail.expectations);
+    let mut imported = between_nodes(u64::MAX);
+    imported.series[0].name = "woke_to_received".to_owned();
+    refused(&imported, RefusalCode::ClocksUnknown);
     let claim = claimed(&between_nodes(u64::MAX), "10ms for 1 h at 90%").claim.unwrap();
     assert_eq!(claim.state, ClaimState::CannotBeTold, "{}", claim.sentence);
 }
