@@ -7,6 +7,7 @@
 //! No message arrives before it was sent: a question that was sent at `t1` and came at `t2` says that the answerer's clock is
 //! ahead by at most `t2 - t1`, and its answer that it is ahead by at least `-(t4 - t3)`.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use sync::bound::{ClockReading, OffsetBound};
@@ -27,6 +28,8 @@ pub struct Scale {
     readings: VecDeque<ClockReading>,
     /// What is known of the time from each comparison to the next one: one fewer than there are comparisons.
     stretches: VecDeque<Stretch>,
+    /// The stretch that was asked for last: the times of one packet, and those of the next one, nearly always lie in the same.
+    near: Cell<usize>,
 }
 
 /// The time between two comparisons.
@@ -134,17 +137,28 @@ impl Scale {
     /// The same moment on the uncorrected clock; `None` without a comparison.
     #[must_use]
     pub fn uncorrected(&self, clock_ns: i64) -> Option<Uncorrected> {
+        let near = self.near.get();
+        if let Some(found) = self.between(near, clock_ns) {
+            return Some(found);
+        }
         let after = count_before(&self.readings, |reading| reading.clock_ns < clock_ns);
         match (after.checked_sub(1), self.readings.get(after)) {
-            (Some(before), Some(_)) => self.between(before, clock_ns),
+            (Some(before), Some(_)) => {
+                self.near.set(before);
+                self.between(before, clock_ns)
+            }
             (Some(last), None) => self.readings.get(last).map(|near| beside(near, clock_ns)),
             (None, first) => first.map(|near| beside(near, clock_ns)),
         }
     }
 
-    /// Between a comparison and the next one the clock was corrected at about the rate that both show.
+    /// Between a comparison and the next one the clock was corrected at about the rate that both show. `None` where the moment is
+    /// not between these two.
     fn between(&self, before: usize, clock_ns: i64) -> Option<Uncorrected> {
         let (from, to) = (self.readings.get(before)?, self.readings.get(before + 1)?);
+        if clock_ns <= from.clock_ns || clock_ns > to.clock_ns {
+            return None;
+        }
         let whole_ns = to.clock_ns.saturating_sub(from.clock_ns).max(1);
         let passed_ns = clock_ns.saturating_sub(from.clock_ns);
         let less_ns = to.raw_ns.saturating_sub(from.raw_ns).saturating_sub(whole_ns);
@@ -242,6 +256,8 @@ pub struct Relation {
     own: Scale,
     partner: Scale,
     held: VecDeque<Held>,
+    /// As [`Scale::near`], of the exchanges.
+    near: Cell<usize>,
 }
 
 impl Relation {
@@ -249,7 +265,13 @@ impl Relation {
     /// billion).
     #[must_use]
     pub fn new(max_drift_ppb: u32) -> Self {
-        Self { max_drift_ppb, own: Scale::default(), partner: Scale::default(), held: VecDeque::new() }
+        Self {
+            max_drift_ppb,
+            own: Scale::default(),
+            partner: Scale::default(),
+            held: VecDeque::new(),
+            near: Cell::new(0),
+        }
     }
 
     /// Takes a comparison of this node's clocks. Returns by how much its system clock was set since the last one (ns).
@@ -360,7 +382,7 @@ impl Relation {
     #[must_use]
     pub fn delay(&self, partner_sent_ns: i64, own_received_ns: i64) -> Option<Delay> {
         let (sent, came) = (self.partner.uncorrected(partner_sent_ns)?, self.own.uncorrected(own_received_ns)?);
-        let after = count_before(&self.held, |held| held.own_raw_ns < came.ns);
+        let after = self.exchange_after(came.ns);
         let around = [after.checked_sub(1).and_then(|at| self.held.get(at)), self.held.get(after)];
         let bound = around.into_iter().flatten().map(|held| self.aged(held, came.ns)).reduce(intersection)?;
         let likely = likely_between(around, came.ns)?;
@@ -378,6 +400,18 @@ impl Relation {
             spread_ns: likely.spread_ns,
             reading_error_ns: u64::try_from(error_ns).unwrap_or(0),
         })
+    }
+
+    /// The number of the first exchange that was not before a moment of this node's uncorrected clock.
+    fn exchange_after(&self, own_raw_ns: i64) -> usize {
+        let near = self.near.get();
+        let is_before = |held: &Held| held.own_raw_ns < own_raw_ns;
+        let is_it =
+            near > 0 && self.held.get(near - 1).is_some_and(is_before) && !self.held.get(near).is_none_or(is_before);
+        if !is_it {
+            self.near.set(count_before(&self.held, is_before));
+        }
+        self.near.get()
     }
 
     /// A bound at another moment, before or after its own.
