@@ -9,8 +9,8 @@ use std::time::Duration;
 use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead};
 use measure::{Machine, RunContext, Stop};
 use packet::dialog::{Endpoints, Message};
-use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
-use record::{End, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
+use packet::header::{EarlierStamps, HEADER_BYTES, Header, Purpose, Session};
+use record::{End, HardwareMode, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
 use units::Ns;
 
 const SESSION: Session = Session { number: 0x1234_5678_9abc_def0, key: [7; 16] };
@@ -98,8 +98,8 @@ fn run_aimed(
         context: &context,
         stop: &stop,
     };
-    let [ends_a, ends_b] =
-        [Role::Initiator, Role::Partner].map(|role| Ends::open(request, role, local, local).unwrap());
+    let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
+        .map(|role| Ends::open(request, (role, request.hardware_stamps), local, local).unwrap());
     let (mut at_a, mut at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
     aim(&mut at_a);
     aim(&mut at_b);
@@ -195,7 +195,7 @@ fn packet(session: &Session, sequence: u64) -> [u8; HEADER_BYTES] {
         sent_before: 0,
         scheduled_ns: 0,
         sent_ns: 0,
-        earlier: LaterStamps::default(),
+        earlier: EarlierStamps::default(),
     };
     header.write(session, &mut bytes);
     bytes
@@ -239,8 +239,8 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         context: &context,
         stop: &stop,
     };
-    let [ends_a, ends_b] =
-        [Role::Initiator, Role::Partner].map(|role| Ends::open(&request, role, local, local).unwrap());
+    let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
+        .map(|role| Ends::open(&request, (role, HardwareMode::Off), local, local).unwrap());
     let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
     let began = std::time::Instant::now();
     let record = std::thread::scope(|scope| {
