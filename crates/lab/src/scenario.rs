@@ -357,6 +357,7 @@ const BUILT_IN: [&str; 20] = [
     include_str!("../scenarios/sync.toml"),
     include_str!("../scenarios/packet.toml"),
     include_str!("../scenarios/packet-guests.toml"),
+    include_str!("../scenarios/packet-hardware.toml"),
 ];
 
 impl Scenario {

@@ -113,7 +113,10 @@ impl HardwareScale {
     pub fn is_settled(&self, near_ns: i64) -> bool {
         // The interface sends a packet after the kernel has stamped it: most within a few microseconds.
         const AFTER_NS: i64 = 20_000_000;
-        self.held.back().is_some_and(|last| last.reading.raw_ns > near_ns.saturating_add(AFTER_NS))
+        let after = self.held.partition_point(|held| held.reading.raw_ns <= near_ns.saturating_add(AFTER_NS));
+        // A stretch is converted along where the one before or after it shows that the clock went straight.
+        let has_neighbor = after < 2 || self.stretch_to(after - 1).is_some() || self.held.get(after + 1).is_some();
+        after < self.held.len() && has_neighbor
     }
 
     /// The moment of a stamp on the uncorrected clock; `near_ns` is the kernel's stamp of the same packet, on that clock. `None`

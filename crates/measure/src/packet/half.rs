@@ -268,10 +268,16 @@ impl<'a> Half<'a> {
             self.clocks.look();
             self.take_over(false);
             let report = self.newly_sent();
-            // All stamps of what was sent lie before a last reading.
-            let reading = self.hardware.as_mut().and_then(|it| if report.is_some() { it.read() } else { it.look() });
-            if let Some(reading) = reading.filter(|_| self.sent.is_some()) {
-                note(&mut ending, dialog.say(&Message::HardwareClock { reading }));
+            if let Some(hardware) = &mut self.hardware {
+                // All stamps of what was sent lie before a last reading.
+                if report.is_some() {
+                    hardware.read()
+                } else {
+                    hardware.look()
+                }
+                for reading in hardware.take_unsaid() {
+                    note(&mut ending, dialog.say(&Message::HardwareClock { reading }));
+                }
             }
             if let Some(report) = report {
                 note(&mut ending, dialog.say(&Message::Sent { report }));
@@ -347,7 +353,9 @@ impl<'a> Half<'a> {
         // One more exchange, so that the last packets lie between two.
         std::thread::sleep(PERIOD * 2);
         self.exchange.end();
-        let _ = self.hardware.as_mut().and_then(Hardware::read);
+        if let Some(hardware) = &mut self.hardware {
+            hardware.read();
+        }
         self.take_over(true);
     }
 

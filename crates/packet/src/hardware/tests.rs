@@ -156,4 +156,10 @@ fn a_step_is_named_and_what_lies_outside_of_the_readings_is_unknown() {
     assert!(!known(990_000_000) && !known(1_099_000_000) && !known(1_200_000_000) && !known(2_800_000_000));
     assert_eq!(scale.uncorrected(world.clock_ns(1_500_000_000), 1_800_000_000), None);
     assert!(scale.is_settled(2_700_000_000) && !scale.is_settled(2_740_000_000));
+    // Of the first stretch nothing is known until the second one shows that the clock went straight.
+    let mut scale = HardwareScale::default();
+    for (number, is_settled) in [(20, false), (21, false), (22, true)] {
+        scale.take(world.reading(number * EVERY_NS));
+        assert_eq!(scale.is_settled(20 * EVERY_NS + 5_000_000), is_settled, "{number}");
+    }
 }

@@ -123,6 +123,8 @@ struct InterfaceClock {
 pub(super) struct Hardware {
     about: HardwareStamps,
     clock: Option<InterfaceClock>,
+    /// Readings that the partner was not told of.
+    unsaid: Vec<HardwareReading>,
     /// Set back as this goes.
     _set: Option<SetForRun>,
 }
@@ -180,16 +182,16 @@ impl Hardware {
             set = Some(guarded);
         }
         (about.sent, about.received, about.was_set) = (sent, received, set.is_some());
-        let mut found = Self { about, clock: Some(clock), _set: set };
+        let mut found = Self { about, clock: Some(clock), unsaid: Vec::new(), _set: set };
         // What comes first lies between this reading and the next.
-        let _ = found.read();
+        found.read();
         Ok(Some(found))
     }
 
     fn without(mode: HardwareMode, about: HardwareStamps) -> Result<Option<Self>, HardwareError> {
         match mode {
             HardwareMode::On => Err(HardwareError::Impossible(about.without.join("; "))),
-            _ => Ok(Some(Self { about, clock: None, _set: None })),
+            _ => Ok(Some(Self { about, clock: None, unsaid: Vec::new(), _set: None })),
         }
     }
 
@@ -209,18 +211,24 @@ impl Hardware {
     }
 
     /// Reads the clock where it is time for that.
-    pub(super) fn look(&mut self) -> Option<HardwareReading> {
-        let is_due = self.clock.as_ref().is_some_and(|clock| Instant::now() >= clock.next);
-        if is_due { self.read() } else { None }
+    pub(super) fn look(&mut self) {
+        if self.clock.as_ref().is_some_and(|clock| Instant::now() >= clock.next) {
+            self.read();
+        }
     }
 
-    /// Reads the clock now. `None` if that fails, which is counted.
-    pub(super) fn read(&mut self) -> Option<HardwareReading> {
-        let clock = self.clock.as_mut()?;
+    /// The readings that the partner needs, which has what this interface stamped, and was not told of yet.
+    pub(super) fn take_unsaid(&mut self) -> Vec<HardwareReading> {
+        std::mem::take(&mut self.unsaid)
+    }
+
+    /// Reads the clock now. Where that fails, it is counted.
+    pub(super) fn read(&mut self) {
+        let Some(clock) = self.clock.as_mut() else { return };
         clock.next = Instant::now() + EVERY;
         let Some((reading, method)) = read(&mut clock.clock) else {
             self.about.failed_readings += 1;
-            return None;
+            return;
         };
         self.about.readings += 1;
         self.about.read_by.get_or_insert_with(|| method.to_owned());
@@ -230,7 +238,9 @@ impl Hardware {
                 self.about.steps.push(ClockStep { noticed: moment_now(), step_ns });
             }
         }
-        Some(reading)
+        if self.about.sent {
+            self.unsaid.push(reading);
+        }
     }
 
     /// What is recorded of it.
