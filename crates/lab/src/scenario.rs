@@ -336,7 +336,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 20] = [
+const BUILT_IN: [&str; 21] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),

@@ -115,7 +115,7 @@ impl HardwareScale {
         const AFTER_NS: i64 = 20_000_000;
         let after = self.held.partition_point(|held| held.reading.raw_ns <= near_ns.saturating_add(AFTER_NS));
         // A stretch is converted along where the one before or after it shows that the clock went straight.
-        let has_neighbor = after < 2 || self.stretch_to(after - 1).is_some() || self.held.get(after + 1).is_some();
+        let has_neighbor = after == 0 || self.stretch_to(after - 1).is_some() || self.held.get(after + 1).is_some();
         after < self.held.len() && has_neighbor
     }
 
