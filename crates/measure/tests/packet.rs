@@ -122,6 +122,23 @@ fn taken(record: &Record, name: &str) -> u64 {
 }
 
 #[test]
+fn a_run_without_stamps_of_interfaces_goes_on_and_says_why_there_are_none() {
+    let wanted = request(|request| request.hardware_stamps = HardwareMode::Auto);
+    let (record, _) = run(&wanted, "127.0.0.1:0", talk(), |_, _| {});
+    let run = record.packets().unwrap();
+    let nodes: Vec<&str> = run.hardware.iter().map(|one| one.node.as_str()).collect();
+    assert_eq!(nodes, ["a", "b"]);
+    for one in &run.hardware {
+        let said = one.in_words();
+        assert!(!one.sent && !one.received && said.contains("within this machine"), "{said}");
+    }
+    let flow = flow(&record, 0);
+    assert_eq!((flow.without_hw_transmitted, flow.without_hw_arrived), (0, 0), "nobody stamps");
+    assert_eq!(taken(&record, "hw_transmitted_to_hw_arrived"), 0);
+    assert!(taken(&record, "transmitted_to_arrived") > 0);
+}
+
+#[test]
 fn both_nodes_get_one_record_with_both_halves() {
     let (one, other) = run(&request(|_| {}), "127.0.0.1:0", talk(), |_, _| {});
     for record in [&one, &other] {

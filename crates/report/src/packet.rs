@@ -1,5 +1,7 @@
 //! Converts what was seen of packets between nodes to the view, and says it in sentences.
 
+mod parts;
+
 use std::collections::BTreeSet;
 
 use record::{
@@ -8,6 +10,7 @@ use record::{
 };
 use units::{approx_f64, format};
 
+pub(crate) use self::parts::{known_parts, parts_of};
 use crate::Exact;
 use crate::assemble::{moment, started_on};
 use crate::sync::{range, track};
@@ -15,49 +18,6 @@ use crate::view::{
     PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
     PacketPartView, PacketView, PacketWorstView, SyncAllanView, SyncBoundView, SyncSourceView, SyncSpreadView,
 };
-
-/// A latency, and what it is in words.
-type Part = (&'static str, &'static str);
-
-const TO_DRIVER: Part = ("sent_to_transmitted", "sending program to driver");
-const TO_PROGRAM: Part = ("arrived_to_received", "receiving kernel to program");
-/// The parts of a delay by the stamps of the kernels, in the order in which a packet passes them.
-const PARTS: [Part; 3] = [TO_DRIVER, ("transmitted_to_arrived", "network"), TO_PROGRAM];
-/// The way from one kernel's stamp to the other's, by the stamps of the network interfaces.
-const HARDWARE: [Part; 3] = [
-    ("transmitted_to_hw_transmitted", "driver to sending interface"),
-    ("hw_transmitted_to_hw_arrived", "interface to interface"),
-    ("hw_arrived_to_arrived", "receiving interface to kernel"),
-];
-/// All parts of a delay where both interfaces stamped.
-const ALL_PARTS: [Part; 5] = [TO_DRIVER, HARDWARE[0], HARDWARE[1], HARDWARE[2], TO_PROGRAM];
-
-/// The parts that a delay of a flow is divided into: by the stamps of the interfaces too where there are all of them, since fewer
-/// do not add up to the whole.
-pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> &'static [Part] {
-    let is_known = |name: &str| series_of(record, flow, name).is_some_and(|series| series.taken() > 0);
-    if HARDWARE.iter().all(|(name, _)| is_known(name)) { &ALL_PARTS } else { &PARTS }
-}
-
-/// All latencies of which a flow may have series, those that it is divided into first; no name stands twice.
-pub(crate) fn known_parts<'a>(record: &'a Record, flow: &PacketFlow) -> Vec<(&'static str, &'a Series)> {
-    let divided = parts_of(record, flow);
-    let others = PARTS.into_iter().chain(HARDWARE).chain(IMPORTED);
-    let others = others.filter(|(name, _)| !divided.iter().any(|(divided, _)| divided == name));
-    let all = divided.iter().copied().chain(others);
-    all.filter_map(|(name, words)| Some((words, series_of(record, flow, name).filter(|series| series.taken() > 0)?)))
-        .collect()
-}
-
-/// The latencies of imports from isochron, in the order in which a packet passes their points, and what each is in words.
-const IMPORTED: [Part; 6] = [
-    ("scheduled_to_woke", "schedule to the sender's wake-up"),
-    ("woke_to_transmitted", "the sender's wake-up to driver"),
-    ("queued_to_transmitted", "queueing discipline and driver"),
-    ("scheduled_to_hw_transmitted", "schedule to the sending interface's stamp"),
-    ("hw_arrived_to_received", "the receiving interface's stamp to program"),
-    ("woke_to_received", "the sender's wake-up to receiving program"),
-];
 
 /// Between which points a delay is the whole way, as the end of "took 9.0 us": "one way" is from program to program.
 pub(crate) fn way_words(latency: &str) -> &'static str {
