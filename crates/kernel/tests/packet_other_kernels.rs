@@ -5,7 +5,6 @@
 
 mod two_namespaces;
 
-use std::os::fd::AsRawFd as _;
 use std::process::Command;
 
 use kernel::clock::{KernelClock, now_ns};

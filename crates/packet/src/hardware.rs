@@ -160,10 +160,10 @@ impl HardwareScale {
         let swing_ppb = corrections().max()?.saturating_sub(corrections().min()?);
         let explained_ns = part_ns(here.raw_ns(), swing_ppb);
         // What neither the corrections nor the windows explain was a small step, at any moment in between.
-        let steps = stretches().map(|other| here.unlike(other)).filter_map(|(ns, by_errors_ns)| {
-            (ns.saturating_sub(explained_ns) > by_errors_ns).then(|| ns.saturating_add(by_errors_ns))
-        });
-        let bend_ns = part_ns(nearer_ns, swing_ppb.saturating_add(HIDDEN_PPB)).saturating_add(steps.max().unwrap_or(0));
+        let steps = stretches().map(|other| here.unlike(other));
+        let steps = steps.filter(|(ns, by_errors_ns)| ns.saturating_sub(explained_ns) > *by_errors_ns);
+        let step_ns = steps.map(|(ns, by_errors_ns)| ns.saturating_add(by_errors_ns)).max().unwrap_or(0);
+        let bend_ns = part_ns(nearer_ns, swing_ppb.saturating_add(HIDDEN_PPB)).saturating_add(step_ns);
         let window_ns = here.from.error_ns.max(here.to.error_ns);
         Some(Uncorrected {
             ns: here.from.raw_ns.saturating_add(along_ns),

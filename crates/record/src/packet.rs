@@ -65,7 +65,7 @@ pub struct HardwareStamps {
 }
 
 impl HardwareStamps {
-    /// What it stamped, as a sentence without its full stop: "eth0 of a stamped sent packets by ptp0".
+    /// What it stamped, as a sentence without its full stop: "eth0 of a stamped sent packets by ptp0 (read 240 times, …)".
     #[must_use]
     pub fn in_words(&self) -> String {
         let Self { node, interface, clock, sent, received, .. } = self;
@@ -76,16 +76,16 @@ impl HardwareStamps {
             (false, false) => "no packet",
         };
         let by = clock.as_ref().filter(|_| *sent || *received).map_or_else(String::new, |clock| {
-            format!(
-                " by {clock}, read {} times, each with an error of at most {}",
-                format::count(self.readings),
-                format::span(self.reading_error_ns.try_into().unwrap_or(i64::MAX))
-            )
+            let error = format::latency(self.reading_error_ns.try_into().unwrap_or(i64::MAX));
+            format!(" by {clock} (read {} times, with an error of at most {error})", format::count(self.readings))
         });
         let name =
             interface.as_ref().map_or_else(|| format!("The interface of {node}"), |name| format!("{name} of {node}"));
-        let set = if self.was_set { ", which it was set to for this run" } else { "" };
-        let mut text = format!("{name} stamped {what}{by}{set}");
+        let set = if self.was_set { "was set to stamp for this run, and " } else { "" };
+        let mut text = format!("{name} {set}stamped {what}{by}");
+        if self.failed_readings > 0 {
+            text.push_str(&format!("; {} readings failed", format::count(self.failed_readings)));
+        }
         for why in &self.without {
             text.push_str(&format!("; {why}"));
         }

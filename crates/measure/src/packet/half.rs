@@ -271,9 +271,9 @@ impl<'a> Half<'a> {
             if let Some(hardware) = &mut self.hardware {
                 // All stamps of what was sent lie before a last reading.
                 if report.is_some() {
-                    hardware.read()
+                    hardware.read();
                 } else {
-                    hardware.look()
+                    hardware.look();
                 }
                 for reading in hardware.take_unsaid() {
                     note(&mut ending, dialog.say(&Message::HardwareClock { reading }));

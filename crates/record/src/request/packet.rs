@@ -145,7 +145,6 @@ impl HardwareMode {
 
     /// Whether they are not asked for.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
     pub const fn is_off(&self) -> bool {
         matches!(self, Self::Off)
     }
