@@ -76,7 +76,7 @@ impl HardwareStamps {
             (false, false) => "no packet",
         };
         let by = clock.as_ref().filter(|_| *sent || *received).map_or_else(String::new, |clock| {
-            let error = format::latency(self.reading_error_ns.try_into().unwrap_or(i64::MAX));
+            let error = latency(self.reading_error_ns.try_into().unwrap_or(i64::MAX));
             format!(" by {clock} (read {} times, with an error of at most {error})", format::count(self.readings))
         });
         let name =
