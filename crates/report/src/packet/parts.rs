@@ -17,6 +17,8 @@ const HARDWARE: [Part; 3] = [
     ("hw_transmitted_to_hw_arrived", "interface to interface"),
     ("hw_arrived_to_arrived", "receiving interface to kernel"),
 ];
+/// The three of them together.
+const WHOLE: &str = "together from driver to kernel";
 /// All parts of a delay where both interfaces stamped.
 const ALL_PARTS: [Part; 5] = [TO_DRIVER, HARDWARE[0], HARDWARE[1], HARDWARE[2], TO_PROGRAM];
 
@@ -30,19 +32,24 @@ pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> &'static [Part] {
 /// All latencies of which a flow may have series, those that it is divided into first; no name stands twice.
 pub(crate) fn known_parts<'a>(record: &'a Record, flow: &PacketFlow) -> Vec<(&'static str, &'a Series)> {
     let divided = parts_of(record, flow);
-    let others = PARTS.into_iter().chain(HARDWARE).chain(IMPORTED);
-    let others = others.filter(|(name, _)| !divided.iter().any(|(divided, _)| divided == name));
+    // Where the way between the kernels is divided, it comes once more as a whole.
+    let others = PARTS.into_iter().map(|(name, words)| (name, if divided.len() > PARTS.len() { WHOLE } else { words }));
+    let others = others.chain(OTHERS).filter(|(name, _)| !divided.iter().any(|(divided, _)| divided == name));
     let all = divided.iter().copied().chain(others);
     all.filter_map(|(name, words)| Some((words, series_of(record, flow, name).filter(|series| series.taken() > 0)?)))
         .collect()
 }
 
-/// The latencies of imports from isochron, in the order in which a packet passes their points, and what each is in words.
-const IMPORTED: [Part; 6] = [
+/// The latencies that divide no delay, in the order in which a packet passes their points: of imports from isochron, and of
+/// interfaces of which one alone stamped.
+const OTHERS: [Part; 9] = [
     ("scheduled_to_woke", "schedule to the sender's wake-up"),
     ("woke_to_transmitted", "the sender's wake-up to driver"),
     ("queued_to_transmitted", "queueing discipline and driver"),
     ("scheduled_to_hw_transmitted", "schedule to the sending interface's stamp"),
+    HARDWARE[0],
+    HARDWARE[1],
+    HARDWARE[2],
     ("hw_arrived_to_received", "the receiving interface's stamp to program"),
     ("woke_to_received", "the sender's wake-up to receiving program"),
 ];
@@ -90,6 +97,6 @@ mod tests {
         assert_eq!(names(&all), divided);
         let listed = words(&all);
         assert_eq!(listed.len(), 5, "the first part is not known: {listed:?}");
-        assert_eq!(listed[4], "network", "the sum of three others comes behind them");
+        assert_eq!(listed[4], WHOLE, "the sum of three others comes behind them");
     }
 }
