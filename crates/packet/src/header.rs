@@ -106,30 +106,43 @@ impl LaterStamps {
     }
 }
 
-/// The stamps of the earlier packets that a packet brings, those that were learned last first. Each packet brings as many as its
-/// payload has room for, so in a large one each stamp comes more than once, and a lost packet loses none.
+/// The stamps of the earlier packets that a packet brings: those that were learned since the packet before it, as far as its payload
+/// has room, and else the last one once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EarlierStamps([LaterStamps; MOST_EARLIER]);
+pub struct EarlierStamps {
+    /// Those that were learned last first.
+    known: [LaterStamps; MOST_EARLIER],
+    /// How many of them, from the first on, no packet has brought yet.
+    fresh: usize,
+}
 
 impl EarlierStamps {
     /// Takes a stamp that was learned now. Stamps of one packet come apart, and stand together; those that were learned first
     /// go.
-    #[inline]
     pub fn take(&mut self, stamps: LaterStamps) {
         if stamps.is_empty() {
             return;
         }
-        if let Some(known) = self.0.iter_mut().find(|known| !known.is_empty() && known.sequence == stamps.sequence) {
+        let is_it = |known: &LaterStamps| known.sequence == stamps.sequence && !known.is_empty();
+        if let Some((at, known)) = self.known.iter_mut().enumerate().find(|(_, known)| is_it(known)) {
             *known = known.earliest(stamps);
+            self.fresh = self.fresh.max(at + 1);
             return;
         }
-        self.0.rotate_right(1);
-        self.0[0] = stamps;
+        self.known.copy_within(..MOST_EARLIER - 1, 1);
+        self.known[0] = stamps;
+        self.fresh = (self.fresh + 1).min(MOST_EARLIER);
+    }
+
+    /// A packet has brought those that were learned until now.
+    #[inline]
+    pub const fn brought(&mut self) {
+        self.fresh = 0;
     }
 
     /// Those that are known.
     pub fn iter(&self) -> impl Iterator<Item = LaterStamps> {
-        self.0.into_iter().filter(|stamps| !stamps.is_empty())
+        self.known.into_iter().filter(|stamps| !stamps.is_empty())
     }
 
     /// How many there is room for in a payload.
@@ -148,7 +161,7 @@ impl EarlierStamps {
 impl From<LaterStamps> for EarlierStamps {
     fn from(stamps: LaterStamps) -> Self {
         let mut earlier = Self::default();
-        earlier.0[0] = stamps;
+        earlier.take(stamps);
         earlier
     }
 }
@@ -225,11 +238,10 @@ pub(crate) const fn word_of_time(ns: i64) -> u64 {
 impl Header {
     /// Writes the header, with its tag, to the front of a payload of at least [`HEADER_BYTES`], with the stamps of as many earlier
     /// packets as there is room for. Of a shorter one nothing is written.
-    #[inline]
     pub fn write(&self, session: &Session, payload: &mut [u8]) {
-        let fitting = EarlierStamps::fitting(payload.len());
+        let bringing = self.earlier.fresh.clamp(1, EarlierStamps::fitting(payload.len()).max(1));
         let mut flags = 0;
-        for (at, stamps) in self.earlier.0.iter().take(fitting).enumerate() {
+        for (at, stamps) in self.earlier.known.iter().take(bringing).enumerate() {
             let known = if stamps.stack_ns.is_some() { HAS_STACK_STAMP } else { 0 }
                 | if stamps.hardware_ns.is_some() { HAS_HARDWARE_STAMP } else { 0 };
             flags |= known << (2 * at);
@@ -241,7 +253,7 @@ impl Header {
             header,
             [session.number, self.sequence, self.sent_before, unsigned(self.scheduled_ns), unsigned(self.sent_ns)],
         );
-        for (at, stamps) in self.earlier.0.iter().take(count).enumerate() {
+        for (at, stamps) in self.earlier.known.iter().take(count).enumerate() {
             let place = STAMPS_AT + at * STAMPS_BYTES;
             put(header, place, stamps.sequence);
             put(header, place + 8, unsigned(stamps.stack_ns.unwrap_or(0)));
@@ -254,7 +266,6 @@ impl Header {
     ///
     /// # Errors
     /// If it is something else.
-    #[inline]
     pub fn read(session: &Session, payload: &[u8]) -> Result<Self, NotOurs> {
         let bytes = payload.get(..HEADER_BYTES).ok_or(NotOurs::Foreign)?;
         let [purpose, flow, flags] = first(bytes).ok_or(NotOurs::Foreign)?;
@@ -272,7 +283,7 @@ impl Header {
             return Err(NotOurs::Forged);
         }
         let mut earlier = EarlierStamps::default();
-        for (at, stamps) in earlier.0.iter_mut().take(count).enumerate() {
+        for (at, stamps) in earlier.known.iter_mut().take(count).enumerate() {
             let (place, known) = (STAMPS_AT + at * STAMPS_BYTES, flags >> (2 * at));
             *stamps = LaterStamps {
                 sequence: word(bytes, place),
@@ -336,16 +347,36 @@ mod tests {
             }
         }
         assert_eq!(LARGEST_HEADER_BYTES, 128);
+        // What came along once does not come again, save the last one where there is no other.
+        let brings = |earlier: EarlierStamps| {
+            let mut payload = [0; LARGEST_HEADER_BYTES];
+            Header { earlier, ..header() }.write(&SESSION, &mut payload);
+            Header::read(&SESSION, &payload).unwrap().earlier.iter().map(|one| one.sequence).collect::<Vec<_>>()
+        };
+        earlier.brought();
+        assert_eq!(brings(earlier), [4]);
+        earlier.take(stamps(5));
+        assert_eq!(brings(earlier), [5]);
+        // A late one of a packet before brings that of the last packet along.
+        earlier.brought();
+        earlier.take(stamps(4));
+        assert_eq!(brings(earlier), [5, 4]);
+    }
+
+    /// The stamps that a header brought are not its own to bring.
+    fn known(mut header: Header) -> Header {
+        header.earlier.brought();
+        header
     }
 
     #[test]
     fn what_is_written_is_read() {
         let mut bytes = [0; HEADER_BYTES];
         header().write(&SESSION, &mut bytes);
-        assert_eq!(Header::read(&SESSION, &bytes), Ok(header()));
+        assert_eq!(Header::read(&SESSION, &bytes).map(known), Ok(known(header())));
         let mut longer = bytes.to_vec();
         longer.extend([0xff; 1_000]);
-        assert_eq!(Header::read(&SESSION, &longer), Ok(header()), "what follows is filler");
+        assert_eq!(Header::read(&SESSION, &longer).map(known), Ok(known(header())), "what follows is filler");
     }
 
     #[test]

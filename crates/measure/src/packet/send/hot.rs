@@ -86,7 +86,11 @@ impl<E: End> SendLoop<'_, E> {
                 sent_ns,
                 earlier,
             };
+            let refused = counts.refused;
             self.send(header, &mut counts);
+            if counts.refused == refused {
+                earlier.brought();
+            }
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: sent_ns });
             self.take_stamps(&mut earlier);
             // What is late for the next schedule skips it, in one step however late it is.
@@ -162,7 +166,11 @@ impl<E: End> SendLoop<'_, E> {
                 earlier,
             };
             // Not counted among the measured ones, refused or not.
-            self.send(header, &mut SendCounts::default());
+            let mut counts = SendCounts::default();
+            self.send(header, &mut counts);
+            if counts.refused == 0 {
+                earlier.brought();
+            }
         }
     }
 }
