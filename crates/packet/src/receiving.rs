@@ -136,9 +136,9 @@ impl Receiving {
     pub fn settle(&mut self, clocks: &Clocks<'_>, now_ns: i64, is_end: bool, mut take: impl FnMut(Settled)) {
         while let Some(waiting) = self.waiting.front() {
             let age_ns = now_ns.saturating_sub(waiting.arrived.received_ns);
-            let has_stamps = age_ns > STAMPS_WAIT_NS || waiting.has_stamps(clocks);
-            let has_clocks = age_ns > CLOCKS_WAIT_NS || waiting.has_clocks(clocks);
-            let is_due = is_end || (has_stamps && has_clocks);
+            let has_stamps = || age_ns > STAMPS_WAIT_NS || waiting.has_stamps(clocks);
+            let has_clocks = || age_ns > CLOCKS_WAIT_NS || waiting.has_clocks(clocks);
+            let is_due = is_end || (has_stamps() && has_clocks());
             if !is_due {
                 return;
             }
@@ -176,14 +176,14 @@ impl Waiting {
     /// Whether all comparisons of clocks have come between which its stamps lie.
     fn has_clocks(&self, clocks: &Clocks<'_>) -> bool {
         let received_ns = self.arrived.received_ns;
-        let is_settled = |scale: Option<&HardwareScale>, near: Option<Uncorrected>| match (scale, near) {
-            (Some(scale), Some(near)) => scale.is_settled(near.ns),
-            _ => true,
+        let relation = clocks.relation;
+        // A conversion costs as much as a delay: without stamps of interfaces there is none.
+        let is_settled = |scale: Option<&HardwareScale>, near: &dyn Fn() -> Option<Uncorrected>| {
+            scale.is_none_or(|scale| near().is_none_or(|near| scale.is_settled(near.ns)))
         };
-        let sent = self.later.and_then(|later| clocks.relation.on_partner(later.stack_ns?));
-        clocks.relation.is_settled(received_ns)
-            && is_settled(clocks.sender, sent)
-            && is_settled(clocks.receiver, clocks.relation.on_own(received_ns))
+        relation.is_settled(received_ns)
+            && is_settled(clocks.sender, &|| self.later.and_then(|later| relation.on_partner(later.stack_ns?)))
+            && is_settled(clocks.receiver, &|| relation.on_own(received_ns))
     }
 }
 
@@ -206,15 +206,15 @@ fn hardware_parts(waiting: &Waiting, clocks: &Clocks<'_>) -> HardwareParts {
     let Arrived { hardware_ns, stack_ns, .. } = waiting.arrived;
     let later = waiting.later;
     let relation = clocks.relation;
-    let transmitted = later.and_then(|later| relation.on_partner(later.stack_ns?));
-    let arrived = stack_ns.and_then(|ns| relation.on_own(ns));
-    // A stamp of an interface, and the kernel's of the same packet.
-    let pair = |scale: Option<&HardwareScale>, stamp_ns: Option<i64>, kernel: Option<Uncorrected>| {
-        let kernel = kernel?;
-        Some((scale?.uncorrected(stamp_ns?, kernel.ns)?, kernel))
-    };
-    let sent = pair(clocks.sender, later.and_then(|later| later.hardware_ns), transmitted);
-    let came = pair(clocks.receiver, hardware_ns, arrived);
+    // A stamp of an interface on its node's uncorrected clock, and the kernel's of the same packet.
+    let sent = clocks.sender.and_then(|scale| {
+        let kernel = relation.on_partner(later?.stack_ns?)?;
+        Some((scale.uncorrected(later?.hardware_ns?, kernel.ns)?, kernel))
+    });
+    let came = clocks.receiver.and_then(|scale| {
+        let kernel = relation.on_own(stack_ns?)?;
+        Some((scale.uncorrected(hardware_ns?, kernel.ns)?, kernel))
+    });
     let to_wire = sent.map(|(left, kernel)| on_one_node(kernel, left));
     let from_wire = came.map(|(reached, kernel)| on_one_node(reached, kernel));
     // The way cannot be walked backwards.
