@@ -304,16 +304,12 @@ fn announce_imports(found: &[Found]) {
 fn describe_import(record: &Record) -> Option<String> {
     let Origin::Imported { format, lacks } = &record.manifest().origin else { return None };
     let tool = &record.manifest().tool;
-    let program = format!("{} {}", tool.name, tool.version);
+    let whose = foreign::format_in_words(format, tool);
     let is_assumed = record.validity.reasons().iter().any(|reason| reason.code == ReasonCode::UnitAssumed);
     let unit = if is_assumed { ", taken to be in us (--unit ns overrides that)" } else { "" };
     let missing = foreign::always_missing(record);
     let more = lacks.len().saturating_sub(missing.len());
-    Some(format!(
-        "imported as {format} of {}{unit}; it lacks {}, and {more} more facts",
-        program.trim(),
-        missing.join(", ")
-    ))
+    Some(format!("imported as {whose}{unit}; it lacks {}, and {more} more facts", missing.join(", ")))
 }
 
 /// Names in words: the first ones, and how many more there are.

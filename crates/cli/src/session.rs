@@ -14,7 +14,7 @@ use crate::records;
 use crate::save::{self, Saved};
 
 /// Where the record goes.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Print the record as JSON on stdout instead of a table
     #[arg(long)]

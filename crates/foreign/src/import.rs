@@ -26,7 +26,7 @@ mod timeline;
 mod timerlat_top;
 
 pub use self::isochron::IsochronColumns;
-pub use self::source::{Imported, always_missing};
+pub use self::source::{Imported, always_missing, format_in_words};
 use self::stream::{Identity, StreamReader};
 use crate::error::ForeignError;
 

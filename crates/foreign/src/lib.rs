@@ -17,6 +17,6 @@ mod import;
 pub use error::{ExportError, ForeignError};
 pub use export::{EXPORTS, ExportFormat, export, export_format};
 pub use import::{
-    HEAD_BYTES, IMPORTS, ImportFormat, Imported, Importer, IsochronColumns, Options, Unit, always_missing, import,
-    import_format, recognise, recognise_stream,
+    HEAD_BYTES, IMPORTS, ImportFormat, Imported, Importer, IsochronColumns, Options, Unit, always_missing,
+    format_in_words, import, import_format, recognise, recognise_stream,
 };

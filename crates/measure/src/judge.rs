@@ -83,8 +83,8 @@ pub(crate) struct ThreadFacts {
     pub(crate) faults: Option<(u64, u64)>,
     /// How often the scheduler moved it while it measured; `None` where it may move, or if the kernel does not report it.
     pub(crate) migrations: Option<u64>,
-    /// Why its samples are too coarse for what was asked, in words, where they are.
-    pub(crate) too_coarse: Option<String>,
+    /// What its samples lack for what was asked, where they do: the reason, with its detail.
+    pub(crate) lacks: Option<(ReasonCode, String)>,
 }
 
 /// What they make of the run.
@@ -167,8 +167,8 @@ impl ThreadFacts {
         if let Some(times) = self.migrations.filter(|times| *times > 0) {
             add(ReasonCode::Migrated, format!("moved {times} times"));
         }
-        if let Some(why) = &self.too_coarse {
-            add(ReasonCode::EvidenceMissing, why.clone());
+        if let Some((code, detail)) = &self.lacks {
+            add(*code, detail.clone());
         }
     }
 }

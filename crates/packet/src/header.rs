@@ -2,8 +2,6 @@
 //!
 //! All numbers are in network order. The rest of the payload is filler.
 
-use std::hash::Hasher as _;
-
 use siphasher::sip::SipHasher24;
 
 /// Length of the header with the stamps of one earlier packet (bytes): no measured packet has a smaller payload.
@@ -43,9 +41,7 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// The tag of some bytes: SipHash-2-4 with the key of the session (Aumasson and Bernstein, 2012).
     fn tag(&self, bytes: &[u8]) -> u64 {
-        let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write(bytes);
-        hasher.finish()
+        SipHasher24::new_with_key(&self.key).hash(bytes)
     }
 
     /// Writes the tag of what stands before it at the end of `bytes`.

@@ -245,6 +245,11 @@ impl Listener {
         token_file::write(path, self.token())
     }
 
+    /// Removes the file of the token, which is worthless once nobody listens any more. A file with another token stays.
+    pub fn withdraw_token(&self, path: &Path) {
+        token_file::withdraw(path, self.token());
+    }
+
     /// Waits for a program that has the token; `None` once `stop` says so. Whoever has no token, speaks no TLS or says nothing
     /// is turned away or waits without keeping others from their turn.
     ///

@@ -96,6 +96,14 @@ pub(crate) fn write(path: &Path, token: &Token) -> Result<(), TokenFileError> {
     written.and_then(|()| kernel::whole_file::sync_folder(path)).map_err(|error| file_error(path, error))
 }
 
+/// Removes a file that still has this token; any other one stays, and so does one that cannot be removed.
+pub(crate) fn withdraw(path: &Path, token: &Token) {
+    let is_it = read_token(path).is_ok_and(|found| found.reveal() == token.reveal());
+    if is_it && fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Whether a token may be written there: nothing is there, or a token of this user's.
 fn check_place(path: &Path) -> Result<(), TokenFileError> {
     let in_the_way = |what| Err(TokenFileError::InTheWay { path: path.to_owned(), what });

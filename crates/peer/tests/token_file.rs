@@ -29,6 +29,24 @@ fn a_token_file_is_its_owner_s_alone_and_reads_back() {
 }
 
 #[test]
+fn a_listener_takes_its_own_token_away_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    let (first, second) = (listener(), listener());
+    first.write_token(&path).unwrap();
+    second.withdraw_token(&path);
+    assert_eq!(&read_token(&path).unwrap(), first.token());
+    first.withdraw_token(&path);
+    assert!(!path.exists());
+    first.withdraw_token(&path);
+    let other = folder.path().join("other");
+    first.write_token(&other).unwrap();
+    symlink(&other, &path).unwrap();
+    first.withdraw_token(&path);
+    assert!(path.is_symlink() && other.exists(), "what somebody else put there stays");
+}
+
+#[test]
 fn nothing_but_a_token_of_this_user_s_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let listener = listener();

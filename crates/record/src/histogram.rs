@@ -5,7 +5,6 @@
 
 mod wire;
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
@@ -162,12 +161,8 @@ impl Histogram {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
-        // A few bins are inserted one by one; many are merged in one pass.
-        if other.bins.len() < self.bins.len() / 16 {
-            other.bins.iter().for_each(|&(from_ns, count)| self.add_to_bin(from_ns, count));
-        } else {
-            self.bins = merged(&self.bins, &other.bins);
-        }
+        let missing = self.add_to_own_bins(&other.bins);
+        self.insert_bins(&other.bins, missing);
         self.count = self.count.saturating_add(other.count);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -179,6 +174,47 @@ impl Histogram {
             }
             (one, another) => one.or(another),
         };
+    }
+
+    /// Adds ascending bins to those of the same values, and returns how many have none here.
+    fn add_to_own_bins(&mut self, others: &[(u64, u64)]) -> usize {
+        let (mut missing, mut rest) = (0, self.bins.as_mut_slice());
+        for &(from_ns, count) in others {
+            // The next one is near where most bins are the same, and far where a few are added to many: in steps that double.
+            let mut end = 1;
+            while rest.get(end - 1).is_some_and(|(from, _)| *from < from_ns) {
+                end *= 2;
+            }
+            let (near, far) = (end / 2, end.min(rest.len()));
+            let at = near + rest[near..far].partition_point(|(from, _)| *from < from_ns);
+            rest = &mut rest[at..];
+            match rest.first_mut() {
+                Some((from, own)) if *from == from_ns => *own = own.saturating_add(count),
+                _ => missing += 1,
+            }
+        }
+        missing
+    }
+
+    /// Inserts those of ascending bins that have none of the same value here: so many are `missing`.
+    fn insert_bins(&mut self, others: &[(u64, u64)], missing: usize) {
+        let mut unmoved = self.bins.len();
+        let mut free_end = unmoved + missing;
+        self.bins.resize(free_end, (0, 0));
+        // From the end, so that each moves into room that is free.
+        for &bin in others.iter().rev() {
+            while unmoved > 0 && unmoved < free_end && self.bins[unmoved - 1].0 > bin.0 {
+                (unmoved, free_end) = (unmoved - 1, free_end - 1);
+                self.bins[free_end] = self.bins[unmoved];
+            }
+            if unmoved == free_end {
+                return;
+            }
+            if unmoved == 0 || self.bins[unmoved - 1].0 < bin.0 {
+                free_end -= 1;
+                self.bins[free_end] = bin;
+            }
+        }
     }
 
     fn add_to_bin(&mut self, from_ns: u64, count: u64) {
@@ -341,24 +377,6 @@ impl Histogram {
         let bytes = BASE64.decode(text.trim()).map_err(|e| HistogramError::Base64(e.to_string()))?;
         crate::hdr::bins(&bytes)
     }
-}
-
-/// Merges two ascending lists of bins.
-fn merged(ours: &[(u64, u64)], theirs: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut merged = Vec::with_capacity(ours.len().max(theirs.len()));
-    let (mut ours, mut theirs) = (ours, theirs);
-    while let (Some(a), Some(b)) = (ours.first(), theirs.first()) {
-        merged.push(match a.0.cmp(&b.0) {
-            Ordering::Less => *a,
-            Ordering::Greater => *b,
-            Ordering::Equal => (a.0, a.1.saturating_add(b.1)),
-        });
-        ours = &ours[usize::from(a.0 <= b.0)..];
-        theirs = &theirs[usize::from(b.0 <= a.0)..];
-    }
-    merged.extend_from_slice(ours);
-    merged.extend_from_slice(theirs);
-    merged
 }
 
 impl std::fmt::Debug for Histogram {

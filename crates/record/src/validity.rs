@@ -118,6 +118,10 @@ reasons! {
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The partner of a run between two nodes ended, stopped or could not be reached any more. What was measured until then stands; what only the partner counted is missing.
     PartnerLost: Degraded, "find out on the partner what ended its program, and measure again";
+    /// The sending system refused packets: they were not sent, and are not among the delays.
+    PacketsRefused: Degraded, "remove the reason that the detail names: an interface that is down, a queue that is full, an MTU that is too small";
+    /// The receiving system kept packets from the program: they are among the lost ones, or belong to others.
+    PacketsNotReceived: Degraded, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.
     NoTimeService: Degraded, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
     /// The run was interrupted before its end.
@@ -127,7 +131,7 @@ reasons! {
     /// Looking for the causes of late samples raised the median latency by more than a tenth, or the mean by more than a microsecond.
     ExplainingCosts: Degraded, "run without --explain to measure undisturbed latencies, and with it to find what makes them late";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unnoticed.
-    EvidenceMissing: Degraded, "enable the kernel option or grant the permission that the detail names";
+    EvidenceMissing: Degraded, "enable the kernel option, grant the permission or use the larger threshold that the detail calls for";
     /// No hard bound on the error of a clock's offset can be stated: the offset is what a time service believes.
     NoHardBound: Degraded, "give ptp4l a slave_event_monitor in its configuration, so that it passes its raw time stamps on; delays between nodes: measure them with punctual packet, which bounds their error";
     /// Memory could not be locked, so that paging can add to the latencies.

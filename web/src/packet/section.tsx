@@ -179,7 +179,7 @@ function ArrivalsOverTime({ run, flow, suffix }: Props) {
   const draw = useCallback<Draw>(
     (ctx, width, height, theme) => drawArrivals(ctx, width, height, theme, { run, arrivals, range: [from, to], cursor }), [run, arrivals, from, to, cursor]);
   if (arrivals.from.length === 0) {
-    return <p class="nothing">Loss and order over time are not known: {flow.arrived === null || flow.arrived === undefined ? "the receiver did not report" : "this record was made before they were kept, or nothing arrived"}.</p>;
+    return <p class="nothing">Loss and order over time are not known: {flow.arrived === null || flow.arrived === undefined ? "the receiver did not report" : "this record does not have them, being imported or made before they were kept, or nothing arrived"}.</p>;
   }
   const seconds = (x: number, width: number) => timeScale(arrivalsBox(width), range).toSeconds(x);
   const pointed = cursor === null ? undefined : intervalAt(arrivals, cursor);

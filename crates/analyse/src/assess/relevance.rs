@@ -181,10 +181,10 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksUnrelated,
         ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit,
         Imported, InterruptedEarly, LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated,
-        NoHardBound, NoSamples, NoTimeService, PageFaults, PartnerLost, ReferenceChanged, RivalRealtime,
-        RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped,
-        Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine,
-        VirtualMachineSteal, VmDisrupted, WatchdogFired,
+        NoHardBound, NoSamples, NoTimeService, PacketsNotReceived, PacketsRefused, PageFaults, PartnerLost,
+        ReferenceChanged, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted,
+        SmiCounted, SourceContradicts, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart,
+        UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted, WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
@@ -207,6 +207,8 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | CpuBandwidthUsedUp
         | ThrottleKeptApart
         | PartnerLost
+        | PacketsRefused
+        | PacketsNotReceived
         | NoTimeService
         | InterruptedEarly
         | LoadPartDropped

@@ -53,6 +53,13 @@ pub(super) struct Chance {
     pub(super) direction: i8,
 }
 
+impl Chance {
+    /// Whether it is a difference at this level.
+    pub(super) fn is_shown(&self, level: f64) -> bool {
+        self.direction != 0 && self.p_together.is_some_and(|p| p <= level)
+    }
+}
+
 /// Every way that the units were dealt out: one row for each quantity, then one for what decides, where it was given.
 #[derive(Clone, Debug)]
 pub(super) struct Dealt {

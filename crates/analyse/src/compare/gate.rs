@@ -25,7 +25,7 @@ use super::exchange::{self, Dealt, Units};
 use super::judge::{self, Cut};
 use super::table::{Quantity, Shift, Table};
 use super::verdict::{level_text, p_text, signed};
-use super::{CompareError, CompareOptions, Group, context, least};
+use super::{CompareError, CompareOptions, Group, clock_error, context, least};
 
 /// What is held against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -141,9 +141,11 @@ impl fmt::Display for Gate {
 pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate) -> Result<GateResult, CompareError> {
     let measurement = super::common_measurement(a, b)?;
     let latency = super::latency_of(measurement, &[a, b])?;
-    let cut = Cut::new(a, b, latency, super::deadline_of(a, b, options, measurement));
-    let asked = Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut };
-    let (answer, p, reason) = asked.answer();
+    let ask = |a: &Group<'_>, b: &Group<'_>| {
+        let cut = Cut::new(a, b, latency, super::deadline_of(a, b, options, measurement));
+        Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut }.answer()
+    };
+    let (answer, p, reason) = against_clocks(ask(a, b), [a, b], latency, ask);
     Ok(GateResult {
         question: gate.to_string(),
         gate: *gate,
@@ -156,6 +158,36 @@ pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate)
 }
 
 type Answered = (GateAnswer, Option<f64>, String);
+
+/// An answer stands only if it is the same however the errors of the nodes' clocks went, which a record states for delays between
+/// nodes: for "worse" if B's delays were as short as they can have been and A's as long, for a pass the other way round.
+fn against_clocks(
+    answered: Answered,
+    groups: [&Group<'_>; 2],
+    latency: &str,
+    ask: impl Fn(&Group<'_>, &Group<'_>) -> Answered,
+) -> Answered {
+    let errors_ns = groups.map(|group| clock_error::error_ns(&group.runs, latency));
+    let direction = match answered.0 {
+        GateAnswer::Broken => 1,
+        GateAnswer::Holds => -1,
+        GateAnswer::CannotTell => return answered,
+    };
+    if errors_ns.iter().sum::<f64>() <= 0.0 {
+        return answered;
+    }
+    let against = clock_error::Against::claim(direction, groups, latency);
+    let [a, b] = against.groups();
+    if ask(&a, &b).0 == answered.0 {
+        return answered;
+    }
+    let [of_a, of_b] = errors_ns.map(|ns| format::latency(units::round_u64(ns)));
+    let reason = format!(
+        "the clocks of the nodes decide this, whose error is {of_a} for A's delays and {of_b} for B's on average: with them against          it the answer would be another. What was seen: {}",
+        answered.2
+    );
+    (GateAnswer::CannotTell, answered.1, reason)
+}
 
 fn cannot_tell(reason: String) -> Answered {
     (GateAnswer::CannotTell, None, reason)
@@ -206,7 +238,7 @@ impl Asked<'_> {
             return cannot_tell(why);
         }
         let mut sides = [self.a, self.b].into_iter();
-        if sides.any(|side| super::clock_error::error_ns(&side.runs, self.latency).is_infinite()) {
+        if sides.any(|side| clock_error::error_ns(&side.runs, self.latency).is_infinite()) {
             return cannot_tell(
                 "nothing is known of the error of the nodes' clocks, which alone could make any difference".to_owned(),
             );

@@ -190,6 +190,17 @@ fn compare_series(
     let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5));
     let signed = signed::compare(&cut, margin_ns, options);
     let clock_errors_ns = [a, b].map(|group| clock_error::error_ns(&group.runs, latency));
+    // What decides is shown only if it is shown however the errors of the clocks went.
+    let decided =
+        |judged: &Outcome| judged.decisive.filter(|chance| chance.is_shown(options.level)).map(|it| it.direction);
+    let direction = decided(&judged).filter(|_| clock_errors_ns.iter().any(|ns| *ns > 0.0 && ns.is_finite()));
+    let holds_against_clocks = direction.is_none_or(|direction| {
+        let against = clock_error::Against::claim(direction, [a, b], latency);
+        let [a, b] = against.groups();
+        let cut = Cut::new(&a, &b, latency, deadline_ns);
+        let rows = self::rows(&[&a, &b].map(|group| all_samples(group, latency)), &cut, measurement);
+        decided(&judge::judge(&cut, &rows, measurement, deadline, options)) == Some(direction)
+    });
     let verdict = verdict::verdict(&verdict::Judged {
         measurement,
         a: &a_summary,
@@ -202,6 +213,7 @@ fn compare_series(
         has_intervals: [a, b].iter().flat_map(|group| &group.runs).any(|run| has_intervals(run)),
         margin_ns,
         clock_error_ns: clock_errors_ns.iter().sum(),
+        holds_against_clocks,
         level: options.level,
     });
     let verdict = match &signed {

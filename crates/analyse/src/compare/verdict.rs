@@ -30,6 +30,8 @@ pub(super) struct Judged<'a> {
     pub(super) margin_ns: f64,
     /// What the clocks of several nodes alone could make (ns); infinite where nothing is known of it.
     pub(super) clock_error_ns: f64,
+    /// Whether what decides would be shown too if the errors of the clocks were against it.
+    pub(super) holds_against_clocks: bool,
     pub(super) level: f64,
 }
 
@@ -126,7 +128,7 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
             None => format!("worst cases {}", judged.worst.note),
         });
     };
-    let is_shown = chance.p_together.is_some_and(|p| p <= judged.level) && chance.direction != 0;
+    let is_shown = chance.is_shown(judged.level);
     let p = p_text(chance.p_together.unwrap_or(1.0));
     let contradiction = match rates {
         Some(rates) => rates.contradiction(chance.direction),
@@ -155,7 +157,7 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
     if is_shown && judged.clock_error_ns.is_infinite() {
         return cannot_tell(format!("{text} can be the clocks' doing, of whose error nothing is known"));
     }
-    if is_shown && rates.is_none() && judged.worst.median_difference_ns.abs() <= judged.clock_error_ns {
+    if is_shown && !judged.holds_against_clocks {
         return cannot_tell(format!("{text} are within the error of the clocks"));
     }
     if is_shown {

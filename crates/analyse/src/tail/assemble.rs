@@ -19,7 +19,7 @@ use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
 use super::resample::Fits;
 use super::span::{DAY_NS, YEAR_NS};
-use super::{gev, gpd, latencies, words};
+use super::{clocks, gev, gpd, latencies, words};
 use crate::float;
 
 /// Points of the picture's curve.
@@ -110,7 +110,8 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     let (measurement, latency_name) = check_one_condition(&records, options.latency.as_deref())?;
     let blocks = Blocks::from_records(&records, latency_name);
     let effort = Effort { resamples: options.resamples, seed: options.seed };
-    let judgement = Judgement::new(&blocks, invalid(&records), &effort);
+    let clock_error = clocks::error(&records, latency_name);
+    let judgement = Judgement::new(&blocks, invalid(&records).or_else(|| clocks::refusal(clock_error)), &effort);
     let worst_ns = worst(&records, latency_name);
     let prediction = judgement.prediction(1.0);
     let mut horizons_ns = options.horizons_ns.clone();
@@ -147,7 +148,8 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     let by_cause = causes.as_ref().map(|causes| causes.document(&blocks, &expectations, asked));
     let stationarity = stationarity(&judgement);
     let fits = fits(&judgement);
-    let claim = options.claim.map(|claim| answer(&judgement, worst_ns, claim, When::Once, options.level));
+    let ask = |claim| answer(&judgement, worst_ns, claim, When::Once, options.level);
+    let claim = options.claim.map(|claim| clocks::answer(clock_error, claim, ask));
     let longest_ns = horizons_ns.iter().chain(options.claim.iter().map(|claim| &claim.horizon_ns)).copied().max();
     Ok(Tail {
         schema: TAIL_SCHEMA.to_owned(),
@@ -165,7 +167,10 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
             max_ns: judgement.blocks.blocks.iter().map(|block| block.max_ns).collect(),
             length_ns: judgement.blocks.block_ns,
         },
-        notes: notes(&records, latency_name, &observed, fits.as_ref()),
+        notes: clocks::note(clock_error)
+            .into_iter()
+            .chain(notes(&records, latency_name, &observed, fits.as_ref()))
+            .collect(),
         fits,
         observed,
         expectations,

@@ -10,6 +10,7 @@ mod blocks;
 mod by_cause;
 mod causes;
 mod claim;
+mod clocks;
 mod document;
 mod falling;
 mod gev;

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum RefusalCode {
     /// A run is invalid: its numbers do not measure what was requested.
     InvalidRun,
+    /// The delays are between nodes, and nothing is known of the error of their clocks.
+    ClocksUnknown,
     /// The records of the runs hold no intervals.
     NoIntervals,
     /// So many maxima are equal that a fit would describe the steps of the clock.
@@ -39,6 +41,7 @@ impl RefusalCode {
     pub const fn word(self) -> &'static str {
         match self {
             Self::InvalidRun => "invalid run",
+            Self::ClocksUnknown => "clocks unknown",
             Self::NoIntervals => "no intervals",
             Self::CoarseClock => "coarse clock",
             Self::NotStationary => "not stationary",
@@ -57,7 +60,12 @@ impl RefusalCode {
     pub(super) const fn is_of_order(self) -> bool {
         matches!(
             self,
-            Self::InvalidRun | Self::NoIntervals | Self::NotStationary | Self::TooFewTurns | Self::IsolatedCluster
+            Self::InvalidRun
+                | Self::ClocksUnknown
+                | Self::NoIntervals
+                | Self::NotStationary
+                | Self::TooFewTurns
+                | Self::IsolatedCluster
         )
     }
 }

@@ -86,6 +86,17 @@ pub fn always_missing(record: &Record) -> &'static [&'static str] {
     }
 }
 
+/// A format and the program that writes it: `cyclictest-json of cyclictest V 2.50`. A program whose format has its own name is
+/// named once.
+#[must_use]
+pub fn format_in_words(format: &str, tool: &ToolVersion) -> String {
+    let program = format!("{} {}", tool.name, tool.version);
+    match program.trim() {
+        same if same == format => format.to_owned(),
+        program => format!("{format} of {program}"),
+    }
+}
+
 impl Imported {
     /// An empty result of the given program.
     pub(super) fn from_program(program: &str, measurement: Measurement) -> Self {
@@ -212,14 +223,10 @@ impl Imported {
         if self.load.name.is_empty() {
             self.lacks("what else ran during the run");
         }
-        let program = format!("{} {}", self.tool.name, self.tool.version);
+        let whose = format_in_words(format, &self.tool);
         self.reason(
             ReasonCode::Imported,
-            format!(
-                "{format} of {}; {} things are unknown, as listed in the record's origin",
-                program.trim(),
-                self.lacks.len()
-            ),
+            format!("{whose}; {} things are unknown, as listed in the record's origin", self.lacks.len()),
         );
     }
 

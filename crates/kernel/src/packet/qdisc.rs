@@ -15,6 +15,7 @@ const OPTIONS: u16 = 2;
 const ETF_PARAMETERS: u16 = 1;
 const ETF_DEADLINE: u32 = 1;
 const ETF_OFFLOAD: u32 = 2;
+const TAPRIO_CLASSES: u16 = 1;
 const TAPRIO_ENTRIES: u16 = 2;
 const TAPRIO_BASE_TIME: u16 = 3;
 const TAPRIO_CLOCK: u16 = 5;
@@ -64,6 +65,8 @@ pub enum QdiscDetail {
         cycle_ns: Option<i64>,
         /// Which gates are open in the cycle, one after the other.
         gates: Vec<Gate>,
+        /// The traffic class of each priority, `struct tc_mqprio_qopt`.
+        classes: [u8; PRIORITIES],
         /// Whether it computes launch times itself, so that none may be given.
         assigns_launch_times: bool,
         /// Whether the hardware keeps the schedule.
@@ -72,6 +75,9 @@ pub enum QdiscDetail {
     /// Of any other kind.
     Other,
 }
+
+/// Priorities of packets that queueing disciplines tell apart (`TC_PRIO_MAX`); of higher ones the lowest four bits count.
+const PRIORITIES: usize = 16;
 
 /// One part of taprio's cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +143,16 @@ impl Qdisc {
         support
     }
 
+    /// The traffic class of packets of a priority, if this is a taprio whose cycle never opens that class's gate: none of
+    /// them leaves. Where the schedule has not begun, nothing is known of its gates.
+    #[must_use]
+    pub fn closed_class(&self, priority: u32) -> Option<u8> {
+        let QdiscDetail::Taprio { gates, classes, .. } = &self.detail else { return None };
+        let class = usize::try_from(priority).ok().and_then(|priority| classes.get(priority % PRIORITIES)).copied()?;
+        let is_open = |gate: &Gate| gate.interval_ns > 0 && gate.open_classes >> u32::from(class).min(31) & 1 != 0;
+        (!gates.is_empty() && !gates.iter().any(is_open)).then_some(class)
+    }
+
     fn parse(answer: &Answer, interface_index: u32) -> Option<Self> {
         let body = &answer.body;
         if u32_at(body, 4)? != interface_index {
@@ -183,6 +199,10 @@ fn parse_taprio(options: &[u8]) -> QdiscDetail {
         base_time_ns: find(TAPRIO_BASE_TIME).and_then(|value| i64_at(value, 0)),
         cycle_ns: find(TAPRIO_CYCLE_TIME).and_then(|value| i64_at(value, 0)),
         gates: gates.collect(),
+        // After the number of classes, one byte.
+        classes: find(TAPRIO_CLASSES)
+            .and_then(|value| value.get(1..)?.first_chunk::<PRIORITIES>().copied())
+            .unwrap_or_default(),
         assigns_launch_times: flags & TAPRIO_ASSISTS != 0,
         is_offloaded: flags & TAPRIO_OFFLOAD != 0,
     }
@@ -235,8 +255,11 @@ mod tests {
             let gates = attribute(ENTRY_GATES, &gates.to_ne_bytes());
             attribute(ENTRY, &[gates, attribute(ENTRY_INTERVAL, &interval.to_ne_bytes())].concat())
         };
+        // Priority 3 has class 1, priority 5 class 2, and all others class 0.
+        let classes = [3, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let options = [
-            attribute(TAPRIO_ENTRIES, &[entry(1, 300_000), entry(0xfe, 700_000)].concat()),
+            attribute(TAPRIO_CLASSES, &classes),
+            attribute(TAPRIO_ENTRIES, &[entry(1, 300_000), entry(0x5, 700_000)].concat()),
             attribute(TAPRIO_BASE_TIME, &5_i64.to_ne_bytes()),
             attribute(TAPRIO_CLOCK, &11_i32.to_ne_bytes()),
             attribute(TAPRIO_CYCLE_TIME, &1_000_000_i64.to_ne_bytes()),
@@ -248,11 +271,18 @@ mod tests {
             clock: Some(ClockId::Tai),
             base_time_ns: Some(5),
             cycle_ns: Some(1_000_000),
-            gates: vec![gate(1, 300_000), gate(0xfe, 700_000)],
+            gates: vec![gate(1, 300_000), gate(0x5, 700_000)],
+            classes: [0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             assigns_launch_times: true,
             is_offloaded: false,
         };
         assert_eq!(qdisc.detail, expected);
+        // Class 1 has no gate that opens; priority 19 counts as 3.
+        let closed = [0, 3, 5, 19].map(|priority| qdisc.closed_class(priority));
+        assert_eq!(closed, [None, Some(1), None, Some(1)]);
+        let unbegun = Qdisc::parse(&answer("taprio", &attribute(TAPRIO_CLASSES, &classes)), 3).unwrap();
+        assert_eq!(unbegun.closed_class(3), None, "its gates are not known");
+        assert_eq!(etf(11, 0).closed_class(0), None);
     }
 
     #[test]

@@ -384,7 +384,7 @@ impl Finish<'_> {
                 // It writes its readings down itself, between the blocks of them that are timed.
                 faults: None,
                 migrations,
-                too_coarse: None,
+                lacks: None,
             }],
             clock: steppable.map(|clock| ClockFacts {
                 name: clock.to_string(),

@@ -31,7 +31,7 @@ fn thread(number: u32) -> ThreadFacts {
         dropped: 0,
         faults: Some((0, 0)),
         migrations: Some(0),
-        too_coarse: None,
+        lacks: None,
     }
 }
 
@@ -93,7 +93,7 @@ fn scripts() -> Vec<(ReasonCode, Script, &'static str)> {
         (ReasonCode::Migrated, second(|thread| thread.migrations = Some(3)), "thread 1: moved 3 times"),
         (
             ReasonCode::EvidenceMissing,
-            second(|thread| thread.too_coarse = Some("a turn takes 2 us".to_owned())),
+            second(|thread| thread.lacks = Some((ReasonCode::EvidenceMissing, "a turn takes 2 us".to_owned()))),
             "thread 1: a turn takes 2 us",
         ),
         (
@@ -195,7 +195,7 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 15] = [
+const ADDED_ELSEWHERE: [ReasonCode; 17] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
@@ -206,7 +206,9 @@ const ADDED_ELSEWHERE: [ReasonCode; 15] = [
     ReasonCode::ReferenceChanged,
     ReasonCode::BoundsContradict,
     ReasonCode::NoHardBound,
-    // Where two nodes exchange packets: `measure/tests/packet.rs`.
+    // Where two nodes exchange packets: `measure/src/packet/finish.rs`, `measure/tests/packet.rs`.
+    ReasonCode::PacketsRefused,
+    ReasonCode::PacketsNotReceived,
     ReasonCode::ClocksUnrelated,
     ReasonCode::NoTimeService,
     ReasonCode::PartnerLost,

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kernel::clock::{KernelClock, Schedule, sleep_until};
-use record::{Counters, Instrument, Measurement, Moment, NoiseTotals, Place, Record, Request, Series, SeriesDetail};
+use record::{
+    Counters, Instrument, Measurement, Moment, NoiseTotals, Place, ReasonCode, Record, Request, Series, SeriesDetail,
+};
 use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop, SoFar};
@@ -305,7 +307,7 @@ impl Measured {
             dropped,
             faults: None,
             migrations: None,
-            too_coarse: None,
+            lacks: None,
         };
         Self { cpu: worker.cpu, collected, totals, counters, facts, grant: worker.member.grant.clone() }
     }
@@ -384,12 +386,13 @@ impl Run<'_> {
             effective.push(grant.effective(seen.memory_locked));
             let is_coarse =
                 totals.turns > 0 && plan.threshold_ns.unsigned_abs() < LEAST_TURNS * totals.shortest_turn_ns;
-            fact.too_coarse = is_coarse.then(|| {
-                format!(
+            fact.lacks = is_coarse.then(|| {
+                let detail = format!(
                     "a turn of the loop takes {} itself, too close to the threshold of {}",
                     format::span(totals.shortest_turn_ns),
                     format::span(plan.threshold_ns)
-                )
+                );
+                (ReasonCode::EvidenceMissing, detail)
             });
             facts.push(fact);
             let detail = SeriesDetail::Gaps(totals);

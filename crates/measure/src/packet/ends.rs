@@ -75,6 +75,21 @@ pub enum EndsError {
     /// Stamps of the interface that were asked for cannot be had.
     #[error(transparent)]
     Hardware(#[from] HardwareError),
+    /// Gates of taprio that never open for the packets.
+    #[error(
+        "no packet of priority {priority} leaves this node through {interface}: taprio puts it into traffic class {class}, whose \
+         gate is never open in its cycle{connection}; open it for a part of the cycle ('tc qdisc show dev {interface}' shows it)"
+    )]
+    ClosedGate {
+        /// The interface.
+        interface: String,
+        /// Their priority.
+        priority: u32,
+        /// Their traffic class.
+        class: u8,
+        /// What else that means, as a part of the sentence.
+        connection: &'static str,
+    },
     /// Nothing lies between the two nodes.
     #[error("the partner is reached within this machine's own network stack, without a link: use --path udp")]
     Local,
@@ -118,8 +133,11 @@ impl Ends {
         local: SocketAddr,
         reaches: SocketAddr,
     ) -> Result<Self, EndsError> {
-        if request.launch_time.is_some() && role.sends(request.direction) {
-            check_launch(reaches)?;
+        if role.sends(request.direction) {
+            check_gate(reaches, request.priority.unwrap_or(0))?;
+            if request.launch_time.is_some() {
+                check_launch(reaches)?;
+            }
         }
         let at = at_port(local, 0);
         let wanted = Wanted { sends: role.sends(request.direction), receives: role.other().sends(request.direction) };
@@ -234,6 +252,26 @@ fn interface_to(reaches: SocketAddr) -> Result<String, EndsError> {
     Ok(Interface::read_by_index(route.interface_index)?.name)
 }
 
+/// Whether the gates of taprio ever open for packets of a priority to a node; what cannot be read is no fault.
+fn check_gate(reaches: SocketAddr, priority: u32) -> Result<(), EndsError> {
+    let Ok(interface) = Route::to(reaches).and_then(|route| Interface::read_by_index(route.interface_index)) else {
+        return Ok(());
+    };
+    closed_gate(&interface, priority, "").map_or(Ok(()), Err)
+}
+
+fn closed_gate(interface: &Interface, priority: u32, connection: &'static str) -> Option<EndsError> {
+    // A tag is a header of the same packet.
+    let indices = [Some(interface.index), interface.vlan.map(|vlan| vlan.lower_index)];
+    let disciplines = indices.into_iter().flatten().filter_map(|index| Qdisc::read(index).ok()).flatten();
+    let class = disciplines.filter_map(|one| one.closed_class(priority)).next()?;
+    Some(EndsError::ClosedGate { interface: interface.name.clone(), priority, class, connection })
+}
+
+/// What a gate that is closed to packets without a priority means beside these.
+const CLOSED_TO_ALL: &str = ", nor does the connection, whose packets have this priority, nor PTP where ptp4l's socket_priority does not \
+                             say otherwise";
+
 /// Whether launch times of packets to a node are honored, as far as that can be seen.
 fn check_launch(reaches: SocketAddr) -> Result<(), EndsError> {
     let interface = Interface::read_by_index(Route::to(reaches)?.interface_index)?;
@@ -253,7 +291,7 @@ fn check_launch(reaches: SocketAddr) -> Result<(), EndsError> {
 /// Checks that the connection to a node can be made, as far as this node's queueing disciplines show.
 ///
 /// # Errors
-/// [`EndsError::DropsAll`]. What cannot be read is left to the connection, which fails with the reason.
+/// [`EndsError::DropsAll`], [`EndsError::ClosedGate`]. What cannot be read is left to the connection, which fails with the reason.
 pub fn check_way(reaches: SocketAddr) -> Result<(), EndsError> {
     let Ok(route) = Route::to(reaches) else { return Ok(()) };
     if route.is_local {
@@ -283,6 +321,9 @@ fn check_whether_it_drops_all(interface: &Interface) -> Result<(), EndsError> {
     let drops = |index| Qdisc::read(index).is_ok_and(|disciplines| drops_all(&disciplines));
     if drops(interface.index) {
         return Err(EndsError::DropsAll { interface: interface.name.clone() });
+    }
+    if let Some(closed) = closed_gate(interface, 0, CLOSED_TO_ALL) {
+        return Err(closed);
     }
     match interface.vlan.map(|vlan| vlan.lower_index).filter(|lower| drops(*lower)) {
         Some(lower) => {

@@ -137,7 +137,7 @@ impl Half<'_> {
             dropped: counters.dropped,
             faults: None,
             migrations: None,
-            too_coarse: None,
+            lacks: None,
         };
         if let Some(report) = report {
             if let Some(grant) = grant {
@@ -147,10 +147,10 @@ impl Half<'_> {
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
             counters.interrupted_sleeps = report.counts.interrupted_sleeps;
-            facts.too_coarse = report
+            facts.lacks = report
                 .counts
                 .refusal
-                .map(|first| format!("the sending system refused {} packets (first: {first})", count(sent.refused)));
+                .map(|first| (ReasonCode::PacketsRefused, format!("{} packets (first: {first})", count(sent.refused))));
         } else if end == ThreadEnd::Whole {
             // It was called off before it began.
             facts.taken = Some(0);
@@ -214,7 +214,7 @@ impl Half<'_> {
             dropped,
             faults: None,
             migrations: None,
-            too_coarse: None,
+            lacks: None,
         };
         if let Some(report) = report {
             if let Some(grant) = grant {
@@ -223,7 +223,7 @@ impl Half<'_> {
             report.add_to(&mut counters);
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
-            facts.too_coarse = not_received(&report.counts);
+            facts.lacks = not_received(&report.counts).map(|detail| (ReasonCode::PacketsNotReceived, detail));
         }
         parts.threads.push(facts);
         let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);

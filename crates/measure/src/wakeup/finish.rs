@@ -296,7 +296,7 @@ fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
         dropped: counters.dropped,
         faults: counters.minor_faults.zip(counters.major_faults).filter(|_| is_known),
         migrations: series.place.cpu().and(counters.migrations),
-        too_coarse: None,
+        lacks: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every kind of unsound record is refused with its reason and a statement whether more hours would help.
 
-use record::{Interval, Measurement, ReasonCode, Record, Series};
+use record::{Interval, Measurement, Node, Nodes, ReasonCode, Record, Series, Uncertainty};
 
 use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, latencies, tail};
 use crate::tests_support::record_of;
@@ -256,4 +256,48 @@ fn several_runs_are_predicted_for_the_latency_that_all_have() {
     let named = TailOptions { latency: Some("scheduled_to_returned".to_owned()), ..options() };
     let wrong = tail(&[&record, &without], &named).unwrap_err().to_string();
     assert!(wrong.starts_with("run-7 has no latency 'scheduled_to_returned'"), "{wrong}");
+}
+
+/// A run of packets from one node to another whose delays are as wrong as stated.
+fn between_nodes(error_ns: u64) -> Record {
+    let mut record = run(90, 5, exponential);
+    record.measurement = Measurement::Packet;
+    let mut nodes: Vec<Node> = record.nodes.clone().into();
+    nodes.push(Node { name: "other".to_owned(), ..nodes[0].clone() });
+    record.nodes = Nodes::try_from(nodes).unwrap();
+    let error = Some(Uncertainty { below_ns: error_ns, above_ns: error_ns, spread_ns: None });
+    for series in &mut record.series {
+        series.name = "sent_to_received".to_owned();
+        series.uncertainty = error;
+        series.intervals.iter_mut().for_each(|one| one.uncertainty = error);
+    }
+    record
+}
+
+#[test]
+fn a_claim_about_delays_between_nodes_is_answered_only_beyond_the_error_of_their_clocks() {
+    let state = |error_ns: u64, claim: &str| claimed(&between_nodes(error_ns), claim).claim.unwrap();
+    assert_eq!(state(0, "200us for 1 h at 90%").state, ClaimState::Shown);
+    assert_eq!(state(100_000, "200us for 1 h at 90%").state, ClaimState::Shown, "100 us are far away too");
+    let open = state(170_000, "200us for 1 h at 90%");
+    assert_eq!(open.state, ClaimState::CannotBeTold, "{}", open.sentence);
+    assert!(open.sentence.contains("the clocks of the nodes decide it"), "{}", open.sentence);
+    assert_eq!(state(0, "22us for 1 h at 90%").state, ClaimState::Broken);
+    assert_eq!(state(1_000, "22us for 1 h at 90%").state, ClaimState::Broken);
+    assert_eq!(state(100_000, "22us for 1 h at 90%").state, ClaimState::CannotBeTold);
+    assert_eq!(state(1_000, "22us for 1 h at 90%").claim.limit_ns, 22_000, "the claim that was made");
+    let tail = predict(&between_nodes(7_000));
+    assert!(tail.notes[0].contains("at most 7.0 us longer and 7.0 us shorter"), "{:?}", tail.notes);
+    assert!(!predict(&between_nodes(0)).notes[0].contains("clocks"));
+}
+
+#[test]
+fn nothing_is_predicted_from_delays_of_which_the_clocks_error_is_unknown() {
+    let tail = refused(&between_nodes(u64::MAX), RefusalCode::ClocksUnknown);
+    assert!(tail.expectations.iter().all(|one| one.model_free_chance.is_none()), "{:?}", tail.expectations);
+    let mut imported = between_nodes(u64::MAX);
+    imported.series[0].name = "woke_to_received".to_owned();
+    refused(&imported, RefusalCode::ClocksUnknown);
+    let claim = claimed(&between_nodes(u64::MAX), "10ms for 1 h at 90%").claim.unwrap();
+    assert_eq!(claim.state, ClaimState::CannotBeTold, "{}", claim.sentence);
 }

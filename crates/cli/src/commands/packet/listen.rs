@@ -16,7 +16,7 @@ use super::{StampArgs, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::output;
-use crate::session::{self as run_session, LabelArgs, OutputArgs};
+use crate::session::{self as run_session, Destination, LabelArgs, OutputArgs};
 use crate::view::packet as view;
 use crate::view::packet_live::Live;
 
@@ -60,15 +60,14 @@ impl ListenArgs {
             None => local_policy()?,
         };
         self.anyway.check_policy(self.threads.policy())?;
-        let Self { on, token_file, once, threads, stamps, output: place, label, .. } = self;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         // Before anybody can connect: what is wrong with the file is said at once.
-        let mut destination = Some(place.prepare()?);
-        let mut listener = Listener::bind(&on)?;
+        let destination = self.output.clone().prepare()?;
+        let mut listener = Listener::bind(&self.on)?;
         if let Err(error) = measured::check_ways_from(listener.address()) {
             output::warning(&format!("nobody may be able to connect: {error}"));
         }
-        match &token_file {
+        match &self.token_file {
             Some(path) => {
                 listener.write_token(path)?;
                 output::note(&format!(
@@ -85,6 +84,22 @@ impl ListenArgs {
                 listener.one_line_for_the_other_side()
             )),
         }
+        let ended = self.serve_all(&mut listener, &policy, destination, &stop);
+        if let Some(path) = &self.token_file {
+            listener.withdraw_token(path);
+        }
+        ended
+    }
+
+    /// One partner after the other, or one alone.
+    fn serve_all(
+        &self,
+        listener: &mut Listener,
+        policy: &Policy,
+        destination: Destination,
+        stop: &Stop,
+    ) -> anyhow::Result<Exit> {
+        let (once, mut destination) = (self.once, Some(destination));
         loop {
             let Some(channel) = listener.accept(&|| stop.ended_early())? else {
                 if once {
@@ -93,8 +108,8 @@ impl ListenArgs {
                 return Ok(Exit::Holds);
             };
             let partner = channel.partner().to_string();
-            let own = (&threads, stamps);
-            match serve(Connection::new(channel, Some(&mut listener)), &policy, own, (&label.label, &stop)) {
+            let own = (&self.threads, self.stamps);
+            match serve(Connection::new(channel, Some(listener)), policy, own, (&self.label.label, stop)) {
                 Ok(record) => {
                     warn_of_loss(&record);
                     let exit = match destination.take_if(|_| once) {

@@ -28,6 +28,11 @@ const NAMED_WITHIN_NS: i64 = 1_000_000_000;
 /// How far phc2sys's mean offset may be from the mean of ours (ns): both have windows of less than this.
 const PHC2SYS_ERROR_NS: i64 = 2_000;
 
+/// How much wider or narrower our window of a reading may be than what phc2sys prints as its delay (percent).
+const WINDOW_DIFFERS_PERCENT: i64 = 5;
+/// What the kernel's rounding to whole nanoseconds adds to a window: 1 ns on each side.
+const ROUNDING_NS: i64 = 2;
+
 struct Checks<'a> {
     boot: &'a SyncEvidence,
     rows: &'a [SyncRow],
@@ -236,8 +241,8 @@ impl Checks<'_> {
         let theirs: Vec<i64> = own.iter().map(|of| of.offset_ns).collect();
         let delays: Vec<i64> = own.iter().map(|of| of.delay_ns).collect();
         let source = run.sources().into_iter().find(|source| source.place.to_string().starts_with("ptp0"));
-        let truths: Vec<i64> =
-            source.iter().flat_map(|source| row::looks(source, &run.truth)).map(|look| look.truth.lowest_ns).collect();
+        let looks: Vec<row::Look> = source.iter().flat_map(|source| row::looks(source, &run.truth)).collect();
+        let truths: Vec<i64> = looks.iter().map(|look| look.truth.lowest_ns).collect();
         let ours_ns = source.and_then(|source| source.spread).map(|spread| spread.median_ns);
         // Theirs is the system clock's offset from the hardware clock, printed the other way round.
         let is_near = ours_ns.zip(mean(&theirs)).zip(mean(&truths)).is_some_and(|((ours, theirs), truth)| {
@@ -251,5 +256,14 @@ impl Checks<'_> {
             mean(&truths).unwrap_or(0)
         );
         self.add("phc2sys: both figures are the true offset", is_near, found);
+        // Both read the same device in turn, and keep the shortest of their readings.
+        let mut windows: Vec<i64> = looks.iter().map(|look| look.bound_ns.1 - look.bound_ns.0 - ROUNDING_NS).collect();
+        windows.sort_unstable();
+        let (window_ns, delay_ns) = (windows.get(windows.len() / 2).copied(), mean(&delays));
+        let is_as_wide = window_ns
+            .zip(delay_ns)
+            .is_some_and(|(window, delay)| delay > 0 && (window - delay).abs() * 100 <= delay * WINDOW_DIFFERS_PERCENT);
+        let found = format!("{} ns beside {} ns", window_ns.unwrap_or(0), delay_ns.unwrap_or(0));
+        self.add("phc2sys: the median window is as wide as its delay", is_as_wide, found);
     }
 }

@@ -53,6 +53,15 @@ fn a_real_boot_is_calibrated() {
 }
 
 #[test]
+fn a_window_that_is_wider_than_what_phc2sys_needs_is_detected() {
+    check_fails("phc2sys: the median window is as wide as its delay", |boot| {
+        change_points(boot, "phc2sys", |point| {
+            point.bound_ns = point.bound_ns.map(|(lower, upper)| (lower - 15, upper + 15));
+        });
+    });
+}
+
+#[test]
 fn a_bound_that_does_not_contain_the_truth_is_detected() {
     // The window of a reading taken as if it had no width before the register was read.
     check_fails("phc-slow ptp0: 0 of", |boot| {
