@@ -33,7 +33,7 @@ function flow(more: Partial<PacketFlowView> = {}): PacketFlowView {
 function run(flows: PacketFlowView[], more: Partial<RunView> = {}): RunView {
   return {
     id: "1", measurement: "packet", label: "udp", loaded: false, node: "a", state: "valid", reasons: [], lacks: [], not_observable: [], started_realtime_ns: "0",
-    duration_ns: 3e9, samples: 1, series: [], worst: [], rows: [], manifest: {}, packets: { flows, worst: [], clocks: [] }, ...more,
+    duration_ns: 3e9, samples: 1, series: [], worst: [], rows: [], manifest: {}, packets: { flows, worst: [], clocks: [], hardware: [] }, ...more,
   };
 }
 
@@ -76,9 +76,26 @@ test("the parts of the worst packet add up to its delay, and missing stamps are 
   const bare = flow();
   bare.parts = bare.parts.map((part) => ({ ...part, of_worst_ns: null }));
   assert.ok(barsOf(bare)[1]!.title.startsWith("what 99.9 %"));
-  assert.equal(missingWords(unknown), "network: not known of 12 packets, whose stamp is missing");
+  assert.equal(missingWords(unknown), "network: not known of 12 packets, whose stamp is missing or cannot be used");
   assert.equal(partRows(unknown).length, 4);
   assert.deepEqual(barsOf(flow({ delay: null })), []);
+});
+
+test("stamps of interfaces split the network, and each part keeps the error that it has of its own", () => {
+  const part = (name: string, words: string, median: number, ofWorst: number | null, error?: string) =>
+    ({ name, words, delay: delay(median, 10 * median, error), missing: 0, of_worst_ns: ofWorst });
+  const kernels = flow().parts;
+  const split = [part("transmitted_to_hw_transmitted", "driver to sending interface", 200, 300, "\u00b11.0 us"), part("hw_transmitted_to_hw_arrived", "interface to interface", 100, -900, "\u00b110.0 us"),
+    part("hw_arrived_to_arrived", "receiving interface to kernel", 200, 200, "\u00b11.0 us")];
+  const parts = [kernels[0]!, ...split, kernels[2]!];
+  const [median, worst] = barsOf(flow({ parts }));
+  assert.deepEqual([median!.segments.length, new Set(median!.segments.map((one) => one.part)).size], [5, 5]);
+  assert.equal(worst!.segments.reduce((sum, { ns }) => sum + ns, 0), 6_000_000);
+  assert.deepEqual(worst!.segments.map(({ error }) => error), ["", "\u00b11.0 us", "\u00b110.0 us", "\u00b11.0 us", ""]);
+  // The sending interface did not stamp this packet.
+  const unknown = barsOf(flow({ parts: parts.map((one, i) => (i === 1 || i === 2 ? { ...one, of_worst_ns: null } : one)) }))[1]!.segments;
+  assert.deepEqual(unknown.map(({ ns }) => ns), [9_000, -600, 200, 5_991_400]);
+  assert.equal(unknown[1]!.words, "driver to sending interface and interface to interface, not divided for want of stamps");
 });
 
 test("no missing, doubled or late packet is lost between columns", () => {

@@ -83,6 +83,8 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         measure::load::GUARD_COMMAND => Some(measure::load::guard()),
         // Takes the time stamps that ptp4l sends, so that it never waits for this program.
         measure::sync::RECEIVER_COMMAND => Some(measure::sync::receive()),
+        // Sets an interface to stamp packets, and back when the run is over or gone.
+        measure::packet::RESTORER_COMMAND => Some(measure::packet::restore()),
         // Takes a campaign's settings back when the campaign is gone.
         conduct::guard::GUARD_COMMAND => Some(commands::campaign::guard()),
         #[cfg(feature = "lab")]

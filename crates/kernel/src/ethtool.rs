@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 /// `ioctl` request of every ethtool command: `SIOCETHTOOL`, include/uapi/linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
+/// `ioctl` request that sets which packets the hardware stamps: `SIOCSHWTSTAMP`, the same header.
+const SIOCSHWTSTAMP: libc::Ioctl = 0x89b0;
 /// `ioctl` request that reads which packets the hardware stamps, since Linux 3.14: `SIOCGHWTSTAMP`, the same header.
 const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
 /// Command that reads the driver's name: `ETHTOOL_GDRVINFO`.
@@ -277,6 +279,18 @@ impl Ethtool {
         let mut answer = HardwareStampingConfig([0; 3]);
         self.call(SIOCGHWTSTAMP, interface, &mut answer)?;
         Ok(answer.0)
+    }
+
+    /// Sets which packets an interface's hardware stamps: flags, `HWTSTAMP_TX_*`, `HWTSTAMP_FILTER_*`. Returns what the driver
+    /// made of it: it may stamp more received packets than were asked for.
+    ///
+    /// # Errors
+    /// Where the interface is missing (`ENODEV`), its driver cannot do that (`EOPNOTSUPP`, `ERANGE`), or the process may not
+    /// (`EPERM`).
+    pub fn set_hardware_stamping(&self, interface: &str, config: [i32; 3]) -> io::Result<[i32; 3]> {
+        let mut question = HardwareStampingConfig(config);
+        self.call(SIOCSHWTSTAMP, interface, &mut question)?;
+        Ok(question.0)
     }
 
     /// How an interface gathers interrupts.

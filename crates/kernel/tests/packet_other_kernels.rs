@@ -5,11 +5,11 @@
 
 mod two_namespaces;
 
-use std::os::fd::AsRawFd as _;
 use std::process::Command;
 
 use kernel::clock::{KernelClock, now_ns};
-use kernel::packet::interface::{HardwareStamping, Interface, Vlan};
+use kernel::ethtool::Ethtool;
+use kernel::packet::interface::{HardwareStamping, Interface, ReceivedStamped, Vlan};
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
 use kernel::packet::qdisc::{Gate, LaunchSupport, Qdisc, QdiscDetail};
 use kernel::packet::udp::{UdpEnd, UdpPlan};
@@ -185,21 +185,6 @@ fn a_vlan_interface_carries_frames_and_leads_to_the_tag() {
     assert_eq!(wait_and_take(&mut tagged).payload, b"from the stack");
 }
 
-/// `struct hwtstamp_config` with both directions on, and `SIOCSHWTSTAMP`.
-fn stamp_all(interface: &str) -> std::io::Result<()> {
-    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
-    let mut config = [0_i32, 1, 1];
-    let mut name = [0; libc::IFNAMSIZ];
-    for (to, from) in name.iter_mut().zip(interface.bytes()) {
-        *to = libc::c_char::try_from(from).unwrap();
-    }
-    let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_data: config.as_mut_ptr().cast() };
-    let mut request = libc::ifreq { ifr_name: name, ifr_ifru };
-    // SAFETY: the request and what it points to live until the call returns, and are as long as the kernel reads.
-    let status = unsafe { libc::ioctl(socket.as_raw_fd(), 0x89b0 as libc::Ioctl, &raw mut request) };
-    if status == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-}
-
 #[test]
 fn hardware_stamps_both_ends_of_a_cable() {
     if Interface::read("punctual0").is_err() {
@@ -211,9 +196,10 @@ fn hardware_stamps_both_ends_of_a_cable() {
         network.adopt(side, name);
         network.ip(side, &format!("link set {name} up"));
         network.ip(side, &format!("address add 10.79.0.{}/24 dev {name}", if side == Side::A { 1 } else { 2 }));
-        network.at(side, || stamp_all(name)).unwrap();
+        let set = network.at(side, || Ethtool::open().unwrap().set_hardware_stamping(name, [0, 1, 1]));
+        assert_eq!(set.unwrap(), [0, 1, 1]);
         let interface = network.at(side, || Interface::read(name)).unwrap();
-        assert_eq!(interface.hardware_stamping, Some(HardwareStamping { sends: true, receives_all: true }));
+        assert_eq!(interface.hardware_stamping, Some(HardwareStamping { sends: true, receives: ReceivedStamped::All }));
     }
     let stamps = Stamps { hardware: true, ..Stamps::SOFTWARE };
     let open = |side: Side, local: &str| {

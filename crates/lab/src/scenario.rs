@@ -336,7 +336,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 20] = [
+const BUILT_IN: [&str; 21] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -357,6 +357,7 @@ const BUILT_IN: [&str; 20] = [
     include_str!("../scenarios/sync.toml"),
     include_str!("../scenarios/packet.toml"),
     include_str!("../scenarios/packet-guests.toml"),
+    include_str!("../scenarios/packet-hardware.toml"),
 ];
 
 impl Scenario {

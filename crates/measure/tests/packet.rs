@@ -9,8 +9,8 @@ use std::time::Duration;
 use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead};
 use measure::{Machine, RunContext, Stop};
 use packet::dialog::{Endpoints, Message};
-use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
-use record::{End, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
+use packet::header::{EarlierStamps, HEADER_BYTES, Header, Purpose, Session};
+use record::{End, HardwareMode, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
 use units::Ns;
 
 const SESSION: Session = Session { number: 0x1234_5678_9abc_def0, key: [7; 16] };
@@ -98,8 +98,8 @@ fn run_aimed(
         context: &context,
         stop: &stop,
     };
-    let [ends_a, ends_b] =
-        [Role::Initiator, Role::Partner].map(|role| Ends::open(request, role, local, local).unwrap());
+    let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
+        .map(|role| Ends::open(request, (role, request.hardware_stamps), local, local).unwrap());
     let (mut at_a, mut at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
     aim(&mut at_a);
     aim(&mut at_b);
@@ -119,6 +119,23 @@ fn flow(record: &Record, number: u32) -> &PacketFlow {
 
 fn taken(record: &Record, name: &str) -> u64 {
     record.series.iter().filter(|series| series.name == name).map(record::Series::taken).sum()
+}
+
+#[test]
+fn a_run_without_stamps_of_interfaces_goes_on_and_says_why_there_are_none() {
+    let wanted = request(|request| request.hardware_stamps = HardwareMode::Auto);
+    let (record, _) = run(&wanted, "127.0.0.1:0", talk(), |_, _| {});
+    let run = record.packets().unwrap();
+    let nodes: Vec<&str> = run.hardware.iter().map(|one| one.node.as_str()).collect();
+    assert_eq!(nodes, ["a", "b"]);
+    for one in &run.hardware {
+        let said = one.in_words();
+        assert!(!one.sent && !one.received && said.contains("within this machine"), "{said}");
+    }
+    let flow = flow(&record, 0);
+    assert_eq!((flow.without_hw_transmitted, flow.without_hw_arrived), (0, 0), "nobody stamps");
+    assert_eq!(taken(&record, "hw_transmitted_to_hw_arrived"), 0);
+    assert!(taken(&record, "transmitted_to_arrived") > 0);
 }
 
 #[test]
@@ -195,7 +212,7 @@ fn packet(session: &Session, sequence: u64) -> [u8; HEADER_BYTES] {
         sent_before: 0,
         scheduled_ns: 0,
         sent_ns: 0,
-        earlier: LaterStamps::default(),
+        earlier: EarlierStamps::default(),
     };
     header.write(session, &mut bytes);
     bytes
@@ -239,8 +256,8 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         context: &context,
         stop: &stop,
     };
-    let [ends_a, ends_b] =
-        [Role::Initiator, Role::Partner].map(|role| Ends::open(&request, role, local, local).unwrap());
+    let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
+        .map(|role| Ends::open(&request, (role, HardwareMode::Off), local, local).unwrap());
     let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
     let began = std::time::Instant::now();
     let record = std::thread::scope(|scope| {

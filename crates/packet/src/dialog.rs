@@ -4,6 +4,7 @@
 //! initiator ── Job ─────► partner     what is wanted, and where the initiator receives
 //! initiator ◄── Ready ─── partner     where the partner receives; or Refused
 //! initiator ── Begin ───► partner     its threads are ready; the partner says the same once its own are, and both begin
+//! each      ── HardwareClock ──► the other   where its interface stamps what it sends: that clock, a few times a second
 //! each      ── Sent ────► the other   it has sent all of its packets
 //! each      ── Half ────► the other   its half of the record
 //! ```
@@ -12,6 +13,7 @@
 use record::PacketRequest;
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::HardwareReading;
 use crate::header::Session;
 
 /// What is asked of the partner. The key of the packets is not in it: both programs derive it from their connection.
@@ -46,6 +48,9 @@ pub struct Endpoints {
     /// Hardware address of the interface; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_address: Option<[u8; 6]>,
+    /// Whether its network interface stamps what it sends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hardware_stamps: bool,
 }
 
 /// What a node has sent.
@@ -76,6 +81,11 @@ pub enum Message {
     },
     /// The node's threads are ready. Said back by the partner: both begin.
     Begin,
+    /// The clock of the node's network interface, whose stamps its packets bring, read together with the node's.
+    HardwareClock {
+        /// Both clocks.
+        reading: HardwareReading,
+    },
     /// The node has sent all of its packets, and those that bring their stamps.
     Sent {
         /// What it sent.

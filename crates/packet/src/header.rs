@@ -4,15 +4,22 @@
 
 use siphasher::sip::SipHasher24;
 
-/// Length of the header (bytes): no measured packet has a smaller payload.
+/// Length of the header with the stamps of one earlier packet (bytes): no measured packet has a smaller payload.
 pub const HEADER_BYTES: usize = 80;
+/// Earlier packets whose stamps a packet brings, at most: where its payload has room for them.
+pub const MOST_EARLIER: usize = 3;
+/// Length of the header with the stamps of so many earlier packets (bytes); 128 with all.
+pub const LARGEST_HEADER_BYTES: usize = HEADER_BYTES + (MOST_EARLIER - 1) * STAMPS_BYTES;
 /// What every header begins with.
 pub(crate) const MAGIC: u32 = 0x504e_4350;
 /// The form of the header.
 pub(crate) const FORM: u8 = 1;
 /// Length of the tag, the last part of the header (bytes).
 const TAG_BYTES: usize = 8;
-/// The stamps of an earlier packet that are known.
+/// Where the stamps of the first earlier packet stand, and how long those of each are: its number and two times.
+const STAMPS_AT: usize = 48;
+const STAMPS_BYTES: usize = 24;
+/// The stamps of an earlier packet that are known; of the next one, these bits are shifted by two.
 const HAS_STACK_STAMP: u8 = 1;
 const HAS_HARDWARE_STAMP: u8 = 2;
 
@@ -86,6 +93,73 @@ impl LaterStamps {
             hardware_ns: earlier(self.hardware_ns, other.hardware_ns),
         }
     }
+
+    /// Whether there is none.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.stack_ns.is_none() && self.hardware_ns.is_none()
+    }
+}
+
+/// The stamps of the earlier packets that a packet brings: those that were learned since the packet before it, as far as its payload
+/// has room, and else the last one once more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EarlierStamps {
+    /// Those that were learned last first.
+    known: [LaterStamps; MOST_EARLIER],
+    /// How many of them, from the first on, no packet has brought yet.
+    fresh: usize,
+}
+
+impl EarlierStamps {
+    /// Takes a stamp that was learned now. Stamps of one packet come apart, and stand together; those that were learned first
+    /// go.
+    pub fn take(&mut self, stamps: LaterStamps) {
+        if stamps.is_empty() {
+            return;
+        }
+        let is_it = |known: &LaterStamps| known.sequence == stamps.sequence && !known.is_empty();
+        if let Some((at, known)) = self.known.iter_mut().enumerate().find(|(_, known)| is_it(known)) {
+            *known = known.earliest(stamps);
+            self.fresh = self.fresh.max(at + 1);
+            return;
+        }
+        self.known.copy_within(..MOST_EARLIER - 1, 1);
+        self.known[0] = stamps;
+        self.fresh = (self.fresh + 1).min(MOST_EARLIER);
+    }
+
+    /// A packet has brought those that were learned until now.
+    #[inline]
+    pub const fn brought(&mut self) {
+        self.fresh = 0;
+    }
+
+    /// Those that are known.
+    pub fn iter(&self) -> impl Iterator<Item = LaterStamps> {
+        self.known.into_iter().filter(|stamps| !stamps.is_empty())
+    }
+
+    /// How many there is room for in a payload.
+    #[inline]
+    fn fitting(payload_bytes: usize) -> usize {
+        (payload_bytes.saturating_sub(STAMPS_AT + TAG_BYTES) / STAMPS_BYTES).min(MOST_EARLIER)
+    }
+
+    /// How many stand in a header with these flags; room for one is always there.
+    #[inline]
+    fn counted(flags: u8) -> usize {
+        (1..MOST_EARLIER).rev().find(|at| flags >> (2 * at) & 3 != 0).map_or(1, |last| last + 1)
+    }
+}
+
+impl From<LaterStamps> for EarlierStamps {
+    fn from(stamps: LaterStamps) -> Self {
+        let mut earlier = Self::default();
+        earlier.take(stamps);
+        earlier
+    }
 }
 
 /// The header of a packet.
@@ -103,8 +177,8 @@ pub struct Header {
     pub scheduled_ns: i64,
     /// When the program began to send it (ns, `CLOCK_REALTIME` of the sender).
     pub sent_ns: i64,
-    /// Stamps of an earlier packet.
-    pub earlier: LaterStamps,
+    /// Stamps of earlier packets.
+    pub earlier: EarlierStamps,
 }
 
 /// Why some bytes are no packet of a session.
@@ -134,7 +208,7 @@ pub(crate) fn time_ns(from: &[u8], at: usize) -> i64 {
     i64::from_ne_bytes(word(from, at).to_ne_bytes())
 }
 
-/// Writes eight words, beginning with the second one of a packet.
+/// Writes words, beginning with the second one of a packet.
 pub(crate) fn put_words<const N: usize>(to: &mut [u8], words: [u64; N]) {
     for (at, value) in words.into_iter().enumerate() {
         put(to, 8 + 8 * at, value);
@@ -158,35 +232,38 @@ pub(crate) const fn word_of_time(ns: i64) -> u64 {
 }
 
 impl Header {
-    /// Writes the header, with its tag, to the front of a payload.
-    #[inline]
-    pub fn write(&self, session: &Session, payload: &mut [u8; HEADER_BYTES]) {
-        let flags = if self.earlier.stack_ns.is_some() { HAS_STACK_STAMP } else { 0 }
-            | if self.earlier.hardware_ns.is_some() { HAS_HARDWARE_STAMP } else { 0 };
-        put_first(payload, self.purpose as u8, self.flow, flags);
+    /// Writes the header, with its tag, to the front of a payload of at least [`HEADER_BYTES`], with the stamps of as many earlier
+    /// packets as there is room for. Of a shorter one nothing is written.
+    pub fn write(&self, session: &Session, payload: &mut [u8]) {
+        let bringing = self.earlier.fresh.clamp(1, EarlierStamps::fitting(payload.len()).max(1));
+        let mut flags = 0;
+        for (at, stamps) in self.earlier.known.iter().take(bringing).enumerate() {
+            let known = if stamps.stack_ns.is_some() { HAS_STACK_STAMP } else { 0 }
+                | if stamps.hardware_ns.is_some() { HAS_HARDWARE_STAMP } else { 0 };
+            flags |= known << (2 * at);
+        }
+        let count = EarlierStamps::counted(flags);
+        let Some(header) = payload.get_mut(..STAMPS_AT + count * STAMPS_BYTES + TAG_BYTES) else { return };
+        put_first(header, self.purpose as u8, self.flow, flags);
         put_words(
-            payload,
-            [
-                session.number,
-                self.sequence,
-                self.sent_before,
-                unsigned(self.scheduled_ns),
-                unsigned(self.sent_ns),
-                self.earlier.sequence,
-                unsigned(self.earlier.stack_ns.unwrap_or(0)),
-                unsigned(self.earlier.hardware_ns.unwrap_or(0)),
-            ],
+            header,
+            [session.number, self.sequence, self.sent_before, unsigned(self.scheduled_ns), unsigned(self.sent_ns)],
         );
-        session.seal(payload);
+        for (at, stamps) in self.earlier.known.iter().take(count).enumerate() {
+            let place = STAMPS_AT + at * STAMPS_BYTES;
+            put(header, place, stamps.sequence);
+            put(header, place + 8, unsigned(stamps.stack_ns.unwrap_or(0)));
+            put(header, place + 16, unsigned(stamps.hardware_ns.unwrap_or(0)));
+        }
+        session.seal(header);
     }
 
     /// Reads the header of a payload that the session's partner wrote.
     ///
     /// # Errors
     /// If it is something else.
-    #[inline]
     pub fn read(session: &Session, payload: &[u8]) -> Result<Self, NotOurs> {
-        let bytes = payload.first_chunk::<HEADER_BYTES>().ok_or(NotOurs::Foreign)?;
+        let bytes = payload.get(..HEADER_BYTES).ok_or(NotOurs::Foreign)?;
         let [purpose, flow, flags] = first(bytes).ok_or(NotOurs::Foreign)?;
         if word(bytes, 8) != session.number {
             return Err(NotOurs::Foreign);
@@ -196,10 +273,20 @@ impl Header {
             1 => Purpose::FollowUp,
             _ => return Err(NotOurs::Foreign),
         };
+        let count = EarlierStamps::counted(flags);
+        let bytes = payload.get(..STAMPS_AT + count * STAMPS_BYTES + TAG_BYTES).ok_or(NotOurs::Forged)?;
         if !session.has_sealed(bytes) {
             return Err(NotOurs::Forged);
         }
-        let stamp = |flag: u8, at: usize| (flags & flag != 0).then(|| time_ns(bytes, at));
+        let mut earlier = EarlierStamps::default();
+        for (at, stamps) in earlier.known.iter_mut().take(count).enumerate() {
+            let (place, known) = (STAMPS_AT + at * STAMPS_BYTES, flags >> (2 * at));
+            *stamps = LaterStamps {
+                sequence: word(bytes, place),
+                stack_ns: (known & HAS_STACK_STAMP != 0).then(|| time_ns(bytes, place + 8)),
+                hardware_ns: (known & HAS_HARDWARE_STAMP != 0).then(|| time_ns(bytes, place + 16)),
+            };
+        }
         Ok(Self {
             purpose,
             flow,
@@ -207,11 +294,7 @@ impl Header {
             sent_before: word(bytes, 24),
             scheduled_ns: time_ns(bytes, 32),
             sent_ns: time_ns(bytes, 40),
-            earlier: LaterStamps {
-                sequence: word(bytes, 48),
-                stack_ns: stamp(HAS_STACK_STAMP, 56),
-                hardware_ns: stamp(HAS_HARDWARE_STAMP, 64),
-            },
+            earlier,
         })
     }
 }
@@ -232,18 +315,64 @@ mod tests {
             sent_before: 999_999_990,
             scheduled_ns: 1_790_000_000_000_000_000,
             sent_ns: 1_790_000_000_000_012_345,
-            earlier: LaterStamps { sequence: 1_000_000_006, stack_ns: Some(-5), hardware_ns: None },
+            earlier: LaterStamps { sequence: 1_000_000_006, stack_ns: Some(-5), hardware_ns: None }.into(),
         }
+    }
+
+    #[test]
+    fn as_many_earlier_stamps_come_along_as_the_payload_has_room_for() {
+        let stamps = |sequence| LaterStamps { sequence, stack_ns: Some(50), hardware_ns: Some(-60) };
+        let mut earlier = EarlierStamps::default();
+        for sequence in 1..=4 {
+            earlier.take(LaterStamps { hardware_ns: None, ..stamps(sequence) });
+        }
+        // The second stamp of a packet comes after the first one of the next.
+        earlier.take(LaterStamps { stack_ns: None, ..stamps(3) });
+        let known =
+            [LaterStamps { hardware_ns: None, ..stamps(4) }, stamps(3), LaterStamps { hardware_ns: None, ..stamps(2) }];
+        assert_eq!(earlier.iter().collect::<Vec<_>>(), known);
+        for (bytes, expected) in [(80, 1), (103, 1), (104, 2), (127, 2), (128, 3), (1_400, 3)] {
+            let mut payload = vec![0xff; bytes];
+            Header { earlier, ..header() }.write(&SESSION, &mut payload);
+            let read = Header::read(&SESSION, &payload).unwrap();
+            assert_eq!(read.earlier.iter().collect::<Vec<_>>(), known[..expected], "{bytes} bytes");
+            // A header that was cut claims to be ours.
+            let whole = HEADER_BYTES + (expected - 1) * STAMPS_BYTES;
+            if expected > 1 {
+                assert_eq!(Header::read(&SESSION, &payload[..whole - 1]), Err(NotOurs::Forged));
+            }
+        }
+        assert_eq!(LARGEST_HEADER_BYTES, 128);
+        // What came along once does not come again, save the last one where there is no other.
+        let brings = |earlier: EarlierStamps| {
+            let mut payload = [0; LARGEST_HEADER_BYTES];
+            Header { earlier, ..header() }.write(&SESSION, &mut payload);
+            Header::read(&SESSION, &payload).unwrap().earlier.iter().map(|one| one.sequence).collect::<Vec<_>>()
+        };
+        earlier.brought();
+        assert_eq!(brings(earlier), [4]);
+        earlier.take(stamps(5));
+        assert_eq!(brings(earlier), [5]);
+        // A late one of a packet before brings that of the last packet along.
+        earlier.brought();
+        earlier.take(stamps(4));
+        assert_eq!(brings(earlier), [5, 4]);
+    }
+
+    /// The stamps that a header brought are not its own to bring.
+    fn known(mut header: Header) -> Header {
+        header.earlier.brought();
+        header
     }
 
     #[test]
     fn what_is_written_is_read() {
         let mut bytes = [0; HEADER_BYTES];
         header().write(&SESSION, &mut bytes);
-        assert_eq!(Header::read(&SESSION, &bytes), Ok(header()));
+        assert_eq!(Header::read(&SESSION, &bytes).map(known), Ok(known(header())));
         let mut longer = bytes.to_vec();
         longer.extend([0xff; 1_000]);
-        assert_eq!(Header::read(&SESSION, &longer), Ok(header()), "what follows is filler");
+        assert_eq!(Header::read(&SESSION, &longer).map(known), Ok(known(header())), "what follows is filler");
     }
 
     #[test]
@@ -258,9 +387,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_changed_bit_passes(at in 0..HEADER_BYTES, bit in 0..8_u8) {
-            let mut bytes = [0; HEADER_BYTES];
-            header().write(&SESSION, &mut bytes);
+        fn no_changed_bit_passes(at in 0..LARGEST_HEADER_BYTES, bit in 0..8_u8) {
+            let mut bytes = [0; LARGEST_HEADER_BYTES];
+            let mut earlier = header().earlier;
+            (0..2).for_each(|sequence| earlier.take(LaterStamps { sequence, stack_ns: Some(1), hardware_ns: None }));
+            Header { earlier, ..header() }.write(&SESSION, &mut bytes);
             bytes[at] ^= 1 << bit;
             prop_assert!(Header::read(&SESSION, &bytes).is_err());
         }

@@ -33,6 +33,7 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     let nodes = Nodes::try_from(nodes).map_err(JoinError::Nodes)?;
     run.clocks.extend(other.clocks);
     run.services.extend(other.services);
+    run.hardware.extend(other.hardware);
     join_flows(&mut run, other.flows);
     let mut series = initiator.series;
     series.extend(partner.series);
@@ -130,7 +131,7 @@ fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
 
 #[cfg(test)]
 mod tests {
-    use record::{Counters, Direction, Manifest, Measurement, NodeIdentity, Place, Series};
+    use record::{Counters, Direction, HardwareStamps, Manifest, Measurement, NodeIdentity, Place, Series};
 
     use super::*;
 
@@ -177,6 +178,25 @@ mod tests {
             assert_eq!((flow.sent_by.as_deref(), flow.received_by.as_deref()), (Some("UDP"), Some("UDP")));
             assert_eq!(joined.series[0].counters.lost, Some(3));
             assert_eq!(joined.nodes.iter().count(), 2);
+        }
+    }
+
+    #[test]
+    fn the_record_has_what_the_interfaces_of_both_nodes_stamped() {
+        let (mut sender, mut receiver) = halves();
+        for half in [&mut sender, &mut receiver] {
+            let node = half.nodes.first().name.clone();
+            let Detail::Packet(run) = &mut half.detail else { panic!("no packets") };
+            run.hardware = vec![HardwareStamps { node, sent: true, ..HardwareStamps::default() }];
+            run.flows[0].without_hw_transmitted = u64::from(run.flows[0].arrived.is_some()) * 5;
+        }
+        for joined in [join(sender.clone(), receiver.clone()), join(receiver, sender)].map(Result::unwrap) {
+            let run = joined.packets().unwrap();
+            let mut nodes: Vec<&str> = run.hardware.iter().map(|one| one.node.as_str()).collect();
+            nodes.sort_unstable();
+            assert_eq!((nodes, run.flows[0].without_hw_transmitted), (vec!["a", "b"], 5));
+            let said = run.hardware[0].in_words();
+            assert!(said.contains("stamped sent packets"), "{said}");
         }
     }
 

@@ -4,9 +4,11 @@
 //!
 //! A delay between two nodes is a difference of two clocks. It is worth no more than what is known of how far these are apart:
 //! that comes from [`relation`], with a hard bound that needs no trust in any time service, and goes along with each delay. What
-//! time services say on both nodes is held against it in [`services`].
+//! time services say on both nodes is held against it in [`services`]. Stamps of network interfaces are on clocks of their own,
+//! which [`hardware`] converts.
 
 pub mod dialog;
+pub mod hardware;
 pub mod header;
 pub mod join;
 pub mod over_time;

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use record::FlowInterval;
 
+use crate::hardware::HardwareScale;
 use crate::header::{Header, LaterStamps, Purpose};
 use crate::over_time::OverTime;
-use crate::relation::{Delay, Relation};
+use crate::relation::{Delay, Relation, Uncorrected};
 use crate::sequence::{Arrival, Arrivals, SequenceTracker};
 
 /// How long a packet waits for the stamps that a later one brings (ns): long enough for a few periods of a slow flow.
@@ -43,6 +44,33 @@ pub struct Settled {
     pub transmitted_to_arrived: Option<Delay>,
     /// From the kernel's stamp on this node to the receiving program (ns).
     pub arrived_to_received_ns: Option<i64>,
+    /// What the stamps of the network interfaces say of the way from kernel to kernel.
+    pub hardware: HardwareParts,
+}
+
+/// The parts of the way from one kernel's stamp to the other's, by the stamps of the network interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HardwareParts {
+    /// From the sending kernel's stamp to that of its interface; `None` if one of them is missing, or its clock was not known then.
+    pub transmitted_to_hw_transmitted: Option<Delay>,
+    /// From interface to interface; `None` if the stamp of one, or the comparison of the clocks, is missing.
+    pub hw_transmitted_to_hw_arrived: Option<Delay>,
+    /// From the receiving interface's stamp to that of its kernel; `None` if one of them is missing, or its clock was not known then.
+    pub hw_arrived_to_arrived: Option<Delay>,
+    /// Stamps of interfaces that contradict the kernel's beyond all errors, which are then not used: a packet was sent before the
+    /// driver had it, or the kernel had one before it came.
+    pub contradicting: u8,
+}
+
+/// What is known of the clocks of both nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks<'a> {
+    /// How far the system clocks are apart.
+    pub relation: &'a Relation,
+    /// The clock of the sending interface, if it stamps these packets.
+    pub sender: Option<&'a HardwareScale>,
+    /// The clock of the receiving interface, if it stamps these packets.
+    pub receiver: Option<&'a HardwareScale>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +112,7 @@ impl Receiving {
 
     fn count(&mut self, arrived: Arrived) {
         let header = arrived.header;
-        self.bring(header.earlier);
+        header.earlier.iter().for_each(|stamps| self.bring(stamps));
         if header.purpose == Purpose::FollowUp {
             self.known_sent = self.known_sent.max(header.sent_before);
             return;
@@ -97,9 +125,6 @@ impl Receiving {
 
     /// Stamps belong to a packet that arrived shortly before, if it arrived.
     fn bring(&mut self, stamps: LaterStamps) {
-        if stamps.stack_ns.is_none() && stamps.hardware_ns.is_none() {
-            return;
-        }
         let mut recent = self.waiting.iter_mut().rev();
         if let Some(found) = recent.find(|one| one.arrived.header.sequence == stamps.sequence) {
             found.later = Some(found.later.map_or(stamps, |known| known.earliest(stamps)));
@@ -108,17 +133,16 @@ impl Receiving {
 
     /// Hands out the packets that need not wait any longer, in the order in which they arrived: at `now_ns` of this node's
     /// system clock. At the end of a run none waits any longer.
-    pub fn settle(&mut self, relation: &Relation, now_ns: i64, is_end: bool, mut take: impl FnMut(Settled)) {
+    pub fn settle(&mut self, clocks: &Clocks<'_>, now_ns: i64, is_end: bool, mut take: impl FnMut(Settled)) {
         while let Some(waiting) = self.waiting.front() {
-            let received_ns = waiting.arrived.received_ns;
-            let age_ns = now_ns.saturating_sub(received_ns);
-            let has_stamps = waiting.later.is_some() || age_ns > STAMPS_WAIT_NS;
-            let has_clocks = relation.is_settled(received_ns) || age_ns > CLOCKS_WAIT_NS;
-            let is_due = is_end || (has_stamps && has_clocks);
+            let age_ns = now_ns.saturating_sub(waiting.arrived.received_ns);
+            let has_stamps = || age_ns > STAMPS_WAIT_NS || waiting.has_stamps(clocks);
+            let has_clocks = || age_ns > CLOCKS_WAIT_NS || waiting.has_clocks(clocks);
+            let is_due = is_end || (has_stamps() && has_clocks());
             if !is_due {
                 return;
             }
-            take(settled(waiting, relation));
+            take(settled(waiting, clocks));
             self.waiting.pop_front();
         }
     }
@@ -142,9 +166,31 @@ impl Receiving {
     }
 }
 
-fn settled(waiting: &Waiting, relation: &Relation) -> Settled {
+impl Waiting {
+    /// Whether all stamps have come that a later packet brings.
+    fn has_stamps(&self, clocks: &Clocks<'_>) -> bool {
+        self.later
+            .is_some_and(|later| later.stack_ns.is_some() && (clocks.sender.is_none() || later.hardware_ns.is_some()))
+    }
+
+    /// Whether all comparisons of clocks have come between which its stamps lie.
+    fn has_clocks(&self, clocks: &Clocks<'_>) -> bool {
+        let received_ns = self.arrived.received_ns;
+        let relation = clocks.relation;
+        // A conversion costs as much as a delay: without stamps of interfaces there is none.
+        let is_settled = |scale: Option<&HardwareScale>, near: &dyn Fn() -> Option<Uncorrected>| {
+            scale.is_none_or(|scale| near().is_none_or(|near| scale.is_settled(near.ns)))
+        };
+        relation.is_settled(received_ns)
+            && is_settled(clocks.sender, &|| self.later.and_then(|later| relation.on_partner(later.stack_ns?)))
+            && is_settled(clocks.receiver, &|| relation.on_own(received_ns))
+    }
+}
+
+fn settled(waiting: &Waiting, clocks: &Clocks<'_>) -> Settled {
     let Arrived { header, stack_ns, received_ns, .. } = waiting.arrived;
     let transmitted_ns = waiting.later.and_then(|later| later.stack_ns);
+    let relation = clocks.relation;
     Settled {
         sequence: header.sequence,
         received_ns,
@@ -152,7 +198,46 @@ fn settled(waiting: &Waiting, relation: &Relation) -> Settled {
         sent_to_transmitted_ns: transmitted_ns.map(|ns| ns.saturating_sub(header.sent_ns)),
         transmitted_to_arrived: transmitted_ns.zip(stack_ns).and_then(|(from, to)| relation.delay(from, to)),
         arrived_to_received_ns: stack_ns.map(|ns| received_ns.saturating_sub(ns)),
+        hardware: hardware_parts(waiting, clocks),
     }
+}
+
+fn hardware_parts(waiting: &Waiting, clocks: &Clocks<'_>) -> HardwareParts {
+    let Arrived { hardware_ns, stack_ns, .. } = waiting.arrived;
+    let later = waiting.later;
+    let relation = clocks.relation;
+    // A stamp of an interface on its node's uncorrected clock, and the kernel's of the same packet.
+    let sent = clocks.sender.and_then(|scale| {
+        let kernel = relation.on_partner(later?.stack_ns?)?;
+        Some((scale.uncorrected(later?.hardware_ns?, kernel.ns)?, kernel))
+    });
+    let came = clocks.receiver.and_then(|scale| {
+        let kernel = relation.on_own(stack_ns?)?;
+        Some((scale.uncorrected(hardware_ns?, kernel.ns)?, kernel))
+    });
+    let to_wire = sent.map(|(left, kernel)| on_one_node(kernel, left));
+    let from_wire = came.map(|(reached, kernel)| on_one_node(reached, kernel));
+    // The way cannot be walked backwards.
+    let is_possible = |part: &Delay| part.ns.saturating_add_unsigned(part.above_ns) >= 0;
+    let contradicting = [to_wire, from_wire].iter().flatten().filter(|part| !is_possible(part)).count();
+    let (to_wire, from_wire) = (to_wire.filter(is_possible), from_wire.filter(is_possible));
+    let between = match (to_wire.and(sent), from_wire.and(came)) {
+        (Some((left, _)), Some((reached, _))) => relation.delay_between(left, reached),
+        _ => None,
+    };
+    HardwareParts {
+        transmitted_to_hw_transmitted: to_wire,
+        hw_transmitted_to_hw_arrived: between,
+        hw_arrived_to_arrived: from_wire,
+        contradicting: u8::try_from(contradicting).unwrap_or(u8::MAX),
+    }
+}
+
+/// From one moment of a node to another: the errors of both are all there are.
+fn on_one_node(from: Uncorrected, to: Uncorrected) -> Delay {
+    let error_ns = from.error_ns.saturating_add(to.error_ns).unsigned_abs();
+    let ns = to.ns.saturating_sub(from.ns);
+    Delay { ns, below_ns: error_ns, above_ns: error_ns, spread_ns: 0, reading_error_ns: error_ns }
 }
 
 #[cfg(test)]
@@ -160,6 +245,7 @@ mod tests {
     use sync::bound::ClockReading;
 
     use super::*;
+    use crate::hardware::HardwareReading;
 
     fn arrived(sequence: u64, at_ns: i64, earlier: LaterStamps) -> Arrived {
         let header = Header {
@@ -169,7 +255,7 @@ mod tests {
             sent_before: sequence,
             scheduled_ns: at_ns - 60,
             sent_ns: at_ns - 50,
-            earlier,
+            earlier: earlier.into(),
         };
         Arrived { header, hardware_ns: None, stack_ns: Some(at_ns - 10), received_ns: at_ns }
     }
@@ -194,7 +280,7 @@ mod tests {
 
     fn all(receiving: &mut Receiving, relation: &Relation, now_ns: i64, is_end: bool) -> Vec<Settled> {
         let mut out = Vec::new();
-        receiving.settle(relation, now_ns, is_end, |one| out.push(one));
+        receiving.settle(&Clocks { relation, sender: None, receiver: None }, now_ns, is_end, |one| out.push(one));
         out
     }
 
@@ -212,6 +298,64 @@ mod tests {
         assert_eq!((one.sequence, whole.ns), (0, 50));
         assert_eq!((one.sent_to_transmitted_ns, between.ns, one.arrived_to_received_ns), (Some(20), 20, Some(10)),);
         assert!((40..50).contains(&whole.below_ns) && (40..50).contains(&whole.above_ns), "{whole:?}");
+    }
+
+    /// An interface's clock that is `ahead_ns` ahead of the uncorrected one, at its rate.
+    fn clock_ahead_by(ahead_ns: i64) -> HardwareScale {
+        let mut scale = HardwareScale::default();
+        for number in 0..8 {
+            let raw_ns = number * 250_000_000;
+            scale.take(HardwareReading { raw_ns, clock_ns: raw_ns + ahead_ns, error_ns: 1, correction_ppb: 0 });
+        }
+        scale
+    }
+
+    #[test]
+    fn stamps_of_interfaces_split_the_way_between_the_kernels_and_what_contradicts_them_does_not() {
+        const YEARS_NS: i64 = 94_672_800_000_000_000;
+        // Both nodes have one system clock, and exchanges in the right second.
+        let at_ns = 1_000_000_000;
+        let mut relation = Relation::new(100_000);
+        for raw_ns in (0..1_200).map(|number| number * 1_000_000) {
+            let reading = ClockReading { raw_ns, clock_ns: raw_ns, error_ns: 0 };
+            relation.own_reading(reading);
+            relation.partner_reading(reading);
+            relation.exchange((raw_ns - 40, raw_ns), (raw_ns, raw_ns + 40));
+        }
+        let (sender, receiver) = (clock_ahead_by(-YEARS_NS), clock_ahead_by(YEARS_NS));
+        let settle = |hardware_sent_ns: i64, hardware_came_ns: i64| {
+            let mut receiving = Receiving::from(0);
+            let came = Some(hardware_came_ns + YEARS_NS);
+            receiving.take(Arrived { hardware_ns: came, ..arrived(0, at_ns, LaterStamps::default()) });
+            receiving.take(arrived(1, at_ns + 1_000, stamps(0, at_ns - 30)));
+            let clocks = Clocks { relation: &relation, sender: Some(&sender), receiver: Some(&receiver) };
+            let mut out = Vec::new();
+            receiving.settle(&clocks, at_ns + 2_000, false, |one| out.push(one));
+            assert!(out.is_empty(), "the interface's stamp may come yet");
+            let left = LaterStamps { stack_ns: None, hardware_ns: Some(hardware_sent_ns - YEARS_NS), ..stamps(0, 0) };
+            receiving.take(arrived(2, at_ns + 3_000, left));
+            receiving.settle(&clocks, at_ns + 4_000, false, |one| out.push(one));
+            assert_eq!(out.len(), 1, "the next one has no stamp yet");
+            out[0]
+        };
+        let one = settle(at_ns - 25, at_ns - 12);
+        let HardwareParts {
+            transmitted_to_hw_transmitted,
+            hw_transmitted_to_hw_arrived,
+            hw_arrived_to_arrived,
+            contradicting,
+        } = one.hardware;
+        let parts =
+            [transmitted_to_hw_transmitted, hw_transmitted_to_hw_arrived, hw_arrived_to_arrived].map(Option::unwrap);
+        assert_eq!((parts.map(|part| part.ns), contradicting), ([5, 13, 2], 0));
+        assert_eq!(parts.iter().map(|part| part.ns).sum::<i64>(), one.transmitted_to_arrived.unwrap().ns);
+        // The error of one node's part is that of the conversion; that between the nodes has both, and the clocks'.
+        let largest = |part: Delay| part.below_ns.max(part.above_ns);
+        assert!(largest(parts[0]) >= 3 && largest(parts[1]) >= 46, "{parts:?}");
+        // Sent long before the driver had it: then nothing between the interfaces is known.
+        let before = settle(at_ns - 50_000, at_ns - 12).hardware;
+        assert_eq!((before.transmitted_to_hw_transmitted, before.hw_transmitted_to_hw_arrived), (None, None));
+        assert_eq!((before.hw_arrived_to_arrived.map(|part| part.ns), before.contradicting), (Some(2), 1));
     }
 
     #[test]

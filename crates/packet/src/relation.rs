@@ -50,7 +50,7 @@ pub struct Uncorrected {
     pub error_ns: i64,
 }
 
-fn clamped(ns: i128) -> i64 {
+pub(crate) fn clamped(ns: i128) -> i64 {
     i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
 }
 
@@ -64,7 +64,7 @@ fn scaled(value: i64, factor: i64, divisor: i64) -> i64 {
 }
 
 /// What `ppb` parts per billion are of a time, rounded up (ns).
-fn part_ns(elapsed_ns: i64, ppb: i64) -> i64 {
+pub(crate) fn part_ns(elapsed_ns: i64, ppb: i64) -> i64 {
     scaled(elapsed_ns.saturating_abs(), ppb, 1_000_000_000).saturating_add(1)
 }
 
@@ -381,7 +381,24 @@ impl Relation {
     /// node's; `None` as long as there was no exchange.
     #[must_use]
     pub fn delay(&self, partner_sent_ns: i64, own_received_ns: i64) -> Option<Delay> {
-        let (sent, came) = (self.partner.uncorrected(partner_sent_ns)?, self.own.uncorrected(own_received_ns)?);
+        self.delay_between(self.on_partner(partner_sent_ns)?, self.on_own(own_received_ns)?)
+    }
+
+    /// A time of the partner's system clock on its uncorrected clock; `None` without a comparison.
+    #[must_use]
+    pub fn on_partner(&self, clock_ns: i64) -> Option<Uncorrected> {
+        self.partner.uncorrected(clock_ns)
+    }
+
+    /// A time of this node's system clock on its uncorrected clock; `None` without a comparison.
+    #[must_use]
+    pub fn on_own(&self, clock_ns: i64) -> Option<Uncorrected> {
+        self.own.uncorrected(clock_ns)
+    }
+
+    /// As [`Self::delay`], between times of both uncorrected clocks.
+    #[must_use]
+    pub fn delay_between(&self, sent: Uncorrected, came: Uncorrected) -> Option<Delay> {
         let after = self.exchange_after(came.ns);
         let around = [after.checked_sub(1).and_then(|at| self.held.get(at)), self.held.get(after)];
         let bound = around.into_iter().flatten().map(|held| self.aged(held, came.ns)).reduce(intersection)?;

@@ -40,6 +40,9 @@ impl WorstPackets {
                 ("sent_to_transmitted", found.sent_to_transmitted_ns),
                 ("transmitted_to_arrived", found.transmitted_to_arrived.map(|delay| delay.ns)),
                 ("arrived_to_received", found.arrived_to_received_ns),
+                ("transmitted_to_hw_transmitted", found.hardware.transmitted_to_hw_transmitted.map(|delay| delay.ns)),
+                ("hw_transmitted_to_hw_arrived", found.hardware.hw_transmitted_to_hw_arrived.map(|delay| delay.ns)),
+                ("hw_arrived_to_arrived", found.hardware.hw_arrived_to_arrived.map(|delay| delay.ns)),
             ];
             let known =
                 parts.into_iter().filter_map(|(name, ns)| Some(NamedLatency { name: name.to_owned(), ns: ns? }));
@@ -54,6 +57,7 @@ mod tests {
     use units::Timestamp;
 
     use super::*;
+    use crate::receiving::HardwareParts;
     use crate::relation::Delay;
 
     fn settled(ns: i64, received_ns: i64) -> Settled {
@@ -65,6 +69,12 @@ mod tests {
             sent_to_transmitted_ns: Some(7),
             transmitted_to_arrived: Some(delay(ns - 10)),
             arrived_to_received_ns: Some(3),
+            hardware: HardwareParts {
+                transmitted_to_hw_transmitted: Some(delay(1)),
+                hw_transmitted_to_hw_arrived: Some(delay(ns - 13)),
+                hw_arrived_to_arrived: Some(delay(2)),
+                contradicting: 0,
+            },
         }
     }
 
@@ -84,7 +94,9 @@ mod tests {
         let mut samples = [sample(9_000_000, 137), sample(9_000_000, 138)];
         worst.add_parts(&mut samples);
         let [found, other] = &samples;
-        assert_eq!(found.besides.iter().map(|part| part.ns).sum::<i64>(), 9_000_000);
+        let [a, network, b, of_network @ ..] = &found.besides[..] else { panic!("{:?}", found.besides) };
+        assert_eq!([a, network, b].map(|part| part.ns).iter().sum::<i64>(), 9_000_000);
+        assert_eq!(of_network.iter().map(|part| part.ns).sum::<i64>(), network.ns);
         assert_eq!(found.besides[1].name, "transmitted_to_arrived");
         assert!(other.besides.is_empty(), "another packet with the same delay");
         assert!(worst.kept.len() < 2 * KEPT, "{}", worst.kept.len());

@@ -327,6 +327,27 @@ kinds! {
                 sign: Sign::NegativeIsEarly,
             },
             Latency {
+                name: "transmitted_to_hw_transmitted",
+                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
+                to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), by its clock, compared with that node's",
+                at: "transmitted at",
+                sign: Sign::NegativeIsEarly,
+            },
+            Latency {
+                name: "hw_transmitted_to_hw_arrived",
+                from: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE)",
+                to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
+                at: "arrived at",
+                sign: Sign::NegativeIsEarly,
+            },
+            Latency {
+                name: "hw_arrived_to_arrived",
+                from: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), by its clock, compared with that node's",
+                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
+                at: "arrived at",
+                sign: Sign::NegativeIsEarly,
+            },
+            Latency {
                 name: "arrived_to_received",
                 from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
                 to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
@@ -366,13 +387,6 @@ kinds! {
                 from: "of an import from isochron: the time at which the packet was to be on the wire, on TAI",
                 to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), on its own clock",
                 at: "transmitted at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "hw_transmitted_to_hw_arrived",
-                from: "of an import from isochron: the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), on its own clock",
-                to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), on its own clock, with nothing subtracted for the two clocks",
-                at: "arrived at",
                 sign: Sign::NegativeIsEarly,
             },
             Latency {

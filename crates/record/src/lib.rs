@@ -44,13 +44,13 @@ pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, NodeIdentity, Origin, Requested, ToolVersion,
 };
 pub use node::{Node, Nodes};
-pub use packet::{ClockRelation, FlowInterval, NodeServices, PacketFlow, PacketRun, ServiceRelation};
+pub use packet::{ClockRelation, FlowInterval, HardwareStamps, NodeServices, PacketFlow, PacketRun, ServiceRelation};
 pub use place::{Direction, Place};
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{
-    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, LoadRequest, NoiseRequest,
-    PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement, PolicyChoice, ReceiveMode, Request,
-    RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
+    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LinearBins, LoadRequest,
+    NoiseRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement, PolicyChoice, ReceiveMode,
+    Request, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

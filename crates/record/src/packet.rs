@@ -7,7 +7,7 @@ use units::format;
 
 use units::format::latency;
 
-use crate::{Spread, SyncRun, TrackPoint};
+use crate::{ClockStep, Spread, SyncRun, TrackPoint};
 
 /// What was seen of packets between two nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,84 @@ pub struct PacketRun {
     /// What the time services of the nodes said before, during and after; empty if nobody asked them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<NodeServices>,
+    /// What the network interface of each node stamped; empty if nobody asked for its stamps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hardware: Vec<HardwareStamps>,
+}
+
+/// Which of a run's packets the network interface of a node stamped by its own clock, and how that clock was compared with the
+/// node's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HardwareStamps {
+    /// Name of the node.
+    pub node: String,
+    /// The interface by which it reaches its partner; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// The interface's clock: `ptp0`; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
+    /// Whether it stamps packets of this run that the node sends.
+    pub sent: bool,
+    /// Whether it stamps packets of this run that the node receives.
+    pub received: bool,
+    /// Whether it was set to stamp for this run. It stamped nothing before and was set back afterwards.
+    #[serde(default)]
+    pub was_set: bool,
+    /// Why some packets, or all, are not stamped, or no stamp could be used; each is a sentence without its full stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+    /// The kernel's request by which its clock was read; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_by: Option<String>,
+    /// How often its clock was read together with the node's.
+    #[serde(default)]
+    pub readings: u64,
+    /// How often that failed.
+    #[serde(default)]
+    pub failed_readings: u64,
+    /// The largest error of a reading (ns).
+    #[serde(default)]
+    pub reading_error_ns: u64,
+    /// Steps of its clock. Stamps at about that time are not used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<ClockStep>,
+}
+
+impl HardwareStamps {
+    /// What it stamped, as a sentence without its full stop: "eth0 of a stamped sent packets by ptp0 (read 240 times, …)".
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { node, interface, clock, sent, received, .. } = self;
+        let what = match (sent, received) {
+            (true, true) => "sent and received packets",
+            (true, false) => "sent packets",
+            (false, true) => "received packets",
+            (false, false) => "no packet",
+        };
+        let by = clock.as_ref().filter(|_| *sent || *received).map_or_else(String::new, |clock| {
+            let error = latency(self.reading_error_ns.try_into().unwrap_or(i64::MAX));
+            format!(" by {clock} (read {} times, with an error of at most {error})", format::count(self.readings))
+        });
+        let name =
+            interface.as_ref().map_or_else(|| format!("The interface of {node}"), |name| format!("{name} of {node}"));
+        let set = if self.was_set { "was set to stamp for this run, and " } else { "" };
+        let mut text = format!("{name} {set}stamped {what}{by}");
+        if self.failed_readings > 0 {
+            text.push_str(&format!("; {} readings failed", format::count(self.failed_readings)));
+        }
+        for why in &self.without {
+            text.push_str(&format!("; {why}"));
+        }
+        if let Some(first) = self.steps.first() {
+            let times = if self.steps.len() == 1 { "once".to_owned() } else { format!("{} times", self.steps.len()) };
+            text.push_str(&format!(
+                "; its clock was set {times}, by {} at first: stamps at about that time are not used",
+                format::span(first.step_ns)
+            ));
+        }
+        text
+    }
 }
 
 /// What the time services of a node said while packets were exchanged.
@@ -105,6 +183,16 @@ pub struct PacketFlow {
     /// Packets that arrived without the receiving kernel's stamp: the parts of their delay are not known.
     #[serde(default)]
     pub without_arrived: u64,
+    /// Packets that arrived without a usable stamp of the sending interface, where that stamps: there is none, the kernel's is
+    /// missing, or the interface's clock was not known then.
+    #[serde(default)]
+    pub without_hw_transmitted: u64,
+    /// Packets that arrived without a usable stamp of the receiving interface, where that stamps.
+    #[serde(default)]
+    pub without_hw_arrived: u64,
+    /// Stamps of interfaces that were not used since they contradict those of the kernels beyond all errors.
+    #[serde(default)]
+    pub hw_contradicting: u64,
     /// What the receiver knew of the packets over time, at most [`PacketFlow::MOST_INTERVALS`] intervals in the order of time;
     /// those in which nothing came are left out. Empty if the receiver did not report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -205,6 +293,9 @@ pub struct ClockRelation {
     /// node's clocks.
     #[serde(default)]
     pub reading_error_ns: u64,
+    /// As `reading_error_ns`, of delays between the stamps of both network interfaces (ns): by the readings of their clocks too.
+    #[serde(default)]
+    pub hw_reading_error_ns: u64,
     /// What the time services of both nodes together say; empty if they say nothing that can be held against each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceRelation>,

@@ -1,12 +1,16 @@
 //! Converts what was seen of packets between nodes to the view, and says it in sentences.
 
+mod parts;
+
 use std::collections::BTreeSet;
 
 use record::{
-    ClockRelation, Histogram, Interval, Moment, PacketFlow, Place, Record, Series, TrackPoint, Uncertainty, WorstSample,
+    ClockRelation, HardwareStamps, Histogram, Interval, Moment, PacketFlow, Place, Record, Series, TrackPoint,
+    Uncertainty, WorstSample,
 };
 use units::{approx_f64, format};
 
+pub(crate) use self::parts::{known_parts, parts_of};
 use crate::Exact;
 use crate::assemble::{moment, started_on};
 use crate::sync::{range, track};
@@ -14,24 +18,6 @@ use crate::view::{
     PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
     PacketPartView, PacketView, PacketWorstView, SyncAllanView, SyncBoundView, SyncSourceView, SyncSpreadView,
 };
-
-/// The parts of a delay in the order in which a packet passes them, and what each is in words.
-pub(crate) const PARTS: [(&str, &str); 3] = [
-    ("sent_to_transmitted", "sending program to driver"),
-    ("transmitted_to_arrived", "network"),
-    ("arrived_to_received", "receiving kernel to program"),
-];
-
-/// The latencies of imports from isochron, in the order in which a packet passes their points, and what each is in words.
-pub(crate) const IMPORTED: [(&str, &str); 7] = [
-    ("scheduled_to_woke", "schedule to the sender's wake-up"),
-    ("woke_to_transmitted", "the sender's wake-up to driver"),
-    ("queued_to_transmitted", "queueing discipline and driver"),
-    ("scheduled_to_hw_transmitted", "schedule to the sending interface's stamp"),
-    ("hw_transmitted_to_hw_arrived", "interface to interface"),
-    ("hw_arrived_to_received", "the receiving interface's stamp to program"),
-    ("woke_to_received", "the sender's wake-up to receiving program"),
-];
 
 /// Between which points a delay is the whole way, as the end of "took 9.0 us": "one way" is from program to program.
 pub(crate) fn way_words(latency: &str) -> &'static str {
@@ -58,6 +44,7 @@ pub(crate) fn view(record: &Record) -> Option<PacketView> {
         flows: run.flows.iter().map(|one| flow(one, record)).collect(),
         worst: record.worst.iter().take(MOST_WORST).filter_map(|sample| worst_packet(sample, record)).collect(),
         clocks: run.clocks.iter().map(|one| clocks(one, record)).collect(),
+        hardware: run.hardware.iter().map(HardwareStamps::in_words).collect(),
     })
 }
 
@@ -167,6 +154,9 @@ pub(crate) fn counts_sentence(flow: &PacketFlow) -> String {
         ("forged", flow.forged),
         ("without the sending kernel's stamp", flow.without_transmitted),
         ("without the receiving kernel's stamp", flow.without_arrived),
+        ("without a usable stamp of the sending interface", flow.without_hw_transmitted),
+        ("without a usable stamp of the receiving interface", flow.without_hw_arrived),
+        ("stamps of interfaces that contradict the kernels'", flow.hw_contradicting),
     ];
     let rare = rare
         .into_iter()
@@ -177,10 +167,7 @@ pub(crate) fn counts_sentence(flow: &PacketFlow) -> String {
 
 /// The parts of the delay of a flow with their medians, in the order in which a packet passes them; `None` if none is known.
 pub(crate) fn parts_sentence(record: &Record, flow: &PacketFlow) -> Option<String> {
-    let known = |(name, words): (&str, &'static str)| {
-        Some((words, series_of(record, flow, name).filter(|series| series.taken() > 0)?))
-    };
-    let parts: Vec<(&str, &Series)> = PARTS.into_iter().chain(IMPORTED).filter_map(known).collect();
+    let parts = known_parts(record, flow);
     if parts.is_empty() {
         return None;
     }
@@ -256,7 +243,7 @@ fn flow(flow: &PacketFlow, record: &Record) -> PacketFlowView {
             u32::try_from(at).ok()
         }),
         delay: delays.and_then(|series| delay(record, series)),
-        parts: PARTS.into_iter().map(|(name, words)| part(record, flow, name, words)).collect(),
+        parts: parts_of(record, flow).iter().map(|(name, words)| part(record, flow, name, words)).collect(),
         parts_sentence: parts_sentence(record, flow),
         lateness: series_of(record, flow, "scheduled_to_sent").and_then(|series| delay(record, series)),
         over_time: delays.map(over_time).unwrap_or_default(),
@@ -351,7 +338,7 @@ fn worst_packet(sample: &WorstSample, record: &Record) -> Option<PacketWorstView
         at: moment(sample.from.at, started),
         delay_ns: sample.latency_ns.into(),
         error: error.map(error_view),
-        parts_ns: PARTS.into_iter().map(|(name, _)| part_of(sample, name).map(Exact::from)).collect(),
+        parts_ns: parts_of(record, flow).iter().map(|(name, _)| part_of(sample, name).map(Exact::from)).collect(),
     })
 }
 

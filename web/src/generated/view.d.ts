@@ -873,6 +873,10 @@ export interface PacketView {
    */
   flows: PacketFlowView[];
   /**
+   * What the network interface of each node stamped, as a sentence without its full stop; empty if nobody asked for its stamps.
+   */
+  hardware: string[];
+  /**
    * The worst packets of all flows, worst first.
    */
   worst: PacketWorstView[];
@@ -1495,7 +1499,7 @@ export interface PacketWorstView {
    */
   flow: string;
   /**
-   * The parts of the delay (ns), in the order of [`PacketFlowView::parts`]; null where one is not known.
+   * The parts of the delay (ns), in the order of [`PacketFlowView::parts`] of its flow; null where one is not known.
    */
   parts_ns: (Exact | null)[];
 }

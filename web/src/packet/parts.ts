@@ -28,7 +28,7 @@ export interface Segment {
 }
 
 /** The number of what is not divided into its parts. */
-const UNDIVIDED = 3;
+const UNDIVIDED = -1;
 
 const withError = (error: { words: string } | null | undefined) => (error ? ` ${error.words}` : "");
 
@@ -47,8 +47,8 @@ export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
   const known = parts.map((part) => value(part.of_worst_ns));
   if (known.some((ns) => ns !== null)) {
     bars.push(bar("the worst packet", `${format.latency(delay.highest_ns)}${withError(delay.error_of_highest)}`, (part) => value(part.of_worst_ns),
-      // Only a part between both clocks has an error, and that of this packet is that of its whole delay.
-      (part) => (part.delay?.error ? delay.error_of_highest?.words ?? "" : "")));
+      // Of the kernels' stamps only the part between both clocks has an error, and that of this packet is that of its whole delay.
+      (part) => (part.name === "transmitted_to_arrived" && part.delay?.error ? delay.error_of_highest?.words ?? "" : part.delay?.error?.words ?? "")));
     // What lies between two stamps that exist is known; only how it is divided is not.
     const missing = known.findIndex((ns) => ns === null);
     if (missing >= 0) {
@@ -66,7 +66,7 @@ export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
 /** What is not known of the parts, in words; empty if nothing is missing. */
 export function missingWords({ parts }: PacketFlowView): string {
   return parts.filter((part) => num(part.missing) > 0)
-    .map((part) => `${part.words}: not known of ${format.count(part.missing!)} packets, whose stamp is missing`).join("; ");
+    .map((part) => `${part.words}: not known of ${format.count(part.missing!)} packets, whose stamp is missing or cannot be used`).join("; ");
 }
 
 export const PARTS_HEAD = ["part", "packets", "not known", "min", "median", "p99.9", "max", "of the worst packet", "error"];
@@ -95,7 +95,7 @@ export function partsHeight(bars: PartBar[]): number {
 
 /** Fills a box with the pattern of a part: no two of them need colour to be told apart. */
 function fillPart(ctx: CanvasRenderingContext2D, theme: Theme, part: number, box: Box, invalid: boolean): void {
-  const colour = invalid ? theme.muted : theme.series[part % theme.series.length]!;
+  const colour = invalid ? theme.muted : theme.series[Math.max(0, part) % theme.series.length]!;
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top, box.width, box.height);
@@ -112,6 +112,10 @@ function fillPart(ctx: CanvasRenderingContext2D, theme: Theme, part: number, box
     for (let x = box.left - box.height; x < box.left + box.width; x += 8) { ctx.moveTo(x, box.top + box.height); ctx.lineTo(x + box.height, box.top); }
   } else if (part === 2) {
     for (let y = box.top + 3; y < box.top + box.height; y += 5) { ctx.moveTo(box.left, y); ctx.lineTo(box.left + box.width, y); }
+  } else if (part === 3) {
+    for (let x = box.left - box.height; x < box.left + box.width; x += 8) { ctx.moveTo(x, box.top); ctx.lineTo(x + box.height, box.top + box.height); }
+  } else if (part === 4) {
+    for (let x = box.left + 3; x < box.left + box.width; x += 5) { ctx.moveTo(x, box.top); ctx.lineTo(x, box.top + box.height); }
   }
   ctx.stroke();
   ctx.restore();

@@ -6,7 +6,7 @@ import { CanvasChart } from "../canvas_chart.tsx";
 import { Caveats, Figure, Table, useChoices } from "../figure.tsx";
 import { num } from "../bins.ts";
 import * as format from "../format.ts";
-import type { PacketFlowView, PacketWorstView, RunView, SyncSourceView } from "../generated/view.d.ts";
+import type { PacketFlowView, PacketPartView, PacketWorstView, RunView, SyncSourceView } from "../generated/view.d.ts";
 import { LatencyPlot } from "../sections/latency.tsx";
 import { OverTimeFigures } from "../sections/sync.tsx";
 import { Time } from "../sections/worst.tsx";
@@ -250,12 +250,13 @@ export function NodeClocks({ runs }: { runs: RunView[] }) {
 
 function RunClocks({ run, suffix }: { run: RunView; suffix: string }) {
   const invalid = run.state === "invalid";
-  const { clocks } = run.packets!;
+  const { clocks, hardware } = run.packets!;
   const tracks = useMemo(() => clocks.map(({ source }) => trackOf(source)), [clocks]);
   if (clocks.length === 0) return <p class="nothing">The clocks were not compared.</p>;
   return (
     <div>
       <p class="note">The error of a delay is wider than these bands by what the clocks can drift until the next exchange, and by how exactly each node compared its own clocks.</p>
+      {hardware.map((sentence) => <p class="note">{sentence}.</p>)}
       {clocks.map(({ node, partner, sentence, source, services }, n) => (
         <>
           <div class={invalid ? "source invalid-text" : "source"}>
@@ -287,13 +288,25 @@ function Services({ run, source, title, suffix }: { run: RunView; source: SyncSo
 
 const SHOWN = 12;
 
+/** One column for each part of the way: runs with stamps of interfaces have others than those without. */
+function columnsOf(runs: RunView[]): PacketPartView[] {
+  const all = new Map(runs.flatMap((run) => run.packets!.flows).flatMap(({ parts }) => parts).map((part) => [part.name, part]));
+  return [...all.values()];
+}
+
+function partOf(run: RunView, packet: PacketWorstView, name: string): PacketWorstView["parts_ns"][number] {
+  const flow = run.packets!.flows.find((one) => arrow(one) === packet.flow);
+  const at = flow?.parts.findIndex((part) => part.name === name) ?? -1;
+  return at < 0 ? null : packet.parts_ns[at];
+}
+
 /** The worst packets with the parts of their way. */
 export function WorstPackets({ runs }: { runs: RunView[] }) {
   const all = runs.flatMap((run) => run.packets!.worst.map((packet) => ({ run, packet })))
     .sort((a, b) => Number(a.run.state === "invalid") - Number(b.run.state === "invalid") || num(b.packet.delay_ns) - num(a.packet.delay_ns));
   if (all.length === 0) return <p class="nothing">There is none: no packet has a delay.</p>;
   const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
-  const parts = runs.flatMap((run) => run.packets!.flows).find((flow) => flow.parts.length > 0)?.parts ?? [];
+  const parts = columnsOf(runs);
   const hasParts = all.some(({ packet }) => packet.parts_ns.some((ns) => ns !== null));
   const latency = (value: PacketWorstView["parts_ns"][number]) => (value === null || value === undefined ? "\u2013" : format.latency(value));
   const table = (lines: typeof all) => (
@@ -308,7 +321,7 @@ export function WorstPackets({ runs }: { runs: RunView[] }) {
           <tr class={run.state === "invalid" ? "invalid" : ""}>
             <td class={`number ${late ? "broken-text" : ""}`}>{format.latency(packet.delay_ns)}{late ? <span class="flag"> late</span> : null}</td>
             <td class="number">{packet.error?.words ?? "\u2013"}</td>
-            {hasParts && packet.parts_ns.map((ns) => <td class="number">{latency(ns)}</td>)}
+            {hasParts && parts.map(({ name }) => <td class="number">{latency(partOf(run, packet, name))}</td>)}
             <td>{packet.flow}</td><td><Time realtimeNs={packet.at.realtime_ns} zone={run.time_zone} /></td><td class="number">{format.span(packet.at.offset_ns)}</td>
             {runs.length > 1 && <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>}
           </tr>

@@ -21,6 +21,9 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
         text.push_str(&counts(flow));
         text.push('\n');
     }
+    for hardware in &run.hardware {
+        text.push_str(&wrap::paragraph(&format!("{}.", hardware.in_words()), "", width));
+    }
     for clocks in run.clocks.iter().filter(|clocks| run.flows.iter().any(|flow| flow.to == clocks.node)) {
         text.push_str(&wrap::paragraph(&clocks_words(clocks), "", width));
         for services in &clocks.services {
@@ -79,6 +82,9 @@ fn counts(flow: &PacketFlow) -> String {
         ("forged", flow.forged),
         ("without the sending kernel's stamp", some_of(flow.without_transmitted)),
         ("without the receiving kernel's stamp", some_of(flow.without_arrived)),
+        ("without a usable stamp of the sending interface", flow.without_hw_transmitted),
+        ("without a usable stamp of the receiving interface", flow.without_hw_arrived),
+        ("stamps of interfaces that contradict the kernels'", flow.hw_contradicting),
     ];
     let rare = rare.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| (what, format::count(number)));
     let words: Vec<String> = known.into_iter().chain(rare).map(|(what, number)| format!("{number} {what}")).collect();

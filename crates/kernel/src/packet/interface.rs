@@ -90,8 +90,35 @@ pub struct AddressOfInterface {
 pub struct HardwareStamping {
     /// Sent packets that ask for it.
     pub sends: bool,
-    /// All received packets; otherwise none, or only those of PTP.
-    pub receives_all: bool,
+    /// Received packets.
+    pub receives: ReceivedStamped,
+}
+
+/// Which received packets the hardware stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceivedStamped {
+    /// None (`HWTSTAMP_FILTER_NONE`).
+    None,
+    /// Some: those of PTP, or of NTP.
+    Some,
+    /// All (`HWTSTAMP_FILTER_ALL`).
+    All,
+}
+
+impl HardwareStamping {
+    /// Nothing.
+    pub const OFF: Self = Self { sends: false, receives: ReceivedStamped::None };
+
+    /// As flags, `HWTSTAMP_TX_*` and `HWTSTAMP_FILTER_*` say it (include/uapi/linux/net_tstamp.h).
+    #[must_use]
+    pub const fn from_config([_, sends, receives]: [i32; 3]) -> Self {
+        let receives = match receives {
+            0 => ReceivedStamped::None,
+            1 => ReceivedStamped::All,
+            _ => ReceivedStamped::Some,
+        };
+        Self { sends: sends > 0, receives }
+    }
 }
 
 impl Interface {
@@ -151,10 +178,7 @@ impl Interface {
         let name = &interface.name;
         interface.driver = ethtool.driver(name).ok();
         interface.stamping = ethtool.ts_info(name).ok();
-        interface.hardware_stamping = ethtool
-            .hardware_stamping(name)
-            .ok()
-            .map(|[_, sends, receives]| HardwareStamping { sends: sends > 0, receives_all: receives == 1 });
+        interface.hardware_stamping = ethtool.hardware_stamping(name).ok().map(HardwareStamping::from_config);
         if let Ok(channels) = ethtool.channels(name) {
             interface.rx_queue_count = (channels.rx_count + channels.combined_count).max(1);
         }
@@ -259,6 +283,18 @@ mod tests {
         assert!(!interface.is_up && !interface.has_carrier);
         assert_eq!((interface.xdp_program, interface.kind), (Some(42), None));
         assert_eq!(Interface::parse(&link(0, &[name])), None, "without an MTU it is no link");
+    }
+
+    #[test]
+    fn what_the_hardware_stamps_is_read_as_the_kernel_s_numbers_say_it() {
+        assert_eq!(HardwareStamping::from_config([0; 3]), HardwareStamping::OFF);
+        let all = HardwareStamping { sends: true, receives: ReceivedStamped::All };
+        assert_eq!(HardwareStamping::from_config([0, 1, 1]), all);
+        // ptp4l's own: PTP over any transport (HWTSTAMP_FILTER_PTP_V2_EVENT).
+        assert_eq!(
+            HardwareStamping::from_config([0, 1, 12]),
+            HardwareStamping { receives: ReceivedStamped::Some, ..all }
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Series of delays that have an error, which differs from one interval to the next.
 
+use packet::receiving::HardwareParts;
 use packet::relation::Delay;
 use record::{Counters, Place, Series, Uncertainty, WorstSample};
 
@@ -47,6 +48,14 @@ impl Delays {
         self.whole = Some(self.whole.map_or(this, |whole| whole.widest(this)));
     }
 
+    /// As [`Self::take`], where there is one; whether there was.
+    fn take_known(&mut self, delay: Option<Delay>, received_ns: i64, clocks: &ClockWatch) -> bool {
+        if let Some(delay) = delay {
+            self.take(delay, received_ns, clocks);
+        }
+        delay.is_some()
+    }
+
     /// Takes a time that was read on one clock, and so has no error.
     pub(crate) fn take_exact(&mut self, ns: i64, at_ns: i64, clocks: &ClockWatch) {
         self.collector.take(Pair { first_ns: at_ns.saturating_sub(ns), second_ns: at_ns }, clocks);
@@ -90,5 +99,49 @@ impl Delays {
             interval.uncertainty = of_interval;
         }
         Some((series, worst))
+    }
+}
+
+/// Collects the parts of the way that the stamps of network interfaces show.
+pub(crate) struct HardwareDelays {
+    /// In the order in which a packet passes them.
+    pub(super) parts: [Delays; 3],
+    /// Packets without a usable stamp of the sending interface, and of the receiving one.
+    pub(super) without: [u64; 2],
+    pub(super) contradicting: u64,
+    /// The largest error of a delay between the interfaces by the comparisons of each node's clocks (ns).
+    pub(super) reading_error_ns: u64,
+}
+
+impl HardwareDelays {
+    pub(super) fn new(start_ns: i64, interval_maximum_ns: u64) -> Self {
+        let names = ["transmitted_to_hw_transmitted", "hw_transmitted_to_hw_arrived", "hw_arrived_to_arrived"];
+        Self {
+            parts: names.map(|name| Delays::new(name, start_ns, interval_maximum_ns)),
+            without: [0; 2],
+            contradicting: 0,
+            reading_error_ns: 0,
+        }
+    }
+
+    pub(super) fn begin_at(&mut self, start_ns: i64) {
+        self.parts.iter_mut().for_each(|delays| delays.begin_at(start_ns));
+    }
+
+    /// Takes the parts of one packet, where the sending and the receiving interface stamp.
+    pub(super) fn take(&mut self, parts: &HardwareParts, received_ns: i64, stamped: [bool; 2], clocks: &ClockWatch) {
+        let [to_wire, between, from_wire] = &mut self.parts;
+        let known = [
+            to_wire.take_known(parts.transmitted_to_hw_transmitted, received_ns, clocks),
+            from_wire.take_known(parts.hw_arrived_to_arrived, received_ns, clocks),
+        ];
+        if let Some(delay) = parts.hw_transmitted_to_hw_arrived {
+            self.reading_error_ns = self.reading_error_ns.max(delay.reading_error_ns);
+            between.take(delay, received_ns, clocks);
+        }
+        for ((without, known), stamps) in self.without.iter_mut().zip(known).zip(stamped) {
+            *without += u64::from(stamps && !known);
+        }
+        self.contradicting += u64::from(parts.contradicting);
     }
 }

@@ -10,9 +10,10 @@ use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::xdp::{Flow, XdpEnd, XdpPlan};
 use kernel::packet::{End, LaunchClock, LookupError, OpenError, SocketOptions, Stamps};
 use packet::dialog::Endpoints;
-use record::{PacketPath, PacketRequest};
+use record::{HardwareMode, PacketPath, PacketRequest};
 use units::ClockId;
 
+use super::hardware::{Hardware, HardwareError, Wanted};
 use super::plan::Role;
 
 /// Room for received packets (bytes): 0.1 s of 50,000 small ones a second, with what the kernel adds to each.
@@ -27,7 +28,7 @@ const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
 /// The clock and the kind of launch times.
 const LAUNCH: LaunchClock = LaunchClock { clock: ClockId::Tai, is_deadline: false };
 /// Interfaces that hand packets on to others, whose disciplines may hold them back.
-const HANDING_ON: [&str; 6] = ["bond", "bridge", "team", "macvlan", "macvtap", "ipvlan"];
+pub(super) const HANDING_ON: [&str; 6] = ["bond", "bridge", "team", "macvlan", "macvtap", "ipvlan"];
 
 /// Why a node's ends cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +72,9 @@ pub enum EndsError {
         /// The interface, or the one below a VLAN.
         interface: String,
     },
+    /// Stamps of the interface that were asked for cannot be had.
+    #[error(transparent)]
+    Hardware(#[from] HardwareError),
     /// Gates of taprio that never open for the packets.
     #[error(
         "no packet of priority {priority} leaves this node through {interface}: taprio puts it into traffic class {class}, whose \
@@ -112,18 +116,20 @@ pub(super) enum Data {
 pub struct Ends {
     pub(super) clock: UdpEnd,
     pub(super) data: Data,
+    pub(super) hardware: Option<Hardware>,
     reaches: SocketAddr,
     way: String,
 }
 
 impl Ends {
-    /// Opens them at the address by which this node reaches its partner at `reaches`: those of their connection.
+    /// Opens them at the address by which this node reaches its partner at `reaches`: those of their connection. Which stamps of
+    /// its interface a node wants is its own choice, `stamps`.
     ///
     /// # Errors
     /// Where the kernel or the interface cannot do what is asked.
     pub fn open(
         request: &PacketRequest,
-        role: Role,
+        (role, stamps): (Role, HardwareMode),
         local: SocketAddr,
         reaches: SocketAddr,
     ) -> Result<Self, EndsError> {
@@ -134,26 +140,31 @@ impl Ends {
             }
         }
         let at = at_port(local, 0);
-        let plain = |at| UdpPlan { stamps: STAMPS, ..UdpPlan::new(at) };
-        let clock = UdpEnd::open(&plain(at))?;
+        let wanted = Wanted { sends: role.sends(request.direction), receives: role.other().sends(request.direction) };
+        let hardware = Hardware::find(stamps, request.path, reaches, wanted)?;
+        let stamps = |hardware| Stamps { hardware, ..STAMPS };
+        let received_stamps = stamps(hardware.as_ref().is_some_and(Hardware::stamps_received));
+        let sent_stamps = stamps(hardware.as_ref().is_some_and(Hardware::stamps_sent));
+        let plain = |stamps| UdpPlan { stamps, ..UdpPlan::new(at) };
+        let clock = UdpEnd::open(&plain(STAMPS))?;
         let launch = request.launch_time.map(|_| LAUNCH);
         let sending =
             SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
         let receiving = SocketOptions { receive_buffer_bytes: Some(RECEIVE_BUFFER_BYTES), ..SocketOptions::default() };
         let (data, way) = match request.path {
             PacketPath::Udp => {
-                let receiver = UdpEnd::open(&UdpPlan { options: receiving, ..plain(at) })?;
+                let receiver = UdpEnd::open(&UdpPlan { options: receiving, ..plain(received_stamps) })?;
                 // Connected, so that the route is looked up once.
-                let sender = UdpEnd::open(&UdpPlan { options: sending, connects: true, ..plain(at) })?;
+                let sender = UdpEnd::open(&UdpPlan { options: sending, connects: true, ..plain(sent_stamps) })?;
                 let version = if at.is_ipv4() { 4 } else { 6 };
                 (Data::Udp { receiver: receiver.into(), sender: sender.into() }, format!("UDP over IPv{version}"))
             }
             PacketPath::L2 => {
                 let interface = interface_to(reaches)?;
                 let vlan = request.vlan.map(|id| VlanTag { id, priority: 0 });
-                let plain = |options| LinkPlan { vlan, stamps: STAMPS, options, ..LinkPlan::new(&interface) };
-                let receiver = LinkEnd::open(&plain(receiving))?;
-                let sender = LinkEnd::open(&LinkPlan { receives: false, ..plain(sending) })?;
+                let plain = |options, stamps| LinkPlan { vlan, stamps, options, ..LinkPlan::new(&interface) };
+                let receiver = LinkEnd::open(&plain(receiving, received_stamps))?;
+                let sender = LinkEnd::open(&LinkPlan { receives: false, ..plain(sending, sent_stamps) })?;
                 let most = sender.largest_payload();
                 if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
                     return Err(EndsError::TooLarge { bytes: request.size, interface, most });
@@ -180,7 +191,7 @@ impl Ends {
                 (Data::Xdp(end.into()), way)
             }
         };
-        Ok(Self { clock, data, reaches, way })
+        Ok(Self { clock, data, hardware, reaches, way })
     }
 
     /// What the partner has to know.
@@ -191,7 +202,13 @@ impl Ends {
             Data::Link { receiver, .. } => (None, receiver.interface().mac),
             Data::Xdp(end) => (end.local().map(|local| local.port()), None),
         };
-        Endpoints { node: node.to_owned(), clock_port: self.clock.local().port(), data_port, hardware_address }
+        Endpoints {
+            node: node.to_owned(),
+            clock_port: self.clock.local().port(),
+            data_port,
+            hardware_address,
+            hardware_stamps: self.hardware.as_ref().is_some_and(Hardware::stamps_sent),
+        }
     }
 
     /// Sets to whom is sent.

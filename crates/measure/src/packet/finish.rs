@@ -9,6 +9,7 @@ use record::{
 use units::ClockId;
 use units::format::{count, span};
 
+use super::delays::HardwareDelays;
 use super::half::{ClocksSeen, Ending, Half, ReceivedFlow, SentFlow};
 use super::receive::hot::ReceiveCounts;
 use crate::clock_watch::moment_now;
@@ -38,10 +39,11 @@ impl Half<'_> {
             self.finish_sent(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
             effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
         }
-        let (mut unrelated, mut reading_error_ns) = (0, 0);
+        let (mut unrelated, mut reading_error_ns, mut hw_reading_error_ns) = (0, 0, 0);
         if let Some(flow) = self.received.take() {
             let grant = grants.next();
             (unrelated, reading_error_ns) = (flow.counted.unrelated, flow.counted.reading_error_ns);
+            hw_reading_error_ns = flow.hardware.reading_error_ns;
             self.finish_received(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
             effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
         }
@@ -85,6 +87,7 @@ impl Half<'_> {
             offset: offsets.spread(),
             track: track.points().to_vec(),
             reading_error_ns,
+            hw_reading_error_ns,
             services: Vec::new(),
         };
         (record.series, record.worst) = (parts.series, worst);
@@ -92,6 +95,7 @@ impl Half<'_> {
             flows: parts.flows,
             clocks: vec![clocks],
             services: services.into_iter().collect(),
+            hardware: self.hardware.iter().map(|hardware| hardware.describe(self.setup.node)).collect(),
         });
         let manifest = record.manifest_mut();
         manifest.effective = effective;
@@ -193,6 +197,7 @@ impl Half<'_> {
             to_driver,
             between,
             to_program,
+            hardware,
         } = flow;
         let number = u32::from(self.plan.partner_flow());
         let place = Place::Flow { flow: number, direction: Direction::Received, queue: None };
@@ -223,7 +228,9 @@ impl Half<'_> {
         parts.threads.push(facts);
         let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
         let plain = Counters::default();
-        for (series, is_judged) in [(delays, true), (to_driver, false), (between, false), (to_program, false)] {
+        let HardwareDelays { parts: of_hardware, without, contradicting, .. } = hardware;
+        let unjudged = [to_driver, between, to_program].into_iter().chain(of_hardware).map(|series| (series, false));
+        for (series, is_judged) in [(delays, true)].into_iter().chain(unjudged) {
             let counters = if is_judged { &counters } else { &plain };
             if let Some((series, mut worst)) = series.finish(&place, (interval_ns, is_judged), counters, ended_ns) {
                 worst_packets.add_parts(&mut worst);
@@ -243,6 +250,9 @@ impl Half<'_> {
             forged,
             without_transmitted: counted.without_transmitted,
             without_arrived: counted.without_arrived,
+            without_hw_transmitted: without[0],
+            without_hw_arrived: without[1],
+            hw_contradicting: contradicting,
             over_time: receiving.over_time().to_vec(),
             ..self.flow(number)
         });

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use kernel::clock::KernelClock;
 use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
-use packet::receiving::{Receiving, Settled};
+use packet::hardware::HardwareScale;
+use packet::receiving::{Clocks, Receiving, Settled};
 use packet::relation::{Delay, Relation};
 use packet::worst::WorstPackets;
 use record::{Moment, Record, TrackPoint};
@@ -14,8 +15,9 @@ use sync::track::Track;
 use units::ClockId;
 
 use super::clocks::{ClockExchange, Exchanged};
-use super::delays::Delays;
+use super::delays::{Delays, HardwareDelays};
 use super::ends::Data;
+use super::hardware::Hardware;
 use super::plan::{PacketPlan, Role};
 use super::receive::{ReceivePlan, Receives};
 use super::send::{SendPlan, Sending};
@@ -55,6 +57,8 @@ pub(super) struct ReceivedFlow {
     pub(super) to_driver: Delays,
     pub(super) between: Delays,
     pub(super) to_program: Delays,
+    /// What the stamps of the interfaces show of `between`.
+    pub(super) hardware: HardwareDelays,
 }
 
 /// What is counted of packets that arrived.
@@ -105,6 +109,10 @@ pub(super) struct Half<'a> {
     pub(super) received: Option<ReceivedFlow>,
     pub(super) exchange: ClockExchange,
     pub(super) clocks_seen: ClocksSeen,
+    /// The stamps of this node's interface, where they are asked for.
+    pub(super) hardware: Option<Hardware>,
+    /// The clock of the partner's interface, where it stamps what the partner sends.
+    partner_hardware: Option<HardwareScale>,
     /// What follows the time services, where they are asked.
     pub(super) services: Option<Services>,
     pub(super) clocks: ClockWatch,
@@ -122,7 +130,7 @@ impl<'a> Half<'a> {
         let way = ends.in_words();
         ends.aim(partner)?;
         let reaches = ends.clock_of(partner);
-        let Ends { clock, data, .. } = ends;
+        let Ends { clock, data, hardware, .. } = ends;
         let ground = Ground::take(GroundPlan {
             clock: ClockId::Monotonic,
             cpu: plan.cpu,
@@ -192,6 +200,8 @@ impl<'a> Half<'a> {
                 partner_steps: Vec::new(),
                 last: None,
             },
+            hardware,
+            partner_hardware: partner.hardware_stamps.then(HardwareScale::default),
             services,
             clocks: ClockWatch::new(ClockId::Realtime),
             plan,
@@ -244,6 +254,7 @@ impl<'a> Half<'a> {
             for delays in [&mut flow.delays, &mut flow.to_driver, &mut flow.between, &mut flow.to_program] {
                 delays.begin_at(start_ns);
             }
+            flow.hardware.begin_at(start_ns);
         }
         self.clocks_seen.round_trips.begin_at(start_ns);
     }
@@ -256,11 +267,26 @@ impl<'a> Half<'a> {
         loop {
             self.clocks.look();
             self.take_over(false);
-            if let Some(report) = self.newly_sent() {
+            let report = self.newly_sent();
+            if let Some(hardware) = &mut self.hardware {
+                // All stamps of what was sent lie before a last reading.
+                if report.is_some() {
+                    hardware.read();
+                } else {
+                    hardware.look();
+                }
+                for reading in hardware.take_unsaid() {
+                    note(&mut ending, dialog.say(&Message::HardwareClock { reading }));
+                }
+            }
+            if let Some(report) = report {
                 note(&mut ending, dialog.say(&Message::Sent { report }));
             }
             match dialog.hear(Duration::ZERO) {
                 Ok(Some(Message::Sent { .. })) => partner_sent = Some(Instant::now()),
+                Ok(Some(Message::HardwareClock { reading })) => {
+                    self.partner_hardware.as_mut().map(|scale| scale.take(reading));
+                }
                 Ok(Some(Message::Stop { why })) => {
                     ending.stopped.get_or_insert(format!("the partner ended the run: {why}"));
                 }
@@ -327,6 +353,9 @@ impl<'a> Half<'a> {
         // One more exchange, so that the last packets lie between two.
         std::thread::sleep(PERIOD * 2);
         self.exchange.end();
+        if let Some(hardware) = &mut self.hardware {
+            hardware.read();
+        }
         self.take_over(true);
     }
 
@@ -359,10 +388,17 @@ impl<'a> Half<'a> {
                 flow.receiving.take(arrived);
             }
             let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Realtime));
-            let ReceivedFlow { receiving, counted, worst, delays, to_driver, between, to_program, .. } = flow;
+            let ReceivedFlow { receiving, counted, worst, delays, to_driver, between, to_program, hardware, .. } = flow;
             let clocks = &self.clocks;
-            receiving.settle(&self.clocks_seen.relation, now_ns, is_end, |one: Settled| {
+            let known = Clocks {
+                relation: &self.clocks_seen.relation,
+                sender: self.partner_hardware.as_ref(),
+                receiver: self.hardware.as_ref().and_then(Hardware::receiving_scale),
+            };
+            let stamped = [known.sender.is_some(), known.receiver.is_some()];
+            receiving.settle(&known, now_ns, is_end, |one: Settled| {
                 worst.take(one);
+                hardware.take(&one.hardware, one.received_ns, stamped, clocks);
                 match one.sent_to_received {
                     Some(delay) => {
                         counted.reading_error_ns = counted.reading_error_ns.max(delay.reading_error_ns);
@@ -452,6 +488,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
         to_driver: series("sent_to_transmitted"),
         between: series("transmitted_to_arrived"),
         to_program: series("arrived_to_received"),
+        hardware: HardwareDelays::new(start_ns, plan.interval_maximum_ns),
     };
     let watchdog = || setup.stop.watchdog();
     let receives = if plan.receives() {

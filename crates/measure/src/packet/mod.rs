@@ -8,6 +8,7 @@ mod delays;
 mod ends;
 mod finish;
 mod half;
+mod hardware;
 mod plan;
 mod receive;
 mod send;
@@ -21,6 +22,7 @@ use packet::join::JoinError;
 use record::{PacketRequest, ReasonCode, Record, Uncertainty};
 
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
+pub use self::hardware::{HardwareError, RESTORER_COMMAND, restore};
 pub use self::plan::{PacketPlanError, Role};
 use crate::context::RunContext;
 use crate::crew::ArmError;
@@ -194,6 +196,7 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
             }
             Some(Message::Ready { .. }) => return Err(PacketError::Unexpected("that it is ready")),
             Some(Message::Sent { .. }) => return Err(PacketError::Unexpected("that it has sent all")),
+            Some(Message::HardwareClock { .. }) => return Err(PacketError::Unexpected("the time of its interface")),
             Some(Message::Half { .. }) => return Err(PacketError::Unexpected("a record")),
             None if stop.ended_early() => {
                 let _ = dialog.say(&Message::Stop { why: "it was ended there".to_owned() });
@@ -258,7 +261,7 @@ fn hear_half(dialog: &mut dyn Dialog) -> Result<String, PacketError> {
         match dialog.hear(Duration::from_millis(100))? {
             Some(Message::Half { record }) => return Ok(record),
             // What it says of its packets may come after this node has given up waiting for it.
-            Some(Message::Sent { .. } | Message::Stop { .. }) => {}
+            Some(Message::Sent { .. } | Message::HardwareClock { .. } | Message::Stop { .. }) => {}
             Some(_) => return Err(PacketError::Unexpected("something else than its half of the record")),
             None if Instant::now() > until => {
                 return Err(PacketError::Gone(PartnerGone(

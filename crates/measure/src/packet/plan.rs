@@ -30,6 +30,14 @@ impl Role {
         }
     }
 
+    /// The role of the partner.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Initiator => Self::Partner,
+            Self::Partner => Self::Initiator,
+        }
+    }
+
     /// Whether a node of this role sends packets of a run.
     pub(crate) fn sends(self, direction: PacketDirection) -> bool {
         match direction {

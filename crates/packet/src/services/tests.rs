@@ -88,6 +88,7 @@ fn run(own: Vec<SyncSource>, partner: Vec<SyncSource>, error_ns: i64) -> PacketR
         flows: vec![PacketFlow { from: "a".to_owned(), to: "b".to_owned(), ..PacketFlow::default() }],
         clocks: vec![relation],
         services: vec![node("b", "10.0.0.2", own), node("a", "10.0.0.1", partner)],
+        ..PacketRun::default()
     }
 }
 
@@ -242,6 +243,14 @@ fn the_error_of_delays_is_what_exchange_and_services_both_allow_where_the_servic
     // They were not followed to the end of the last one.
     assert_eq!(all[0].intervals[4].uncertainty.unwrap().below_ns, 50_000);
     assert_eq!(all[0].uncertainty.unwrap().below_ns, 50_000);
+    // Between the interfaces the readings of their clocks are another error, and of what one node did services say nothing.
+    let named = |name: &str| Series { name: name.to_owned(), ..series(50_000) };
+    let mut all =
+        [named("hw_transmitted_to_hw_arrived"), named("hw_arrived_to_arrived"), named("transmitted_to_arrived")];
+    both.clocks[0].hw_reading_error_ns = 9_050;
+    tighten(&both, &mut all, |_| Some(OWN_S));
+    let [between, on_one_node, kernels] = all.map(|one| one.intervals[1].uncertainty.unwrap().below_ns);
+    assert_eq!((between - kernels, on_one_node), (9_000, 50_000));
     // Services that exclude the offset that was used narrow nothing.
     let elsewhere = ptp(SyncState::Locked, "gm", OWN_S, (-297_000, -296_000));
     let mut both = run(vec![elsewhere], vec![ptp(SyncState::Reference, "gm", PARTNER_S, (0, 0))], 50_000);

@@ -19,15 +19,22 @@ struct During {
 /// changed.
 pub fn tighten(run: &PacketRun, series: &mut [Series], started_ns: impl Fn(&str) -> Option<i64>) {
     for one in series.iter_mut().filter(|one| one.uncertainty.is_some()) {
+        let is_between_interfaces = one.name == "hw_transmitted_to_hw_arrived";
+        // The error of the others is that of one node's clocks, of which services say nothing.
+        if !is_between_interfaces && !["sent_to_received", "transmitted_to_arrived"].contains(&one.name.as_str()) {
+            continue;
+        }
         let Place::Flow { flow, .. } = &one.place else { continue };
         let Some(flow) = run.flows.iter().find(|known| known.flow == *flow) else { continue };
         let relation = run.clocks.iter().find(|relation| relation.node == flow.to && relation.partner == flow.from);
         let (Some(relation), Some(started_ns)) = (relation, started_ns(&flow.to)) else { continue };
-        tighten_series(one, relation, started_ns);
+        let reading_error_ns =
+            if is_between_interfaces { relation.hw_reading_error_ns } else { relation.reading_error_ns };
+        tighten_series(one, relation, started_ns, reading_error_ns);
     }
 }
 
-fn tighten_series(series: &mut Series, relation: &ClockRelation, started_ns: i64) {
+fn tighten_series(series: &mut Series, relation: &ClockRelation, started_ns: i64, reading_error_ns: u64) {
     let services: Vec<Bounds> = relation.services.iter().map(|one| Bounds::of_track(&one.track)).collect();
     if services.is_empty() {
         return;
@@ -42,8 +49,8 @@ fn tighten_series(series: &mut Series, relation: &ClockRelation, started_ns: i64
         let at = |offset_ns: u64| started_ns.saturating_add(i64::try_from(offset_ns).unwrap_or(i64::MAX));
         let from_ns = at(interval.start_offset_ns);
         let to_ns = at(interval.start_offset_ns.saturating_add(interval.length_ns));
-        let narrowed =
-            during(relation, &services, (from_ns, to_ns)).map_or(before, |during| narrowed(before, &during, relation));
+        let narrowed = during(relation, &services, (from_ns, to_ns))
+            .map_or(before, |during| narrowed(before, &during, reading_error_ns));
         interval.uncertainty = Some(narrowed);
         widest = Some(widest.map_or(narrowed, |widest| widest.widest(narrowed)));
     }
@@ -67,11 +74,11 @@ fn during(relation: &ClockRelation, services: &[Bounds], during_ns: (i64, i64)) 
 }
 
 /// A delay is lower than computed by as much as the true offset is higher than the one that it was computed with.
-fn narrowed(before: Uncertainty, during: &During, relation: &ClockRelation) -> Uncertainty {
+fn narrowed(before: Uncertainty, during: &During, reading_error_ns: u64) -> Uncertainty {
     let below = during.services.upper_ns.checked_sub(during.used_ns.0);
     let above = during.used_ns.1.checked_sub(during.services.lower_ns);
     let is_inside = during.services.lower_ns <= during.used_ns.0 && during.used_ns.1 <= during.services.upper_ns;
-    let room = |ns: Option<i64>| u64::try_from(ns?).ok()?.checked_add(relation.reading_error_ns);
+    let room = |ns: Option<i64>| u64::try_from(ns?).ok()?.checked_add(reading_error_ns);
     match (room(below), room(above)) {
         (Some(below_ns), Some(above_ns)) if is_inside => Uncertainty {
             below_ns: before.below_ns.min(below_ns),

@@ -18,7 +18,7 @@ use units::Ns;
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::noise::NoiseRequest;
-pub use self::packet::{PacketDirection, PacketPath, PacketRequest, ReceiveMode};
+pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
 pub use self::sync::{SourceChoice, SyncRequest};
 pub use self::wakeup::{

@@ -47,6 +47,9 @@ pub struct PacketRequest {
     pub cpu: Option<u32>,
     /// Priority of these threads under SCHED_FIFO (1 to 99); absent: SCHED_OTHER.
     pub sched_priority: Option<u32>,
+    /// Whether stamps of the network interface are used, and whether it may be set for that. Each node has its own.
+    #[serde(skip_serializing_if = "HardwareMode::is_off")]
+    pub hardware_stamps: HardwareMode,
     /// Whether time services of both nodes are asked how far their clocks are apart.
     pub sync: bool,
     /// How much the rates of the two uncorrected clocks differ at most (parts per billion, 1 to 100000000).
@@ -116,6 +119,37 @@ impl ReceiveMode {
     }
 }
 
+/// Whether stamps of a network interface are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HardwareMode {
+    /// They are not asked for.
+    #[default]
+    Off,
+    /// Those are used that the interface takes anyway.
+    Auto,
+    /// An interface that takes none is set to, until the end of the run.
+    On,
+}
+
+impl HardwareMode {
+    /// The name that users type.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+            Self::On => "on",
+        }
+    }
+
+    /// Whether they are not asked for.
+    #[must_use]
+    pub const fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+}
+
 impl Default for PacketRequest {
     fn default() -> Self {
         Self {
@@ -132,6 +166,7 @@ impl Default for PacketRequest {
             launch_time: None,
             cpu: None,
             sched_priority: Some(98),
+            hardware_stamps: HardwareMode::Off,
             sync: true,
             max_drift_ppb: super::sync::DEFAULT_MAX_DRIFT_PPB,
         }

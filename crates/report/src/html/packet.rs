@@ -7,8 +7,7 @@ use units::format;
 
 use super::escape;
 use crate::packet::{
-    IMPORTED, PARTS, clocks_sentence, counts_sentence, delays_of, mean_ns, p99_9_ns, parts_sentence, path_words,
-    series_of,
+    clocks_sentence, counts_sentence, delays_of, known_parts, mean_ns, p99_9_ns, parts_sentence, path_words, series_of,
 };
 
 /// The dash of a value that does not exist.
@@ -29,6 +28,9 @@ pub(super) fn plain_packets(page: &mut String, runs: &[Record]) {
         let _ = writeln!(page, "<h3>{}{doubt}</h3>", escape(&run.label));
         for flow in &packets.flows {
             one_flow(page, run, flow);
+        }
+        for hardware in &packets.hardware {
+            let _ = writeln!(page, "<p>{}.</p>", escape(&hardware.in_words()));
         }
         for clocks in &packets.clocks {
             let (node, partner) = (escape(&clocks.node), escape(&clocks.partner));
@@ -107,8 +109,7 @@ fn one_flow(page: &mut String, run: &Record, flow: &PacketFlow) {
     );
     let whole = delays_of(run, flow).filter(|series| series.name == "sent_to_received");
     let whole = whole.map(|series| ("sending program to receiving program", series));
-    let parts = PARTS.into_iter().chain(IMPORTED);
-    let parts = parts.filter_map(|(name, words)| Some((words, series_of(run, flow, name)?)));
+    let parts = known_parts(run, flow);
     let late = series_of(run, flow, "scheduled_to_sent").map(|series| ("schedule to sending program", series));
     let rows: Vec<(&str, &Series)> =
         whole.into_iter().chain(parts).chain(late).filter(|(_, series)| series.taken() > 0).collect();

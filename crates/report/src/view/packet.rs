@@ -16,6 +16,8 @@ pub struct PacketView {
     pub worst: Vec<PacketWorstView>,
     /// The comparison of the nodes' clocks, as each of the nodes saw it.
     pub clocks: Vec<PacketClocksView>,
+    /// What the network interface of each node stamped, as a sentence without its full stop; empty if nobody asked for its stamps.
+    pub hardware: Vec<String>,
 }
 
 /// One flow of packets.
@@ -135,7 +137,7 @@ pub struct PacketWorstView {
     pub delay_ns: Exact,
     /// The error of the delay; null if it is not known.
     pub error: Option<PacketErrorView>,
-    /// The parts of the delay (ns), in the order of [`PacketFlowView::parts`]; null where one is not known.
+    /// The parts of the delay (ns), in the order of [`PacketFlowView::parts`] of its flow; null where one is not known.
     pub parts_ns: Vec<Option<Exact>>,
 }
 

@@ -12,7 +12,7 @@ use peer::{ChannelError, Listener, local_policy, read_policy};
 use record::Record;
 
 use super::dialog::{Connection, SESSION};
-use super::{ThreadArgs, say_why, warn_of_loss};
+use super::{StampArgs, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -43,6 +43,8 @@ pub(crate) struct ListenArgs {
     policy: Option<PathBuf>,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    stamps: StampArgs,
     #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
@@ -106,7 +108,8 @@ impl ListenArgs {
                 return Ok(Exit::Holds);
             };
             let partner = channel.partner().to_string();
-            match serve(Connection::new(channel, Some(listener)), policy, &self.threads, (&self.label.label, stop)) {
+            let own = (&self.threads, self.stamps);
+            match serve(Connection::new(channel, Some(listener)), policy, own, (&self.label.label, stop)) {
                 Ok(record) => {
                     warn_of_loss(&record);
                     let exit = match destination.take_if(|_| once) {
@@ -131,7 +134,7 @@ impl ListenArgs {
 fn serve(
     mut connection: Connection<'_>,
     policy: &Policy,
-    threads: &ThreadArgs,
+    (threads, stamps): (&ThreadArgs, StampArgs),
     (label, stop): (&str, &Stop),
 ) -> anyhow::Result<Record> {
     let job: Job = match connection.await_message(ASKING, stop) {
@@ -162,7 +165,7 @@ fn serve(
     };
     output::note(&format!("{partner} measures packets"));
     let node = own_name(&initiator.node);
-    let ends = match Ends::open(&request, Role::Partner, local, partner.address) {
+    let ends = match Ends::open(&request, (Role::Partner, stamps.hardware_stamps), local, partner.address) {
         Ok(ends) => ends,
         Err(error) => return Err(refuse(connection, error.to_string())),
     };

@@ -6,7 +6,7 @@ mod send;
 
 use measure::packet::{Dialog as _, PacketError};
 use packet::dialog::Message;
-use record::{ReasonCode, Record};
+use record::{HardwareMode, ReasonCode, Record};
 
 use self::dialog::Connection;
 pub(crate) use self::send::carry_out;
@@ -68,6 +68,34 @@ impl ThreadArgs {
     fn policy(&self) -> kernel::sched::Policy {
         self.sched_priority.0.map_or(kernel::sched::Policy::Other, kernel::sched::Policy::Fifo)
     }
+}
+
+/// Whether this node uses the stamps of its network interface.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct StampArgs {
+    /// Also split the way by the stamps of this node's network interface, which has a clock of its own
+    #[arg(long, value_name = "WHICH", default_value = "off", value_parser = hardware_stamps())]
+    hardware_stamps: HardwareMode,
+}
+
+fn hardware_stamps() -> impl clap::builder::TypedValueParser<Value = HardwareMode> {
+    names([
+        ("off", "no", HardwareMode::Off),
+        ("auto", "those that it takes anyway, set so by a time service or by hwtstamp_ctl", HardwareMode::Auto),
+        ("on", "an interface that takes none is set to for the run, and back afterwards", HardwareMode::On),
+    ])
+}
+
+/// A parser of one of a few names, each with its help.
+fn names<T: Clone + Send + Sync + 'static, const N: usize>(
+    all: [(&'static str, &'static str, T); N],
+) -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    let shown: Vec<PossibleValue> = all.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help)).collect();
+    PossibleValuesParser::new(shown).try_map(move |typed| {
+        let found = all.iter().find(|(name, ..)| *name == typed);
+        found.map(|(_, _, value)| value.clone()).ok_or("unknown name")
+    })
 }
 
 /// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.

@@ -14,7 +14,7 @@ use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Re
 use units::Ns;
 
 use super::dialog::{Connection, SESSION};
-use super::{ThreadArgs, say_why, warn_of_loss};
+use super::{StampArgs, ThreadArgs, names, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
@@ -81,23 +81,13 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]
+    stamps: StampArgs,
+    #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     label: LabelArgs,
-}
-
-/// A parser of one of a few names, each with its help.
-fn names<T: Clone + Send + Sync + 'static, const N: usize>(
-    all: [(&'static str, &'static str, T); N],
-) -> impl clap::builder::TypedValueParser<Value = T> {
-    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
-    let shown: Vec<PossibleValue> = all.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help)).collect();
-    PossibleValuesParser::new(shown).try_map(move |typed| {
-        let found = all.iter().find(|(name, ..)| *name == typed);
-        found.map(|(_, _, value)| value.clone()).ok_or("unknown name")
-    })
 }
 
 fn path() -> impl clap::builder::TypedValueParser<Value = PacketPath> {
@@ -145,6 +135,7 @@ impl SendArgs {
             launch_time: self.launch_time,
             cpu: self.threads.cpu,
             sched_priority: self.threads.sched_priority.0,
+            hardware_stamps: self.stamps.hardware_stamps,
             sync: !self.no_sync,
             max_drift_ppb: self.max_drift,
         }
@@ -228,7 +219,7 @@ fn run_with(
     let channel = &connection.channel;
     let (local, reaches) = (channel.local_address()?, channel.partner().address);
     let key = channel.shared_key(SESSION)?;
-    let ends = Ends::open(request, Role::Initiator, local, reaches)?;
+    let ends = Ends::open(request, (Role::Initiator, request.hardware_stamps), local, reaches)?;
     let (_, _, _, node) = kernel::process::system_names();
     let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
     connection.channel.send(&job)?;

@@ -51,6 +51,10 @@ pub(super) const PAGES: &[Page] = &[
         examples: &[
             ("punctual packet send --to lime2 --token-file token -o run.json", "1,000 packets a second for a minute"),
             (
+                "punctual packet send --to lime2 --token-file token --hardware-stamps auto",
+                "with the stamps of this node's interface, which ptp4l has it take",
+            ),
+            (
                 "punctual packet send --to lime2 --token-file token --direction both --receive schedule --limit 50us",
                 "both ways, with receivers that know the schedule, against a limit",
             ),

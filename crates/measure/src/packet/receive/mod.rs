@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use kernel::packet::End;
-use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
+use packet::header::{EarlierStamps, HEADER_BYTES, Header, Purpose, Session};
 use packet::receiving::Arrived;
 use record::ReceiveMode;
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -70,7 +70,7 @@ fn blank(session: &Session) -> Arrived {
         sent_before: 0,
         scheduled_ns: 0,
         sent_ns: 0,
-        earlier: LaterStamps::default(),
+        earlier: EarlierStamps::default(),
     };
     header.write(session, &mut bytes);
     // Also touches the code that reads it.

@@ -37,7 +37,7 @@ impl End for Fails<'_> {
             sent_before: 0,
             scheduled_ns: 0,
             sent_ns: 0,
-            earlier: LaterStamps::default(),
+            earlier: EarlierStamps::default(),
         };
         header.write(&SESSION, &mut bytes);
         self.packets -= 1;

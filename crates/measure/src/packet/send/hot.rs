@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::packet::{End, Launch, SendError};
-use packet::header::{HEADER_BYTES, Header, LaterStamps, Purpose, Session};
+use packet::header::{EarlierStamps, Header, LaterStamps, Purpose, Session};
 
 use super::numbers::{NO_SEQUENCE, Numbers, signed};
 use crate::ring::{Pair, RingWriter};
@@ -60,7 +60,7 @@ impl<E: End> SendLoop<'_, E> {
         let (monotonic, realtime) =
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         let mut counts = SendCounts::default();
-        let mut earlier = LaterStamps::default();
+        let mut earlier = EarlierStamps::default();
         let mut sequence = 0;
         let mut next = Schedule::at_ns(self.start_ns);
         while sequence < self.schedules && !self.stop.load(Ordering::Relaxed) {
@@ -86,9 +86,13 @@ impl<E: End> SendLoop<'_, E> {
                 sent_ns,
                 earlier,
             };
+            let refused = counts.refused;
             self.send(header, &mut counts);
+            if counts.refused == refused {
+                earlier.brought();
+            }
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: sent_ns });
-            earlier = self.newest_stamp(earlier);
+            self.take_stamps(&mut earlier);
             // What is late for the next schedule skips it, in one step however late it is.
             let late_ns = now_ns(monotonic) - next.ns();
             let passed = if late_ns < self.interval_ns { 1 } else { late_ns / self.interval_ns + 1 };
@@ -114,9 +118,7 @@ impl<E: End> SendLoop<'_, E> {
 
     #[inline(always)]
     fn send(&mut self, header: Header, counts: &mut SendCounts) {
-        if let Some(front) = self.payload.first_chunk_mut::<HEADER_BYTES>() {
-            header.write(&self.session, front);
-        }
+        header.write(&self.session, self.payload);
         let launch =
             self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: header.scheduled_ns + after_ns + ahead_ns });
         match self.end.send(self.payload, launch) {
@@ -132,31 +134,27 @@ impl<E: End> SendLoop<'_, E> {
         }
     }
 
-    /// The newest stamp that has arrived; the same one where none has.
+    /// Takes the stamps that have arrived.
     #[inline(always)]
-    fn newest_stamp(&mut self, before: LaterStamps) -> LaterStamps {
-        let mut newest = before;
+    fn take_stamps(&mut self, earlier: &mut EarlierStamps) {
         while let Some(stamp) = self.end.sent_stamp() {
             let sequence = self.numbers.sequence(stamp.number);
-            if sequence == NO_SEQUENCE {
-                continue;
+            if sequence != NO_SEQUENCE {
+                // Of a packet that was doubled on its way each kind comes twice.
+                earlier.take(LaterStamps { sequence, stack_ns: stamp.stack_ns, hardware_ns: stamp.hardware_ns });
             }
-            let this = LaterStamps { sequence, stack_ns: stamp.stack_ns, hardware_ns: stamp.hardware_ns };
-            // A packet that was doubled on its way has two.
-            newest = if newest.sequence == sequence { newest.earliest(this) } else { this };
         }
-        newest
     }
 
     /// Brings the last stamps, and says how many packets there were, more than once since each can be lost.
-    fn follow_up(&mut self, sent: u64, mut earlier: LaterStamps, next: Schedule) {
+    fn follow_up(&mut self, sent: u64, mut earlier: EarlierStamps, next: Schedule) {
         let (monotonic, realtime) =
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         let first_ns = next.ns().max(now_ns(monotonic));
         for number in 0..FOLLOW_UPS {
             let at_ns = first_ns + signed(number) * self.interval_ns.min(10_000_000);
             let _ = sleep_until(monotonic, &Schedule::at_ns(at_ns));
-            earlier = self.newest_stamp(earlier);
+            self.take_stamps(&mut earlier);
             let sent_ns = now_ns(realtime);
             let header = Header {
                 purpose: Purpose::FollowUp,
@@ -168,7 +166,11 @@ impl<E: End> SendLoop<'_, E> {
                 earlier,
             };
             // Not counted among the measured ones, refused or not.
-            self.send(header, &mut SendCounts::default());
+            let mut counts = SendCounts::default();
+            self.send(header, &mut counts);
+            if counts.refused == 0 {
+                earlier.brought();
+            }
         }
     }
 }
