@@ -17,7 +17,7 @@ function sample(latency: number, part: Partial<ExplainedSampleView> = {}): Expla
 function explanation(samples: ExplainedSampleView[], part: Partial<ExplanationView> = {}): ExplanationView {
   const cause = { class: "softirq", words: "softirq", name: "NET_RX", certainty: "shown", samples: 1, worst_ns: 1, took_ns: 1, remedy: "" } as const;
   return {
-    sentence: "", sources: ["a"], missing: [], looked_at: "samples", outliers: 200, explained: 2, not_recorded: 198, causes: [{ ...cause }, { ...cause, name: "TIMER" }], samples,
+    sentence: "", begin: "schedule", sources: ["a"], missing: [], looked_at: "samples", outliers: 200, explained: 2, not_recorded: 198, causes: [{ ...cause }, { ...cause, name: "TIMER" }], samples,
     shares: [{ of: "samples", total: 200, causes: [1, 1], not_explained: 198 }],
     stretches: [{ activity: "thread", name: "iperf3" }, { activity: "softirq", name: "NET_RX" }, { activity: "interrupt", name: "eth0" }], ...part,
   };

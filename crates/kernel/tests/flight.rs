@@ -37,6 +37,7 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
         own_prio_below: 100,
         late_from_ns: 5_000,
         may_move: true,
+        wakings: true,
         clock_offset_ns: 7,
     };
     let mut attached = Vec::new();
@@ -91,6 +92,7 @@ fn the_moments_of_a_wake_up_stand_in_the_order_of_time() {
         own_prio_below: 140,
         late_from_ns: 5_000,
         may_move: false,
+        wakings: false,
         clock_offset_ns: 0,
     };
     let _attached: Vec<_> = PARTS

@@ -33,6 +33,7 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     let nodes = Nodes::try_from(nodes).map_err(JoinError::Nodes)?;
     run.clocks.extend(other.clocks);
     run.services.extend(other.services);
+    run.explanations.extend(other.explanations);
     join_flows(&mut run, other.flows);
     let mut series = initiator.series;
     series.extend(partner.series);

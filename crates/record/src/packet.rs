@@ -7,7 +7,7 @@ use units::format;
 
 use units::format::latency;
 
-use crate::{Spread, SyncRun, TrackPoint};
+use crate::{Explanation, Spread, SyncRun, TrackPoint};
 
 /// What was seen of packets between two nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,20 @@ pub struct PacketRun {
     /// What the time services of the nodes said before, during and after; empty if nobody asked them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<NodeServices>,
+    /// Why receivers had packets late, of each node whose own user asked for it; empty if nobody did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explanations: Vec<NodeExplanation>,
+}
+
+/// Why the receiver of a node had packets late that the node's kernel already had.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeExplanation {
+    /// Name of the node.
+    pub node: String,
+    /// The latency that is explained: `arrived_to_received`, the part of a packet's delay that is the receiver's own.
+    pub latency: String,
+    /// The causes, and the packets with the largest of these latencies.
+    pub explanation: Explanation,
 }
 
 /// What the time services of a node said while packets were exchanged.

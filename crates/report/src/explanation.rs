@@ -11,20 +11,25 @@ use units::format::{self, latency};
 use crate::Exact;
 use crate::assemble::moment;
 use crate::view::{
-    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
-    StretchView, TimelineView,
+    CauseChangeView, CauseView, DelayPartView, ExplainedFrom, ExplainedSampleView, ExplanationView, PartRowView,
+    PartsView, ShareView, StretchView, TimelineView,
 };
 
 /// The view of the explanation; `None` if none was requested.
 pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
-    let explanation = record.explanation()?;
+    record.explanation().map(|explanation| view_of(record, explanation))
+}
+
+/// The view of one of a record's explanations.
+pub(crate) fn view_of(record: &Record, explanation: &Explanation) -> ExplanationView {
     let mut stretches = Stretches::default();
     let samples = explanation.samples.iter().map(|one| sample(one, record, &mut stretches)).collect();
-    Some(ExplanationView {
+    ExplanationView {
         sentence: sentence(record, explanation),
         change: change(record, explanation),
         sources: explanation.sources.clone(),
         missing: explanation.missing.clone(),
+        begin: if record.packets().is_some() { ExplainedFrom::Arrival } else { ExplainedFrom::Schedule },
         cost: cost(explanation),
         looked_at: explanation.looked_at(),
         outliers: explanation.outliers.into(),
@@ -35,7 +40,7 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
         samples,
         stretches: stretches.all,
         parts: explanation.parts.as_ref().map(parts),
-    })
+    }
 }
 
 /// Description of each part of a wake-up, by its name.
@@ -249,7 +254,8 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
 
 /// The samples above the deadline; `None` if there are none, or if the record does not have their causes.
 fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
-    let verdict = record.verdict.as_ref()?;
+    // A limit on packets is one on their whole delay, of which a node explains a part.
+    let verdict = record.verdict.as_ref().filter(|_| record.packets().is_none())?;
     let total = verdict.deciding.as_ref().filter(|deciding| deciding.beyond > 0)?.beyond;
     let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
     let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use record::{
-    ClockRelation, Histogram, Interval, Moment, PacketFlow, Place, Record, Series, TrackPoint, Uncertainty, WorstSample,
+    ClockRelation, Histogram, Interval, Moment, NodeExplanation, PacketFlow, Place, Record, Series, TrackPoint,
+    Uncertainty, WorstSample,
 };
 use units::{approx_f64, format};
 
@@ -11,8 +12,9 @@ use crate::Exact;
 use crate::assemble::{moment, started_on};
 use crate::sync::{range, track};
 use crate::view::{
-    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
-    PacketPartView, PacketView, PacketWorstView, SyncAllanView, SyncBoundView, SyncSourceView, SyncSpreadView,
+    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView,
+    PacketFlowView, PacketPartView, PacketView, PacketWorstView, SyncAllanView, SyncBoundView, SyncSourceView,
+    SyncSpreadView,
 };
 
 /// The parts of a delay in the order in which a packet passes them, and what each is in words.
@@ -58,7 +60,22 @@ pub(crate) fn view(record: &Record) -> Option<PacketView> {
         flows: run.flows.iter().map(|one| flow(one, record)).collect(),
         worst: record.worst.iter().take(MOST_WORST).filter_map(|sample| worst_packet(sample, record)).collect(),
         clocks: run.clocks.iter().map(|one| clocks(one, record)).collect(),
+        explanations: run.explanations.iter().map(|one| explained(one, record)).collect(),
     })
+}
+
+fn explained(one: &NodeExplanation, record: &Record) -> PacketExplanationView {
+    PacketExplanationView {
+        node: one.node.clone(),
+        latency: one.latency.clone(),
+        words: explained_words(one),
+        explanation: crate::explanation::view_of(record, &one.explanation),
+    }
+}
+
+/// "arrived_to_received on press-7, from the kernel's stamp until the program had the packet".
+pub(crate) fn explained_words(one: &NodeExplanation) -> String {
+    format!("{} on {}, from the kernel's stamp until the program had the packet", one.latency, one.node)
 }
 
 /// "vm → press-7".

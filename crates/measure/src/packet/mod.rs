@@ -6,6 +6,7 @@
 mod clocks;
 mod delays;
 mod ends;
+mod explain;
 mod finish;
 mod half;
 mod plan;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use packet::dialog::{Endpoints, Message};
 use packet::header::Session;
 use packet::join::JoinError;
-use record::{PacketRequest, ReasonCode, Record, Uncertainty};
+use record::{ExplainRequest, ExplainingCost, PacketRequest, ReasonCode, Record, Uncertainty};
 
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
 pub use self::plan::{PacketPlanError, Role};
@@ -100,6 +101,9 @@ pub struct Setup<'a> {
     pub context: &'a RunContext,
     /// Ends the run early.
     pub stop: &'a Stop,
+    /// Whether this node explains its own late packets, and what that costs, where it was measured. It is this node's user who
+    /// asks for it, never the partner.
+    pub explain: Option<(ExplainRequest, Option<ExplainingCost>)>,
 }
 
 /// A flow, as a person looks at it while the run goes on.

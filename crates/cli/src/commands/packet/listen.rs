@@ -12,7 +12,7 @@ use peer::{ChannelError, Listener, local_policy, read_policy};
 use record::Record;
 
 use super::dialog::{Connection, SESSION};
-use super::{ThreadArgs, say_why, warn_of_loss};
+use super::{ExplainArgs, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -44,6 +44,8 @@ pub(crate) struct ListenArgs {
     #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]
+    explain: ExplainArgs,
+    #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -58,7 +60,7 @@ impl ListenArgs {
             None => local_policy()?,
         };
         self.anyway.check_policy(self.threads.policy())?;
-        let Self { on, token_file, once, threads, output: place, label, .. } = self;
+        let Self { on, token_file, once, threads, explain, output: place, label, .. } = self;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         // Before anybody can connect: what is wrong with the file is said at once.
         let mut destination = Some(place.prepare()?);
@@ -91,7 +93,12 @@ impl ListenArgs {
                 return Ok(Exit::Holds);
             };
             let partner = channel.partner().to_string();
-            match serve(Connection::new(channel, Some(&mut listener)), &policy, &threads, (&label.label, &stop)) {
+            match serve(
+                Connection::new(channel, Some(&mut listener)),
+                &policy,
+                (&threads, explain),
+                (&label.label, &stop),
+            ) {
                 Ok(record) => {
                     warn_of_loss(&record);
                     let exit = match destination.take_if(|_| once) {
@@ -116,7 +123,7 @@ impl ListenArgs {
 fn serve(
     mut connection: Connection<'_>,
     policy: &Policy,
-    threads: &ThreadArgs,
+    (threads, explain): (&ThreadArgs, ExplainArgs),
     (label, stop): (&str, &Stop),
 ) -> anyhow::Result<Record> {
     let job: Job = match connection.await_message(ASKING, stop) {
@@ -163,6 +170,7 @@ fn serve(
         machine: &machine,
         context: &context,
         stop,
+        explain: explain.request().map(|request| (request, None)),
     };
     let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
         Ok(record) => record,

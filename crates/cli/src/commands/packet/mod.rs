@@ -6,7 +6,8 @@ mod send;
 
 use measure::packet::{Dialog as _, PacketError};
 use packet::dialog::Message;
-use record::{ReasonCode, Record};
+use record::{EvidenceSource, ExplainRequest, ReasonCode, Record};
+use units::Ns;
 
 use self::dialog::Connection;
 pub(crate) use self::send::carry_out;
@@ -67,6 +68,41 @@ impl ThreadArgs {
 
     fn policy(&self) -> kernel::sched::Policy {
         self.sched_priority.0.map_or(kernel::sched::Policy::Other, kernel::sched::Policy::Fifo)
+    }
+}
+
+/// Whether this node explains its own late packets. The partner is not asked, and cannot ask for it.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct ExplainArgs {
+    /// Find out why this node's program had packets late that its kernel already had, by small programs in the kernel (root, or
+    /// CAP_BPF and CAP_PERFMON); where it takes none by its trace. The record of both nodes says it; the other node's own
+    /// --explain is its user's choice
+    #[arg(long)]
+    explain: bool,
+    /// Take the evidence from this, and nothing better [default: the best that there is]
+    #[arg(long, value_name = "SOURCE", requires = "explain")]
+    explain_by: Option<SourceName>,
+    /// Explain the packets that reach the program more than this after the kernel [default: the worst few]
+    #[arg(long, value_name = "D", requires = "explain")]
+    above: Option<Ns>,
+}
+
+/// A source of evidence, as users name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SourceName {
+    /// Programs of our own at the kernel's trace points
+    Programs,
+    /// The kernel's events, in a trace instance of our own
+    Events,
+}
+
+impl ExplainArgs {
+    fn request(self) -> Option<ExplainRequest> {
+        let source = self.explain_by.map(|name| match name {
+            SourceName::Programs => EvidenceSource::Programs,
+            SourceName::Events => EvidenceSource::Events,
+        });
+        self.explain.then_some(ExplainRequest { above: self.above, source, ..ExplainRequest::default() })
     }
 }
 

@@ -10,11 +10,11 @@ use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
 use peer::{Endpoint, connect, read_token, resolve};
-use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record};
+use record::{End, ExplainRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record};
 use units::Ns;
 
 use super::dialog::{Connection, SESSION};
-use super::{ThreadArgs, say_why, warn_of_loss};
+use super::{ExplainArgs, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
@@ -80,6 +80,8 @@ pub(crate) struct SendArgs {
     max_drift: u32,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    explain: ExplainArgs,
     #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
@@ -152,6 +154,12 @@ impl SendArgs {
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let request = self.request();
+        if self.explain.explain && self.direction == PacketDirection::To {
+            bail!(
+                "--explain says why a receiver had packets late, and with --direction to this node sends alone: give it to \
+                 'punctual packet listen' on the other node, or measure with --direction from or both"
+            );
+        }
         let token = match (&self.token, self.token_file) {
             (Some(text), _) => TokenSource::Given(text.parse()?),
             (None, Some(path)) => TokenSource::File(path),
@@ -159,7 +167,7 @@ impl SendArgs {
                 bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it")
             }
         };
-        let partner = Partner { to: &self.to, token };
+        let partner = Partner { to: &self.to, token, explain: self.explain.request() };
         partner.measure(&request, self.anyway, (self.output, &self.label.label))
     }
 }
@@ -172,7 +180,7 @@ pub(crate) fn carry_out(
     output: (OutputArgs, &str),
 ) -> anyhow::Result<Exit> {
     let token = TokenSource::File(PathBuf::from(&partner.token_file));
-    Partner { to: &partner.to, token }.measure(request, anyway, output)
+    Partner { to: &partner.to, token, explain: None }.measure(request, anyway, output)
 }
 
 /// What a token is taken from.
@@ -185,6 +193,8 @@ enum TokenSource {
 struct Partner<'a> {
     to: &'a str,
     token: TokenSource,
+    /// Which of this node's late packets are explained, if any.
+    explain: Option<ExplainRequest>,
 }
 
 impl Partner<'_> {
@@ -211,7 +221,7 @@ impl Partner<'_> {
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut connection = Connection::new(channel, None);
-        let measured = run_with(&mut connection, request, (&machine, label, &stop));
+        let measured = run_with(&mut connection, (request, self.explain), (&machine, label, &stop));
         connection.close();
         let record = measured?;
         warn_of_loss(&record);
@@ -222,7 +232,7 @@ impl Partner<'_> {
 /// One run with a node that has let this one in.
 fn run_with(
     connection: &mut Connection<'_>,
-    request: &PacketRequest,
+    (request, explain): (&PacketRequest, Option<ExplainRequest>),
     (machine, label, stop): (&Machine, &str, &Stop),
 ) -> anyhow::Result<Record> {
     let channel = &connection.channel;
@@ -253,6 +263,7 @@ fn run_with(
         machine,
         context: &context,
         stop,
+        explain: explain.map(|request| (request, None)),
     };
     let record = measured::lead(&setup, ends, &partner, connection, &mut |so_far| live.show(so_far))
         .inspect_err(|error| say_why(connection, error))?;
