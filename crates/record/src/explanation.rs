@@ -97,7 +97,8 @@ pub struct PartHistogram {
     pub histogram: Histogram,
 }
 
-/// The cost of explaining: latencies without and with it, from short runs that alternate right before the run itself.
+/// The cost of explaining: latencies without and with it, from short runs that alternate right before the run itself; of packets
+/// before the nodes are connected, over the loopback interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainingCost {
     /// Median latency without explaining (ns).

@@ -211,7 +211,7 @@ pub(crate) fn cost(explanation: &Explanation) -> Option<String> {
     let mean = |ns: f64| latency(units::round_u64(ns.max(0.0)));
     let is_significant = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
     Some(format!(
-        "Cost of explaining, measured before the run with {} wake-ups each: median {} without and {} with it, mean {} and \
+        "Cost of explaining, measured before the run with {} samples each: median {} without and {} with it, mean {} and \
          {}; equal measurements differ by {}, so {}.",
         format::count(cost.samples),
         latency(cost.median_without_ns),

@@ -18,6 +18,7 @@ mod programs;
 mod recorder;
 mod watch;
 
+pub(crate) use cost::cost_of_pieces;
 pub use cost::{affordable, measure_cost};
 pub(crate) use explainer::{Begin, Explainer, FOLLOWED, Followed, Known, kernel_priority};
 pub(crate) use judge::judge;

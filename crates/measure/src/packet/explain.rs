@@ -23,6 +23,10 @@ const TYPICAL_PERIOD: Duration = Duration::from_secs(1);
 /// Why counters do not do.
 const NO_COUNTERS: &str = "counters explain nothing of packets: it takes programs or events of the kernel's trace";
 
+/// Where the cost could not be measured.
+const COST_UNKNOWN: &str = "what explaining costs this receiver was not measured: it takes a CPU beside the receiver's for a \
+    sender, and the loopback interface";
+
 /// What explains the packets of this node's receiver.
 pub(super) struct Explaining {
     recorded: Option<Recorded>,
@@ -103,7 +107,12 @@ impl Explaining {
     pub(super) fn finish(self, node: &str) -> NodeExplanation {
         let Self { cost, missing, explainer, .. } = self;
         let explanation = match explainer {
-            Some(explainer) => explainer.finish(cost),
+            Some(explainer) => {
+                let unmeasured = cost.is_none().then(|| COST_UNKNOWN.to_owned());
+                let mut explanation = explainer.finish(cost);
+                explanation.missing.extend(unmeasured);
+                explanation
+            }
             None => Explanation { missing, ..Explanation::default() },
         };
         NodeExplanation { node: node.to_owned(), latency: EXPLAINED.to_owned(), explanation }

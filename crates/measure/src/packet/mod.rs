@@ -4,6 +4,7 @@
 //! their clocks are compared. The receiver of a flow computes its delays. At the end the halves are joined.
 
 mod clocks;
+mod cost;
 mod delays;
 mod ends;
 mod explain;
@@ -21,6 +22,7 @@ use packet::header::Session;
 use packet::join::JoinError;
 use record::{ExplainRequest, ExplainingCost, PacketRequest, ReasonCode, Record, Uncertainty};
 
+pub use self::cost::receiving_cost;
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
 pub use self::plan::{PacketPlanError, Role};
 use crate::context::RunContext;

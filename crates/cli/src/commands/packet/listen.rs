@@ -9,10 +9,10 @@ use measure::packet::{self as measured, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
 use peer::{ChannelError, Listener, local_policy, read_policy};
-use record::Record;
+use record::{PacketRequest, Record};
 
 use super::dialog::{Connection, SESSION};
-use super::{ExplainArgs, ThreadArgs, say_why, warn_of_loss};
+use super::{ExplainArgs, Explains, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -64,6 +64,8 @@ impl ListenArgs {
         let stop = Stop::on_signals().context("cannot handle signals")?;
         // Before anybody can connect: what is wrong with the file is said at once.
         let mut destination = Some(place.prepare()?);
+        // What partners will ask for is not known yet.
+        let explain = explain.with_cost(&PacketRequest::default(), threads.choice(), &stop);
         let mut listener = Listener::bind(&on)?;
         if let Err(error) = measured::check_ways_from(listener.address()) {
             output::warning(&format!("nobody may be able to connect: {error}"));
@@ -96,7 +98,7 @@ impl ListenArgs {
             match serve(
                 Connection::new(channel, Some(&mut listener)),
                 &policy,
-                (&threads, explain),
+                (&threads, &explain),
                 (&label.label, &stop),
             ) {
                 Ok(record) => {
@@ -123,7 +125,7 @@ impl ListenArgs {
 fn serve(
     mut connection: Connection<'_>,
     policy: &Policy,
-    (threads, explain): (&ThreadArgs, ExplainArgs),
+    (threads, explain): (&ThreadArgs, &Explains),
     (label, stop): (&str, &Stop),
 ) -> anyhow::Result<Record> {
     let job: Job = match connection.await_message(ASKING, stop) {
@@ -170,7 +172,7 @@ fn serve(
         machine: &machine,
         context: &context,
         stop,
-        explain: explain.request().map(|request| (request, None)),
+        explain: explain.clone(),
     };
     let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
         Ok(record) => record,

@@ -5,8 +5,9 @@ mod listen;
 mod send;
 
 use measure::packet::{Dialog as _, PacketError};
+use measure::{Machine, Stop};
 use packet::dialog::Message;
-use record::{EvidenceSource, ExplainRequest, ReasonCode, Record};
+use record::{EvidenceSource, ExplainRequest, ExplainingCost, PacketRequest, ReasonCode, Record};
 use units::Ns;
 
 use self::dialog::Connection;
@@ -72,7 +73,7 @@ impl ThreadArgs {
 }
 
 /// Whether this node explains its own late packets. The partner is not asked, and cannot ask for it.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 struct ExplainArgs {
     /// Find out why this node's program had packets late that its kernel already had, by small programs in the kernel (root, or
     /// CAP_BPF and CAP_PERFMON); where it takes none by its trace. The record of both nodes says it; the other node's own
@@ -104,7 +105,18 @@ impl ExplainArgs {
         });
         self.explain.then_some(ExplainRequest { above: self.above, source, ..ExplainRequest::default() })
     }
+
+    /// The same with what explaining costs, measured now; before anybody is connected, and none of it is part of a run.
+    fn with_cost(self, packets: &PacketRequest, threads: (Option<u32>, Option<u32>), stop: &Stop) -> Explains {
+        let request = self.request()?;
+        output::note("first what explaining costs: four short runs over loopback, without, with, with, without");
+        let cost = measure::packet::receiving_cost(packets, threads, request, &Machine::read(), stop);
+        Some((request, cost))
+    }
 }
+
+/// Which late packets of this node are explained, if any, and what that costs.
+type Explains = Option<(ExplainRequest, Option<ExplainingCost>)>;
 
 /// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.
 fn warn_of_loss(record: &Record) {

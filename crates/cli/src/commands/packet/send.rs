@@ -10,11 +10,11 @@ use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
 use peer::{Endpoint, connect, read_token, resolve};
-use record::{End, ExplainRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record};
+use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record};
 use units::Ns;
 
 use super::dialog::{Connection, SESSION};
-use super::{ExplainArgs, ThreadArgs, say_why, warn_of_loss};
+use super::{ExplainArgs, Explains, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
@@ -167,7 +167,7 @@ impl SendArgs {
                 bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it")
             }
         };
-        let partner = Partner { to: &self.to, token, explain: self.explain.request() };
+        let partner = Partner { to: &self.to, token, explain: self.explain };
         partner.measure(&request, self.anyway, (self.output, &self.label.label))
     }
 }
@@ -180,7 +180,7 @@ pub(crate) fn carry_out(
     output: (OutputArgs, &str),
 ) -> anyhow::Result<Exit> {
     let token = TokenSource::File(PathBuf::from(&partner.token_file));
-    Partner { to: &partner.to, token, explain: None }.measure(request, anyway, output)
+    Partner { to: &partner.to, token, explain: ExplainArgs::default() }.measure(request, anyway, output)
 }
 
 /// What a token is taken from.
@@ -194,7 +194,7 @@ struct Partner<'a> {
     to: &'a str,
     token: TokenSource,
     /// Which of this node's late packets are explained, if any.
-    explain: Option<ExplainRequest>,
+    explain: ExplainArgs,
 }
 
 impl Partner<'_> {
@@ -217,11 +217,12 @@ impl Partner<'_> {
         let destination = output.prepare()?;
         let addresses = resolve(&to.host, to.port_or_default(), Instant::now() + CONNECTING)?;
         addresses.iter().try_for_each(|address| measured::check_way(*address))?;
+        let explain = self.explain.with_cost(request, threads, &Stop::new());
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut connection = Connection::new(channel, None);
-        let measured = run_with(&mut connection, (request, self.explain), (&machine, label, &stop));
+        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop));
         connection.close();
         let record = measured?;
         warn_of_loss(&record);
@@ -232,7 +233,7 @@ impl Partner<'_> {
 /// One run with a node that has let this one in.
 fn run_with(
     connection: &mut Connection<'_>,
-    (request, explain): (&PacketRequest, Option<ExplainRequest>),
+    (request, explain): (&PacketRequest, Explains),
     (machine, label, stop): (&Machine, &str, &Stop),
 ) -> anyhow::Result<Record> {
     let channel = &connection.channel;
@@ -263,7 +264,7 @@ fn run_with(
         machine,
         context: &context,
         stop,
-        explain: explain.map(|request| (request, None)),
+        explain,
     };
     let record = measured::lead(&setup, ends, &partner, connection, &mut |so_far| live.show(so_far))
         .inspect_err(|error| say_why(connection, error))?;
