@@ -18,8 +18,6 @@ use super::parts::{Judged, Phase, net_ns};
 
 /// The end of the names of causes that lie before the receiver was woken.
 pub(super) const BEFORE_WAKING: &str = ", before the receiver was woken";
-/// The softirq in which packets are handed to sockets.
-const RECEIVING: &str = "softirq NET_RX";
 /// The interrupt by which another CPU says that a thread is to run (`flight::programs::VECTORS`).
 const TOLD: &str = "reschedule request";
 
@@ -35,12 +33,23 @@ pub struct Receiver {
 /// How the receiver came to its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waking {
-    /// It slept, and was woken last at that moment (ns, CLOCK_MONOTONIC) by that CPU; whether while that CPU handed packets on.
-    At { ns: i64, cpu: u32, by_packet: bool },
-    /// It was not woken meanwhile: it was awake before.
+    /// It slept, and was woken at that moment (ns, CLOCK_MONOTONIC) by that CPU.
+    At { ns: i64, cpu: u32 },
+    /// It was awake before.
     Awake,
     /// What was recorded does not say.
     Unknown,
+}
+
+/// What is known of a receiver's sleep between the kernel's stamp and the program.
+#[derive(Clone, Copy, Debug)]
+struct Sleep {
+    /// The waking that matters.
+    waking: Waking,
+    /// How long a receiver that sleeps by its own schedule slept, all in all (ns).
+    by_schedule_ns: i64,
+    /// The part of that after `waking` (ns).
+    later_ns: i64,
 }
 
 /// Explains why a receiver had a packet late: `late` begins with the kernel's stamp, and ends when the program had the packet
@@ -53,60 +62,72 @@ pub fn explain_arrival(
     place: BelowKernel,
 ) -> ExplainedSample {
     let (from_ns, to_ns) = (late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
-    let waking = waking(late, receiver, &by_cpu, (from_ns, to_ns));
-    let ready_ns = match waking {
+    let sleep = sleep(late, receiver, &by_cpu, (from_ns, to_ns));
+    let ready_ns = match sleep.waking {
         Waking::At { ns, .. } => ns,
         Waking::Awake | Waking::Unknown => from_ns,
     };
-    let Some(evidence) = along_way(late, waking, by_cpu, (from_ns, to_ns)) else {
-        let why = "what was recorded begins after the packet came: what was before was overwritten, or came while an \
-                   earlier packet was read"
-            .to_owned();
-        return drawn(late, &Evidence::default(), place, Conclusion::unknown(why), Judged::default());
+    let Some(evidence) = along_way(late, sleep.waking, by_cpu, (from_ns, to_ns)) else {
+        let why = format!(
+            "what was recorded begins after the packet came: what was before was overwritten, or came while an earlier packet \
+             was read{}",
+            place.by_accident()
+        );
+        // Nothing is drawn where nothing is known.
+        return Conclusion::unknown(why).explain(late);
     };
-    let told_ns = match waking {
+    let phase = match sleep.waking {
         // The CPU that wakes it, in an interrupt of its own, is told by that.
-        Waking::At { ns, cpu, .. } if cpu == late.cpu => Some(ns),
-        _ => told_after(&evidence.events, ready_ns),
-    };
-    let phase = match waking {
-        Waking::At { .. } => Phase::Woken { told_ns },
+        Waking::At { ns, cpu } if cpu == late.cpu => Phase::Woken { told_ns: Some(ns) },
+        Waking::At { .. } => Phase::Woken { told_ns: told_after(&evidence.events, ready_ns) },
         Waking::Awake | Waking::Unknown => Phase::Awake,
     };
     let of_phase = |phase, window| Judged::of_packet(late, &evidence, place, phase, window);
     let before = of_phase(Phase::BeforeWaking, (from_ns, ready_ns));
     let mut after = of_phase(phase, (ready_ns, to_ns));
-    let case = Case { late, receiver, waking, before_ns: ready_ns - from_ns, evidence: &evidence, place };
+    let case = Case { late, receiver, sleep, before_ns: ready_ns - from_ns, evidence: &evidence, place };
     let conclusion = case.conclude(&before, &after);
     after.join(before);
     drawn(late, &evidence, place, conclusion, after)
 }
 
-/// When the receiver was woken last, as far as that is recorded.
-fn waking(late: &Late, receiver: Receiver, by_cpu: &BTreeMap<u32, Evidence>, (from_ns, to_ns): (i64, i64)) -> Waking {
-    let of_cpu = |(cpu, of_cpu): (&u32, &Evidence)| {
-        let is_it = |event: &Event| {
-            (from_ns..=to_ns).contains(&event.time_ns) && event.what == What::Woken { tid: late.own.tid }
-        };
-        let at = of_cpu.events.iter().rposition(is_it)?;
-        let by_packet = hands_packets_on(&of_cpu.events[..at]);
-        Some((of_cpu.events[at].time_ns, *cpu, by_packet))
-    };
-    match by_cpu.iter().filter_map(of_cpu).max() {
-        Some((ns, cpu, by_packet)) => Waking::At { ns, cpu, by_packet },
+/// When the receiver slept, as far as that is recorded.
+fn sleep(late: &Late, receiver: Receiver, by_cpu: &BTreeMap<u32, Evidence>, (from_ns, to_ns): (i64, i64)) -> Sleep {
+    let own = late.own.tid;
+    let all = || by_cpu.iter().flat_map(|(cpu, of_cpu)| of_cpu.events.iter().map(|event| (*cpu, event)));
+    let is_waking =
+        |event: &Event| event.what == What::Woken { tid: own } && (from_ns..=to_ns).contains(&event.time_ns);
+    let mut wakings: Vec<(i64, u32)> =
+        all().filter(|(_, event)| is_waking(event)).map(|(cpu, event)| (event.time_ns, cpu)).collect();
+    wakings.sort_unstable();
+    let of = |waking| Sleep { waking, by_schedule_ns: 0, later_ns: 0 };
+    let at = |(ns, cpu)| Waking::At { ns, cpu };
+    let is_whole = receiver.wakings && !by_cpu.values().any(|of_cpu| of_cpu.lacks(from_ns));
+    let (Some(first), Some(last)) = (wakings.first().copied(), wakings.last().copied()) else {
         // On a CPU whose beginning is missing it may have been woken.
-        None if !receiver.wakings || by_cpu.values().any(|of_cpu| of_cpu.lacks(from_ns)) => Waking::Unknown,
-        None => Waking::Awake,
+        return of(if is_whole { Waking::Awake } else { Waking::Unknown });
+    };
+    // It takes all that is there before it sleeps: the packet was not there yet when it was woken before.
+    if receiver.mode == ReceiveMode::Block {
+        return of(at(last));
     }
+    if !is_whole || by_cpu.values().any(|of_cpu| !of_cpu.own_switches) {
+        return of(Waking::Unknown);
+    }
+    // A thread goes to sleep while it has a CPU: it slept from its last switch before it was woken.
+    let slept_from_ns = |waking_ns: i64| {
+        let gave_way = all().filter(|(_, event)| event.time_ns <= waking_ns && is_from(event, own));
+        gave_way.map(|(_, event)| event.time_ns).max().map_or(from_ns, |ns| ns.max(from_ns))
+    };
+    let slept_ns = |(ns, _): &(i64, u32)| ns - slept_from_ns(*ns);
+    let by_schedule_ns: i64 = wakings.iter().map(slept_ns).sum();
+    let slept_at_first = slept_from_ns(first.0) == from_ns;
+    let later_ns = by_schedule_ns - if slept_at_first { slept_ns(&first) } else { 0 };
+    Sleep { waking: if slept_at_first { at(first) } else { Waking::Awake }, by_schedule_ns, later_ns }
 }
 
-/// Whether the last of these events lie within the handing on of packets.
-fn hands_packets_on(events: &[Event]) -> bool {
-    events.iter().rev().find_map(|event| match &event.what {
-        What::Enter(Frame::Softirq(name)) if name == RECEIVING => Some(true),
-        What::Leave(Frame::Softirq(name)) if name == RECEIVING => Some(false),
-        _ => None,
-    }) == Some(true)
+fn is_from(event: &Event, tid: u32) -> bool {
+    matches!(event.what, What::Switch { from, .. } if from == tid)
 }
 
 /// When a CPU took the interrupt by which another one tells it to run a thread, from a moment on (both ns).
@@ -125,7 +146,7 @@ fn along_way(
 ) -> Option<Evidence> {
     let mut ways: Vec<(u32, i64, bool)> = Vec::new();
     let mut ready_ns = from_ns;
-    if let Waking::At { ns, cpu, .. } = waking {
+    if let Waking::At { ns, cpu } = waking {
         ways.push((cpu, ns, false));
         ready_ns = ns;
     }
@@ -151,7 +172,7 @@ fn along_way(
 struct Case<'a> {
     late: &'a Late,
     receiver: Receiver,
-    waking: Waking,
+    sleep: Sleep,
     /// From the packet to the waking (ns).
     before_ns: i64,
     evidence: &'a Evidence,
@@ -164,10 +185,11 @@ impl Case<'_> {
     }
 
     fn conclude(&self, before: &Judged, after: &Judged) -> Conclusion {
-        match self.waking {
-            Waking::At { cpu, by_packet, .. } if self.is_most(self.before_ns) => {
-                self.judge_before(before, cpu, by_packet)
-            }
+        if self.receiver.mode != ReceiveMode::Block && self.is_most(self.sleep.by_schedule_ns) {
+            return self.slept();
+        }
+        match self.sleep.waking {
+            Waking::At { cpu, .. } if self.is_most(self.before_ns) => self.judge_before(before, cpu),
             // Whether the receiver was ready while others ran is not known.
             Waking::Unknown => self.judge_unknown(after),
             _ => self.judge_after(after),
@@ -176,7 +198,7 @@ impl Case<'_> {
 
     /// How the receiver came to its packet, as a clause.
     fn came(&self) -> String {
-        match self.waking {
+        match self.sleep.waking {
             Waking::At { cpu, .. } => {
                 format!(
                     "CPU {cpu} woke the receiver {} after the kernel had the packet",
@@ -190,20 +212,24 @@ impl Case<'_> {
         }
     }
 
-    /// Most of the time passed before the receiver was woken.
-    fn judge_before(&self, before: &Judged, cpu: u32, by_packet: bool) -> Conclusion {
-        let (took, whole) = (format::latency(self.before_ns), format::latency(self.late.latency_ns));
-        if self.receiver.mode != ReceiveMode::Block && !by_packet {
-            return Conclusion {
-                class: CauseClass::OwnSleep,
-                name: format!("--receive {}", self.receiver.mode.name()),
-                certainty: Certainty::Likely,
-                evidence: format!(
-                    "the receiver slept for {took} of {whole} after the kernel had the packet, and was not woken by it: a \
-                     receiver of this kind sleeps by its own schedule; whether it overslept is not examined"
-                ),
-            };
+    /// Most of the time the receiver slept by its own schedule.
+    fn slept(&self) -> Conclusion {
+        Conclusion {
+            class: CauseClass::OwnSleep,
+            name: format!("--receive {}", self.receiver.mode.name()),
+            certainty: Certainty::Likely,
+            evidence: format!(
+                "the receiver slept for {} of {} after the kernel had the packet: by its own schedule, as one of this kind does; \
+                 whether it overslept is not examined",
+                format::latency(self.sleep.by_schedule_ns),
+                format::latency(self.late.latency_ns)
+            ),
         }
+    }
+
+    /// Most of the time passed before the receiver was woken.
+    fn judge_before(&self, before: &Judged, cpu: u32) -> Conclusion {
+        let whole = format::latency(self.late.latency_ns);
         let solid_ns = |part: &DelayPart| net_ns(part) - before.silent_of(part);
         let handlers = before.parts.iter().filter(|part| {
             matches!(
@@ -256,8 +282,10 @@ impl Case<'_> {
         let solid_ns = |part: &DelayPart| net_ns(part) - after.silent_of(part);
         let covered_ns: i64 = after.parts.iter().map(solid_ns).fold(0, i64::saturating_add);
         if let Some(first) = after.parts.iter().min_by_key(|part| std::cmp::Reverse(solid_ns(part))) {
-            let of_class_ns = after.parts.iter().filter(|part| part.class == first.class).map(solid_ns).sum();
-            if self.is_most(of_class_ns) || self.is_most(covered_ns) {
+            let of_class_ns: i64 = after.parts.iter().filter(|part| part.class == first.class).map(solid_ns).sum();
+            // Who ran while it slept by its own schedule kept it from nothing.
+            let at_least = |ns: i64| ns - self.sleep.later_ns;
+            if self.is_most(at_least(of_class_ns)) || self.is_most(at_least(covered_ns)) {
                 return self.judge_part(first, after);
             }
         }
@@ -344,7 +372,7 @@ impl Case<'_> {
     /// The receiver was ready, and by the trace its CPU idle.
     fn judge_idle(&self, idle_ns: i64) -> Conclusion {
         let cpu = self.late.cpu;
-        let Waking::At { ns: ready_ns, .. } = self.waking else {
+        let Waking::At { ns: ready_ns, .. } = self.sleep.waking else {
             let who = if self.evidence.own_switches { "was idle" } else { "was idle, or ran the receiver" };
             return Conclusion::unknown(format!(
                 "{}, and CPU {cpu} {who} for {} of {}",

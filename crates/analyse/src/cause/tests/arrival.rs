@@ -137,10 +137,45 @@ fn a_receiver_that_slept_by_its_own_schedule_says_so_and_blames_nobody() {
         let asleep = sample(mode);
         assert_eq!((asleep.class, asleep.certainty), (CauseClass::OwnSleep, Certainty::Likely), "{}", asleep.evidence);
         assert_eq!(asleep.name, format!("--receive {}", mode.name()));
+        assert!(asleep.evidence.contains("slept for 200 us of 205 us"), "{}", asleep.evidence);
         assert!(!asleep.evidence.contains("hog"), "{}", asleep.evidence);
     }
     // One that sleeps until a packet wakes it sleeps by no schedule.
     assert_eq!(sample(ReceiveMode::Block).class, CauseClass::Unknown);
+}
+
+#[test]
+fn a_short_sleep_by_its_own_schedule_is_not_the_time_for_which_it_was_preempted() {
+    // Preempted for 300 us; then it runs, sleeps for 10 us, and takes the packet.
+    let own_cpu = |slept_from_ns: i64| {
+        vec![
+            to(-500_000, (0, 120), receiver()),
+            to(1_000, (77, 1), hog()),
+            to(slept_from_ns - 2_000, (5, 0), receiver()),
+            to(slept_from_ns, (77, 1), idle()),
+            woken(313_000),
+            to(314_000, (0, 120), receiver()),
+        ]
+    };
+    let sample =
+        |slept_from_ns| received_as(ReceiveMode::Schedule, 315_000, [own_cpu(slept_from_ns), Vec::new()], BARE);
+    let preempted = sample(303_000);
+    assert_eq!(
+        (preempted.class, preempted.name.as_str()),
+        (CauseClass::Thread, "hog (fifo 99)"),
+        "{}",
+        preempted.evidence
+    );
+    // The other way round.
+    let asleep = sample(33_000);
+    assert_eq!(asleep.class, CauseClass::OwnSleep, "{}", asleep.evidence);
+    assert!(asleep.evidence.contains("slept for 280 us of 315 us"), "{}", asleep.evidence);
+    // Where it is not recorded when it gave its CPU away, nothing is said of either.
+    let late = Late { own: receiver(), ..late(315_000) };
+    let evidence = Evidence { events: own_cpu(303_000), ..Evidence::default() };
+    let receiver = Receiver { mode: ReceiveMode::Schedule, wakings: true };
+    let unknown = explain_arrival(&late, receiver, BTreeMap::from([(0, evidence)]), BARE);
+    assert_eq!(unknown.class, CauseClass::Unknown, "{}", unknown.evidence);
 }
 
 #[test]
@@ -206,6 +241,8 @@ fn nothing_is_concluded_where_the_beginning_or_the_waking_is_missing() {
     ] {
         assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown), "{}", sample.evidence);
     }
+    let cut = explain_with(own_cpu[1..].to_vec(), [true, false], true);
+    assert!(cut.timeline.is_empty(), "nothing is drawn where nothing is known: {:?}", cut.timeline);
     assert_eq!(explain_with(own_cpu, [false, false], true).class, CauseClass::Thread);
 }
 
