@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainedAs, explainedOf, gapsOf, partsOf, percent, pieceAt, piecesOf, placedOf, scaleOf, stretchAt, stretchesOf, stretchText, THINNEST, timelineHeight, windowOf } from "../src/causes.ts";
+import { explainedAs, explainedNodes, explainedOf, gapsOf, partsOf, percent, pieceAt, piecesOf, placedOf, scaleOf, stretchAt, stretchesOf, stretchText, THINNEST, timelineHeight, windowOf } from "../src/causes.ts";
 import type { ExplainedSampleView, ExplanationView, RunView } from "../src/generated/view.d.ts";
 import { fromHash, toHash } from "../src/state.ts";
 
@@ -79,4 +79,15 @@ test("pieces fill their bar, the unexplained with them, and no share is rounded 
 test("the sample and its range before the schedule survive the URL", () => {
   const state = { ...fromHash(""), sample: "1.3", sampleRange: [-40_000, 5000] as [number, number] };
   assert.deepEqual(fromHash(toHash(state)), state);
+});
+
+test("what nodes explain of their packets is drawn like a run's own explanation, each node by itself", () => {
+  const of = (node: string, latency: number) => ({ node, latency: "arrived_to_received", words: `arrived_to_received on ${node}`, explanation: explanation([sample(latency)], { begin: "arrival" }) });
+  const packets = { ...run("udp", []), explanation: null, packets: { flows: [], worst: [], clocks: [], explanations: [of("a", 100_000), of("b", 200_000)] } };
+  const nodes = explainedNodes([packets, run("idle", [sample(1)])]);
+  assert.deepEqual(nodes.map(({ label }) => label), ["udp: arrived_to_received on a", "udp: arrived_to_received on b"]);
+  assert.equal(new Set(nodes.map(({ id }) => id)).size, 2);
+  const [worst] = explainedOf(nodes);
+  assert.equal(worst!.key, "1.0");
+  assert.match(partsOf({ ...worst!, sample: { ...worst!.sample, parts: [] } }).at(-1)!.what, /the receiver itself/);
 });

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use record::{
-    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Record, TimelineSegment,
-    WakeupParts,
+    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Moment, Record,
+    TimelineSegment, WakeupParts,
 };
 use units::format::{self, latency};
 
@@ -17,13 +17,13 @@ use crate::view::{
 
 /// The view of the explanation; `None` if none was requested.
 pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
-    record.explanation().map(|explanation| view_of(record, explanation))
+    record.explanation().map(|explanation| view_of(record, explanation, record.manifest().started))
 }
 
-/// The view of one of a record's explanations.
-pub(crate) fn view_of(record: &Record, explanation: &Explanation) -> ExplanationView {
+/// The view of one of a record's explanations; its node's part of the run began at `started`.
+pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Moment) -> ExplanationView {
     let mut stretches = Stretches::default();
-    let samples = explanation.samples.iter().map(|one| sample(one, record, &mut stretches)).collect();
+    let samples = explanation.samples.iter().map(|one| sample(one, started, &mut stretches)).collect();
     ExplanationView {
         sentence: sentence(record, explanation),
         change: change(record, explanation),
@@ -293,12 +293,12 @@ fn beyond_of_causes(explanation: &Explanation, deadline_ns: u64) -> Option<Vec<u
     Some(beyond)
 }
 
-fn sample(sample: &ExplainedSample, record: &Record, stretches: &mut Stretches) -> ExplainedSampleView {
+fn sample(sample: &ExplainedSample, started: Moment, stretches: &mut Stretches) -> ExplainedSampleView {
     ExplainedSampleView {
         thread: sample.thread,
         cpu: sample.cpu,
         latency_ns: sample.latency_ns.into(),
-        scheduled: moment(sample.scheduled, record.manifest().started),
+        scheduled: moment(sample.scheduled, started),
         class: sample.class,
         words: sample.class.words().to_owned(),
         name: sample.name.clone(),

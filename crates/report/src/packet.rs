@@ -69,7 +69,7 @@ fn explained(one: &NodeExplanation, record: &Record) -> PacketExplanationView {
         node: one.node.clone(),
         latency: one.latency.clone(),
         words: explained_words(one),
-        explanation: crate::explanation::view_of(record, &one.explanation),
+        explanation: crate::explanation::view_of(record, &one.explanation, started_on(record, &one.node)),
     }
 }
 
