@@ -27,6 +27,10 @@ const NO_COUNTERS: &str = "counters explain nothing of packets: it takes program
 const COST_UNKNOWN: &str = "what explaining costs this receiver was not measured: it takes a CPU beside the receiver's for a \
     sender, and the loopback interface";
 
+/// Where nothing says when the kernel had the packets.
+const NO_STAMPS: &str =
+    "no packet came with the receiving kernel's stamp, as on the path xdp, so that none could be explained";
+
 /// What explains the packets of this node's receiver.
 pub(super) struct Explaining {
     recorded: Option<Recorded>,
@@ -36,6 +40,8 @@ pub(super) struct Explaining {
     missing: Vec<String>,
     explainer: Option<Explainer>,
     typical: Option<(Instant, i64)>,
+    /// Packets that had the kernel's stamp so far.
+    stamped: u64,
 }
 
 impl Explaining {
@@ -45,7 +51,8 @@ impl Explaining {
         plan: &PacketPlan,
         online: &CpuSet,
     ) -> Self {
-        let mut explaining = Self { recorded: None, config, cost, missing: Vec::new(), explainer: None, typical: None };
+        let mut explaining =
+            Self { recorded: None, config, cost, missing: Vec::new(), explainer: None, typical: None, stamped: 0 };
         if !plan.receives() {
             explaining.missing.push("this node received no packets: its partner can explain its own".to_owned());
             return explaining;
@@ -97,6 +104,7 @@ impl Explaining {
         let Some(explainer) = &mut self.explainer else { return };
         let typical_ns = self.typical.filter(|(at, _)| at.elapsed() < TYPICAL_PERIOD).map(|(_, ns)| ns);
         let known = seen.known(FOLLOWED, typical_ns);
+        self.stamped = known.samples;
         if typical_ns.is_none() {
             self.typical = Some((Instant::now(), known.typical_ns));
         }
@@ -105,12 +113,13 @@ impl Explaining {
 
     /// What this node knows at the end.
     pub(super) fn finish(self, node: &str) -> NodeExplanation {
-        let Self { cost, missing, explainer, .. } = self;
+        let Self { cost, missing, explainer, stamped, .. } = self;
         let explanation = match explainer {
             Some(explainer) => {
                 let unmeasured = cost.is_none().then(|| COST_UNKNOWN.to_owned());
                 let mut explanation = explainer.finish(cost);
                 explanation.missing.extend(unmeasured);
+                explanation.missing.extend((stamped == 0).then(|| NO_STAMPS.to_owned()));
                 explanation
             }
             None => Explanation { missing, ..Explanation::default() },

@@ -88,6 +88,7 @@ fn run(own: Vec<SyncSource>, partner: Vec<SyncSource>, error_ns: i64) -> PacketR
         flows: vec![PacketFlow { from: "a".to_owned(), to: "b".to_owned(), ..PacketFlow::default() }],
         clocks: vec![relation],
         services: vec![node("b", "10.0.0.2", own), node("a", "10.0.0.1", partner)],
+        ..PacketRun::default()
     }
 }
 
