@@ -99,7 +99,7 @@ function Measured({ results }: { results: Results }) {
           <Section id={wakeups.length > 0 ? "delays" : "latency"} title="Distribution of the delays"><DelayDistribution runs={packets} /></Section>
           <Section id="between" title="Clocks of both nodes"><NodeClocks runs={packets} /></Section>
           <Section id="worst-packets" title="Worst packets"><WorstPackets runs={packets} /></Section>
-          {nodes.length > 0 && <Section id={wakeups.some((run) => run.explanation) ? "late-packets" : "causes"} title="What made the worst packets late on their last way"><Causes results={results} runs={nodes} /></Section>}
+          {nodes.length > 0 && <Section id={wakeups.some((run) => run.explanation) ? "late-packets" : "causes"} title="What made packets late from kernel to program"><Causes results={results} runs={nodes} /></Section>}
           {wakeups.length === 0 && results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
         </>
       )}

@@ -73,9 +73,9 @@ fn explained(one: &NodeExplanation, record: &Record) -> PacketExplanationView {
     }
 }
 
-/// "arrived_to_received on press-7, from the kernel's stamp until the program had the packet".
+/// "arrived_to_received on press-7".
 pub(crate) fn explained_words(one: &NodeExplanation) -> String {
-    format!("{} on {}, from the kernel's stamp until the program had the packet", one.latency, one.node)
+    format!("{} on {}", one.latency, one.node)
 }
 
 /// "vm → press-7".

@@ -10,7 +10,7 @@ use record::{CauseClass, Certainty, DelayPart, ExplainedSample, ReceiveMode};
 use units::format;
 
 use super::below_kernel::{BelowKernel, NOTHING_RAN, below};
-use super::classify::{EXIT_LATENCY_FACTOR, LEAST_STOP_NS, drawn, judge_silence, weighed};
+use super::classify::{EXIT_LATENCY_FACTOR, drawn, judge_silence, least_of_a_stop_ns, weighed};
 use super::conclusion::Conclusion;
 use super::event::{Event, Frame, What, is_ordinary};
 use super::evidence::{Evidence, Late, Leg};
@@ -18,8 +18,6 @@ use super::parts::{Judged, Phase, net_ns};
 
 /// The end of the names of causes that lie before the receiver was woken.
 pub(super) const BEFORE_WAKING: &str = ", before the receiver was woken";
-/// The interrupt by which another CPU says that a thread is to run (`flight::programs::VECTORS`).
-const TOLD: &str = "reschedule request";
 
 /// What is known of a receiver beside its thread.
 #[derive(Clone, Copy, Debug)]
@@ -76,16 +74,19 @@ pub fn explain_arrival(
         // Nothing is drawn where nothing is known.
         return Conclusion::unknown(why).explain(late);
     };
+    let told_ns = match sleep.waking {
+        // A CPU that wakes its own thread need not be told.
+        Waking::At { ns, cpu } if cpu == late.cpu => Some(ns),
+        _ => interrupted_after(&evidence.events, ready_ns),
+    };
     let phase = match sleep.waking {
-        // The CPU that wakes it, in an interrupt of its own, is told by that.
-        Waking::At { ns, cpu } if cpu == late.cpu => Phase::Woken { told_ns: Some(ns) },
-        Waking::At { .. } => Phase::Woken { told_ns: told_after(&evidence.events, ready_ns) },
+        Waking::At { .. } => Phase::Woken { told_ns },
         Waking::Awake | Waking::Unknown => Phase::Awake,
     };
     let of_phase = |phase, window| Judged::of_packet(late, &evidence, place, phase, window);
     let before = of_phase(Phase::BeforeWaking, (from_ns, ready_ns));
     let mut after = of_phase(phase, (ready_ns, to_ns));
-    let case = Case { late, receiver, sleep, before_ns: ready_ns - from_ns, evidence: &evidence, place };
+    let case = Case { late, receiver, sleep, before_ns: ready_ns - from_ns, told_ns, evidence: &evidence, place };
     let conclusion = case.conclude(&before, &after);
     after.join(before);
     drawn(late, &evidence, place, conclusion, after)
@@ -130,10 +131,13 @@ fn is_from(event: &Event, tid: u32) -> bool {
     matches!(event.what, What::Switch { from, .. } if from == tid)
 }
 
-/// When a CPU took the interrupt by which another one tells it to run a thread, from a moment on (both ns).
-fn told_after(events: &[Event], from_ns: i64) -> Option<i64> {
-    let is_told = |event: &&Event| matches!(&event.what, What::Enter(Frame::Vector(name)) if name == TOLD);
-    events.iter().filter(|event| event.time_ns >= from_ns).find(is_told).map(|event| event.time_ns)
+/// When a CPU took the first interrupt from a moment on (both ns): the one by which another CPU tells it to run a thread was
+/// taken by then too.
+fn interrupted_after(events: &[Event], from_ns: i64) -> Option<i64> {
+    let is_interrupt = |event: &&Event| {
+        matches!(&event.what, What::Enter(Frame::Irq(..) | Frame::Vector(_) | Frame::TimerFunction(_)))
+    };
+    events.iter().filter(|event| event.time_ns >= from_ns).find(is_interrupt).map(|event| event.time_ns)
 }
 
 /// The CPUs that mattered, each in its time: the one that woke the receiver, those that it was moved away from, and the one on
@@ -175,6 +179,8 @@ struct Case<'a> {
     sleep: Sleep,
     /// From the packet to the waking (ns).
     before_ns: i64,
+    /// When the receiver's CPU is known to have been told (ns, CLOCK_MONOTONIC).
+    told_ns: Option<i64>,
     evidence: &'a Evidence,
     place: BelowKernel,
 }
@@ -339,10 +345,18 @@ impl Case<'_> {
                 "the scheduler gave the CPU to {who} for {took} of {whole} while the receiver ({own}) was ready: the throttle \
                  of real-time threads, or the fair server"
             ),
-            CauseClass::PreemptionOff => format!(
-                "{who} kept the CPU for {took} of {whole} though the receiver ({own}) outranks it, and its CPU had taken the \
-                 interrupt: preemption was off"
-            ),
+            CauseClass::PreemptionOff => {
+                let ready_ns = self.late.scheduled.monotonic.as_ns() + self.before_ns;
+                let told_ns = self.told_ns.unwrap_or(ready_ns) - ready_ns;
+                let told = match told_ns {
+                    0 => "the receiver was woken on that CPU itself".to_owned(),
+                    ns => format!("that CPU took an interrupt {} after the waking", format::latency(ns)),
+                };
+                format!(
+                    "{who} kept the CPU for {took} of {whole} though the receiver ({own}) outranks it, and {told}: preemption \
+                     was off"
+                )
+            }
             CauseClass::InterruptsOff => {
                 certainty = Certainty::Likely;
                 format!("{who} had the CPU for {took} of {whole} with interrupts or preemption off")
@@ -360,7 +374,7 @@ impl Case<'_> {
             _ => format!("{who} took {took} of {whole} on the receiver's CPU"),
         };
         if matches!(part.class, CauseClass::PreemptionOff | CauseClass::InterruptsOff)
-            && net_ns(part) * 2 >= LEAST_STOP_NS
+            && net_ns(part) >= least_of_a_stop_ns(self.late)
         {
             certainty = Certainty::Likely;
             evidence.push_str("; a throttle of real-time threads that began before would look the same");

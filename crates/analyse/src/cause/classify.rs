@@ -13,7 +13,7 @@ use super::remedy::OWN_BUDGET;
 
 /// Throttles stop real-time threads for this long at least, as people set them (ns). A thread that is woken meanwhile gets no
 /// switch, just as where preemption is off. Its first wake-up in the stop sees what is left of it: an interval less, or more.
-pub(super) const LEAST_STOP_NS: i64 = 10_000_000;
+const LEAST_STOP_NS: i64 = 10_000_000;
 /// Of a stop so little is left to hardly any wake-up (ns), whatever the interval.
 const LEAST_REST_NS: i64 = 1_000_000;
 /// Stretches that are kept for drawing.
@@ -209,8 +209,7 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
-        let rest_ns = (LEAST_STOP_NS - late.interval_ns.unwrap_or(LEAST_STOP_NS)).max(LEAST_REST_NS);
-        if part.class == CauseClass::PreemptionOff && net_ns(part) >= rest_ns {
+        if part.class == CauseClass::PreemptionOff && net_ns(part) >= least_of_a_stop_ns(late) {
             certainty = Certainty::Likely;
             evidence.push_str("; a throttle that began before the timer's interrupt would look the same");
         }
@@ -348,6 +347,11 @@ impl Judged {
             ))
         })
     }
+}
+
+/// So much of a stop by a throttle that began before is left to the first sample in it, at least (ns).
+pub(super) fn least_of_a_stop_ns(late: &Late) -> i64 {
+    (LEAST_STOP_NS - late.interval_ns.unwrap_or(LEAST_STOP_NS)).max(LEAST_REST_NS)
 }
 
 /// What covers the time on the trace, with what lengthens it and is on no trace.

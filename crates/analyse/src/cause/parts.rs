@@ -23,7 +23,7 @@ pub(super) enum Phase {
     AfterTimer { late_timers: bool },
     /// A packet is in the kernel and its receiver asleep: which CPU it waits for, if for any, is unknown.
     BeforeWaking,
-    /// The receiver was woken: when an interrupt of its CPU is known to have told that CPU (ns), where it is known.
+    /// The receiver was woken: when its CPU is known to have been told (ns), by the first interrupt that it took.
     Woken { told_ns: Option<i64> },
     /// The receiver was awake all the time.
     Awake,

@@ -195,6 +195,12 @@ fn a_thread_that_the_receiver_outranks_kept_preemption_off_only_where_its_cpu_wa
         (sample.class, sample.certainty)
     };
     assert_eq!(class(told(6_000)), (CauseClass::PreemptionOff, Certainty::Shown));
+    let tick = || Frame::TimerFunction("tick_nohz_handler".to_owned());
+    let ticked = vec![at(40_000, What::Enter(tick())), at(42_000, What::Leave(tick()))];
+    assert_eq!(class(ticked.clone()), (CauseClass::PreemptionOff, Certainty::Shown), "interrupts were on");
+    let sample = received(305_000, [own_cpu(ticked), handed_on(-1_000, 4_000)]);
+    let told_by = "that CPU took an interrupt 36.0 us after the waking";
+    assert!(sample.evidence.contains(told_by), "{}", sample.evidence);
     assert_eq!(class(told(300_000)), (CauseClass::InterruptsOff, Certainty::Likely), "taken late");
     assert_eq!(class(Vec::new()), (CauseClass::InterruptsOff, Certainty::Likely), "it is not known when");
     // Chosen after the receiver was woken.
