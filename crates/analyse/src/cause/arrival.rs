@@ -2,7 +2,8 @@
 //! until it ran, or the program itself until it asked.
 //!
 //! Nothing here assumes a timer. The kernel's stamp may have been taken on any CPU, and which one the packet then waited for
-//! is not recorded: of the time before the receiver was woken nothing is ever *shown*, and no thread is blamed for it.
+//! is not recorded: of the time before the receiver was woken nothing is ever *shown*. A thread is blamed for it only where it
+//! had the CPU that later woke the receiver, which can run there alone, and outranks it.
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,8 @@ pub(super) const BEFORE_WAKING: &str = ", before the receiver was woken";
 pub struct Receiver {
     /// How it waits for packets.
     pub mode: ReceiveMode,
+    /// Whether it can run on one CPU alone.
+    pub is_pinned: bool,
     /// Whether it is recorded, on every CPU, when it is woken.
     pub wakings: bool,
 }
@@ -84,7 +87,7 @@ pub fn explain_arrival(
         Waking::Awake | Waking::Unknown => Phase::Awake,
     };
     let of_phase = |phase, window| Judged::of_packet(late, &evidence, place, phase, window);
-    let before = of_phase(Phase::BeforeWaking, (from_ns, ready_ns));
+    let before = of_phase(Phase::BeforeWaking { is_pinned: receiver.is_pinned }, (from_ns, ready_ns));
     let mut after = of_phase(phase, (ready_ns, to_ns));
     let case = Case { late, receiver, sleep, before_ns: ready_ns - from_ns, told_ns, evidence: &evidence, place };
     let conclusion = case.conclude(&before, &after);
@@ -237,6 +240,24 @@ impl Case<'_> {
     fn judge_before(&self, before: &Judged, cpu: u32) -> Conclusion {
         let whole = format::latency(self.late.latency_ns);
         let solid_ns = |part: &DelayPart| net_ns(part) - before.silent_of(part);
+        let of_threads = || before.parts.iter().filter(|part| part.class == CauseClass::Thread);
+        if let Some(thread) = of_threads().max_by_key(|part| solid_ns(part)) {
+            if self.is_most(of_threads().map(solid_ns).sum()) {
+                let conclusion = Conclusion {
+                    class: CauseClass::Thread,
+                    name: before.group(thread),
+                    certainty: Certainty::Likely,
+                    evidence: format!(
+                        "{} had the receiver's CPU for {} of {whole} before that CPU woke the receiver: it outranks the receiver \
+                         ({}), or is its equal; what hands packets on there can have waited for it too",
+                        thread.name,
+                        format::latency(net_ns(thread)),
+                        self.late.own.policy_words()
+                    ),
+                };
+                return weighed(conclusion, self.place);
+            }
+        }
         let handlers = before.parts.iter().filter(|part| {
             matches!(
                 part.class,

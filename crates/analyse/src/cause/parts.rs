@@ -21,8 +21,9 @@ pub(super) enum Phase {
     BeforeTimer,
     /// After it: the thread is ready. Where a late interrupt would be recorded, it is known that interrupts were on.
     AfterTimer { late_timers: bool },
-    /// A packet is in the kernel and its receiver asleep: which CPU it waits for, if for any, is unknown.
-    BeforeWaking,
+    /// A packet is in the kernel and its receiver asleep: which CPU it waits for, if for any, is unknown. Whether the receiver
+    /// can run on one CPU alone.
+    BeforeWaking { is_pinned: bool },
     /// The receiver was woken: when its CPU is known to have been told (ns), by the first interrupt that it took.
     Woken { told_ns: Option<i64> },
     /// The receiver was awake all the time.
@@ -106,7 +107,7 @@ impl Judged {
         (from_ns, to_ns): (i64, i64),
     ) -> Self {
         let timeline = evidence.timeline(late, from_ns, to_ns);
-        let is_ready = phase != Phase::BeforeWaking;
+        let is_ready = !matches!(phase, Phase::BeforeWaking { .. });
         let fault = evidence.events.iter().filter(|_| is_ready).find_map(|event| match &event.what {
             What::PageFault { address, at } if (from_ns..=to_ns).contains(&event.time_ns) => timeline
                 .has_own(event.time_ns)
@@ -147,7 +148,7 @@ impl Judged {
         let phase = moments.phase;
         for stretch in &timeline.stretches {
             let name = match stretch.elsewhere {
-                Some(cpu) if phase == Phase::BeforeWaking => &format!("{} on CPU {cpu}", stretch.name),
+                Some(cpu) if matches!(phase, Phase::BeforeWaking { .. }) => &format!("{} on CPU {cpu}", stretch.name),
                 _ => &stretch.name,
             };
             let class = match (stretch.activity, &stretch.thread) {
@@ -168,8 +169,14 @@ impl Judged {
                     match (phase, thread.outranks(late.own.prio), stretch.came_ns) {
                         // The timer's interrupt had not been taken yet, so nothing that is scheduled can be the reason.
                         (Phase::BeforeTimer, ..) => CauseClass::InterruptsOff,
+                        // Whatever the packet waited for, the receiver could not have run.
+                        (Phase::BeforeWaking { is_pinned: true }, true, _)
+                            if stretch.elsewhere.is_none() && !is_ordinary(late.own.prio) =>
+                        {
+                            CauseClass::Thread
+                        }
                         // Whether the packet waited for that CPU is not recorded.
-                        (Phase::BeforeWaking, ..) => CauseClass::Unknown,
+                        (Phase::BeforeWaking { .. }, ..) => CauseClass::Unknown,
                         (_, true, _) => CauseClass::Thread,
                         (_, _, Some((earliest_ns, _))) if earliest_ns >= moments.ready_ns => CauseClass::Throttle,
                         // It had the CPU before, or was chosen after: that is unknown.
@@ -190,7 +197,7 @@ impl Judged {
                     continue;
                 }
                 (Activity::Idle | Activity::Thread, _) => {
-                    let is_before = matches!(phase, Phase::BeforeTimer | Phase::BeforeWaking);
+                    let is_before = matches!(phase, Phase::BeforeTimer | Phase::BeforeWaking { .. });
                     *(if is_before { &mut self.idle_before_ns } else { &mut self.idle_after_ns }) += stretch.net_ns;
                     continue;
                 }

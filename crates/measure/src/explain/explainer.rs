@@ -213,7 +213,8 @@ impl Explainer {
             let explained = match of.begin {
                 Begin::Timer => cause::explain(late, &Evidence::along_path(late, by_cpu), place),
                 Begin::Arrival(mode) => {
-                    let receiver = Receiver { mode, wakings: self.recorder.records_wakings() };
+                    let wakings = self.recorder.records_wakings();
+                    let receiver = Receiver { mode, is_pinned: of.cpu.is_some(), wakings };
                     cause::explain_arrival(late, receiver, by_cpu, place)
                 }
             };

@@ -34,7 +34,7 @@ fn received_as(mode: ReceiveMode, latency_ns: i64, cpus: [Vec<Event>; 2], place:
     let late = Late { own: receiver(), ..late(latency_ns) };
     let evidence = |events| Evidence { events, own_switches: true, ..Evidence::default() };
     let by_cpu = BTreeMap::from_iter((0..).zip(cpus.map(evidence)));
-    explain_arrival(&late, Receiver { mode, wakings: true }, by_cpu, place)
+    explain_arrival(&late, Receiver { mode, is_pinned: true, wakings: true }, by_cpu, place)
 }
 
 fn received(latency_ns: i64, cpus: [Vec<Event>; 2]) -> ExplainedSample {
@@ -104,6 +104,30 @@ fn what_ran_on_the_receiver_s_cpu_before_it_was_woken_is_not_to_blame() {
 }
 
 #[test]
+fn a_thread_that_had_the_cpu_which_hands_packets_on_and_runs_the_receiver_is_likely_the_cause() {
+    // One CPU does both; while the hog has it, neither goes on.
+    let events = |who: Thread| {
+        let mut events = vec![to(-50_000, (0, 120), who.clone()), to(300_000, (who.tid, who.prio), idle())];
+        events.extend(handed_on(301_000, 303_000).into_iter().skip(1));
+        events.push(to(306_000, (0, 120), receiver()));
+        events
+    };
+    let sample = |who, is_pinned| {
+        let late = Late { own: receiver(), ..late(308_000) };
+        let evidence = Evidence { events: events(who), own_switches: true, ..Evidence::default() };
+        let receiver = Receiver { mode: ReceiveMode::Block, is_pinned, wakings: true };
+        explain_arrival(&late, receiver, BTreeMap::from([(0, evidence)]), BARE)
+    };
+    let found = sample(hog(), true);
+    assert_eq!((found.class, found.certainty), (CauseClass::Thread, Certainty::Likely), "{}", found.evidence);
+    assert_eq!(found.name, "hog (fifo 99)");
+    assert!(found.evidence.contains("had the receiver's CPU for 300 us of 308 us before"), "{}", found.evidence);
+    // One that the receiver outranks would not have kept it, and one that may run elsewhere was not kept.
+    assert_eq!(sample(thread(9, "rustc", 120, 0), true).class, CauseClass::Unknown);
+    assert_eq!(sample(hog(), false).class, CauseClass::Unknown);
+}
+
+#[test]
 fn a_receiver_that_was_awake_was_not_woken_late() {
     // It asks without a pause, and is preempted.
     let own_cpu = vec![to(-500_000, (0, 120), receiver()), to(1_000, (77, 1), hog()), to(301_000, (5, 0), receiver())];
@@ -141,7 +165,8 @@ fn a_receiver_that_slept_by_its_own_schedule_says_so_and_blames_nobody() {
         assert!(!asleep.evidence.contains("hog"), "{}", asleep.evidence);
     }
     // One that sleeps until a packet wakes it sleeps by no schedule.
-    assert_eq!(sample(ReceiveMode::Block).class, CauseClass::Unknown);
+    let woken_by_packet = sample(ReceiveMode::Block);
+    assert_eq!((woken_by_packet.class, woken_by_packet.certainty), (CauseClass::Thread, Certainty::Likely));
 }
 
 #[test]
@@ -173,7 +198,7 @@ fn a_short_sleep_by_its_own_schedule_is_not_the_time_for_which_it_was_preempted(
     // Where it is not recorded when it gave its CPU away, nothing is said of either.
     let late = Late { own: receiver(), ..late(315_000) };
     let evidence = Evidence { events: own_cpu(303_000), ..Evidence::default() };
-    let receiver = Receiver { mode: ReceiveMode::Schedule, wakings: true };
+    let receiver = Receiver { mode: ReceiveMode::Schedule, is_pinned: true, wakings: true };
     let unknown = explain_arrival(&late, receiver, BTreeMap::from([(0, evidence)]), BARE);
     assert_eq!(unknown.class, CauseClass::Unknown, "{}", unknown.evidence);
 }
@@ -237,7 +262,7 @@ fn nothing_is_concluded_where_the_beginning_or_the_waking_is_missing() {
         let other = if other_is_cut { vec![at(200_000, What::IdleExit)] } else { Vec::new() };
         let by_cpu = BTreeMap::from([(0, evidence(events, own_is_cut)), (1, evidence(other, other_is_cut))]);
         let late = Late { own: receiver(), ..late(305_000) };
-        explain_arrival(&late, Receiver { mode: ReceiveMode::Block, wakings }, by_cpu, BARE)
+        explain_arrival(&late, Receiver { mode: ReceiveMode::Block, is_pinned: true, wakings }, by_cpu, BARE)
     };
     // Its own CPU's beginning, the other CPU's, and no trace point for the waking.
     for sample in [
