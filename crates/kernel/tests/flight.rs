@@ -61,6 +61,9 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
     let switched_to = slots.iter().filter(|slot| slot.kind == Kind::Switch && slot.b & 0xffff_ffff == u64::from(tid));
     assert!(switched_to.count() >= 10, "{slots:?}");
     assert!(slots.iter().any(|slot| slot.kind == Kind::TimerEntry));
+    // Its timer is this CPU's, or one that an idle CPU has handed to another.
+    let woken = slots.iter().filter(|slot| slot.kind == Kind::Woken && slot.a == tid).count();
+    assert!(woken > 0, "{slots:?}");
     assert!(slots.windows(2).all(|two| two[0].time_ns <= two[1].time_ns));
     let written = memory.copy(0).unwrap().written();
     std::thread::sleep(std::time::Duration::from_millis(5));

@@ -36,8 +36,10 @@ pub struct Receiver {
 enum Waking {
     /// It slept, and was woken at that moment (ns, CLOCK_MONOTONIC) by that CPU.
     At { ns: i64, cpu: u32 },
-    /// It was awake before.
+    /// It was awake before: it ran.
     Awake,
+    /// It was woken before the packet came, at that moment (ns, CLOCK_MONOTONIC) by that CPU, and had not run yet.
+    Before { ns: i64, cpu: u32 },
     /// What was recorded does not say.
     Unknown,
 }
@@ -66,7 +68,7 @@ pub fn explain_arrival(
     let sleep = sleep(late, receiver, &by_cpu, (from_ns, to_ns));
     let ready_ns = match sleep.waking {
         Waking::At { ns, .. } => ns,
-        Waking::Awake | Waking::Unknown => from_ns,
+        Waking::Awake | Waking::Before { .. } | Waking::Unknown => from_ns,
     };
     let Some(evidence) = along_way(late, sleep.waking, by_cpu, (from_ns, to_ns)) else {
         let why = format!(
@@ -79,11 +81,12 @@ pub fn explain_arrival(
     };
     let told_ns = match sleep.waking {
         // A CPU that wakes its own thread need not be told.
-        Waking::At { ns, cpu } if cpu == late.cpu => Some(ns),
+        Waking::At { ns, cpu } | Waking::Before { ns, cpu } if cpu == late.cpu => Some(ns),
+        Waking::Before { ns, .. } => interrupted_after(&evidence.events, ns),
         _ => interrupted_after(&evidence.events, ready_ns),
     };
     let phase = match sleep.waking {
-        Waking::At { .. } => Phase::Woken { told_ns },
+        Waking::At { ns, .. } | Waking::Before { ns, .. } => Phase::Woken { at_ns: ns, told_ns },
         Waking::Awake | Waking::Unknown => Phase::Awake,
     };
     let of_phase = |phase, window| Judged::of_packet(late, &evidence, place, phase, window);
@@ -109,7 +112,7 @@ fn sleep(late: &Late, receiver: Receiver, by_cpu: &BTreeMap<u32, Evidence>, (fro
     let is_whole = receiver.wakings && !by_cpu.values().any(|of_cpu| of_cpu.lacks(from_ns));
     let (Some(first), Some(last)) = (wakings.first().copied(), wakings.last().copied()) else {
         // On a CPU whose beginning is missing it may have been woken.
-        return of(if is_whole { Waking::Awake } else { Waking::Unknown });
+        return of(if is_whole { waiting(late, by_cpu, from_ns) } else { Waking::Unknown });
     };
     // It takes all that is there before it sleeps: the packet was not there yet when it was woken before.
     if receiver.mode == ReceiveMode::Block {
@@ -128,6 +131,23 @@ fn sleep(late: &Late, receiver: Receiver, by_cpu: &BTreeMap<u32, Evidence>, (fro
     let slept_at_first = slept_from_ns(first.0) == from_ns;
     let later_ns = by_schedule_ns - if slept_at_first { slept_ns(&first) } else { 0 };
     Sleep { waking: if slept_at_first { at(first) } else { Waking::Awake }, by_schedule_ns, later_ns }
+}
+
+/// Of a receiver that was not woken after a moment (ns): whether it ran then, or waited for its CPU.
+fn waiting(late: &Late, by_cpu: &BTreeMap<u32, Evidence>, from_ns: i64) -> Waking {
+    let own = late.own.tid;
+    // Where its switches may be missing it may have run meanwhile.
+    let exact = by_cpu.iter().filter(|(_, of_cpu)| of_cpu.own_switches);
+    let all = exact.flat_map(|(cpu, of_cpu)| of_cpu.events.iter().map(|event| (*cpu, event)));
+    let of_own = all.filter(|(_, event)| match &event.what {
+        What::Woken { tid } => *tid == own,
+        What::Switch { from, to, .. } => *from == own || to.tid == own,
+        _ => false,
+    });
+    match of_own.filter(|(_, event)| event.time_ns <= from_ns).max_by_key(|(_, event)| event.time_ns) {
+        Some((cpu, Event { time_ns, what: What::Woken { .. } })) => Waking::Before { ns: *time_ns, cpu },
+        _ => Waking::Awake,
+    }
 }
 
 fn is_from(event: &Event, tid: u32) -> bool {
@@ -214,6 +234,10 @@ impl Case<'_> {
                     format::latency(self.before_ns)
                 )
             }
+            Waking::Before { ns, .. } => format!(
+                "the receiver was woken {} before the kernel had the packet",
+                format::latency(self.late.scheduled.monotonic.as_ns() - ns)
+            ),
             Waking::Awake => "the receiver was awake when the kernel had the packet".to_owned(),
             Waking::Unknown => {
                 "whether the receiver was awake when the kernel had the packet is not recorded".to_owned()
@@ -367,9 +391,11 @@ impl Case<'_> {
                  of real-time threads, or the fair server"
             ),
             CauseClass::PreemptionOff => {
-                let ready_ns = self.late.scheduled.monotonic.as_ns() + self.before_ns;
-                let told_ns = self.told_ns.unwrap_or(ready_ns) - ready_ns;
-                let told = match told_ns {
+                let woken_ns = match self.sleep.waking {
+                    Waking::At { ns, .. } | Waking::Before { ns, .. } => Some(ns),
+                    Waking::Awake | Waking::Unknown => None,
+                };
+                let told = match self.told_ns.zip(woken_ns).map_or(0, |(told_ns, woken_ns)| told_ns - woken_ns) {
                     0 => "the receiver was woken on that CPU itself".to_owned(),
                     ns => format!("that CPU took an interrupt {} after the waking", format::latency(ns)),
                 };

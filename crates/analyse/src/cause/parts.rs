@@ -24,8 +24,8 @@ pub(super) enum Phase {
     /// A packet is in the kernel and its receiver asleep: which CPU it waits for, if for any, is unknown. Whether the receiver
     /// can run on one CPU alone.
     BeforeWaking { is_pinned: bool },
-    /// The receiver was woken: when its CPU is known to have been told (ns), by the first interrupt that it took.
-    Woken { told_ns: Option<i64> },
+    /// The receiver was woken, at that moment (ns): when its CPU is known to have been told (ns), by the first interrupt that it took.
+    Woken { at_ns: i64, told_ns: Option<i64> },
     /// The receiver was awake all the time.
     Awake,
 }
@@ -116,7 +116,11 @@ impl Judged {
         });
         let silences = if place.is_virtual { evidence.silences(from_ns, to_ns) } else { Vec::new() };
         let mut judged = Self::default();
-        let moments = Moments { phase, ready_ns: from_ns, fault: fault.as_ref(), silences: &silences };
+        let ready_ns = match phase {
+            Phase::Woken { at_ns, .. } => at_ns,
+            _ => from_ns,
+        };
+        let moments = Moments { phase, ready_ns, fault: fault.as_ref(), silences: &silences };
         judged.take(&timeline, late, &moments);
         judged.end(fault, to_ns);
         judged
@@ -185,7 +189,7 @@ impl Judged {
                         (Phase::Awake, ..) => CauseClass::Unknown,
                         (Phase::AfterTimer { late_timers: true }, ..) => CauseClass::PreemptionOff,
                         (Phase::AfterTimer { late_timers: false }, ..) => CauseClass::InterruptsOff,
-                        (Phase::Woken { told_ns: Some(told_ns) }, ..) if is_early(told_ns, stretch) => {
+                        (Phase::Woken { told_ns: Some(told_ns), .. }, ..) if is_early(told_ns, stretch) => {
                             CauseClass::PreemptionOff
                         }
                         (Phase::Woken { .. }, ..) => CauseClass::InterruptsOff,

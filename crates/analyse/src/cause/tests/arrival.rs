@@ -290,3 +290,24 @@ fn a_receiver_that_was_moved_is_followed_over_its_cpus() {
     other.pop();
     assert_eq!(received(295_000, [own_cpu, other]).class, CauseClass::Unknown);
 }
+
+#[test]
+fn a_receiver_that_was_woken_before_the_packet_came_and_had_not_run_is_ready_all_the_time() {
+    let compiler = || thread(9, "rustc", 120, 0);
+    let sample = |own_switches, ran: bool| {
+        let begin = vec![to(-500_000, (77, 1), compiler()), woken(-40_000)];
+        let turn = vec![to(-30_000, (9, 120), receiver()), to(-20_000, (77, 1), compiler())];
+        let end = vec![to(301_000, (9, 120), receiver())];
+        let events = [begin, if ran { turn } else { Vec::new() }, end].concat();
+        let late = Late { own: receiver(), ..late(305_000) };
+        let evidence = Evidence { events, own_switches, ..Evidence::default() };
+        let receiver = Receiver { mode: ReceiveMode::Schedule, is_pinned: true, wakings: true };
+        explain_arrival(&late, receiver, BTreeMap::from([(0, evidence)]), BARE)
+    };
+    let found = sample(true, false);
+    assert_eq!((found.class, found.certainty), (CauseClass::PreemptionOff, Certainty::Shown), "{}", found.evidence);
+    assert!(found.evidence.ends_with("was woken 40.0 us before the kernel had the packet"), "{}", found.evidence);
+    // One that had run meanwhile was awake for a reason that is not recorded, and one whose switches may be missing too.
+    assert_eq!(sample(true, true).class, CauseClass::Unknown);
+    assert_eq!(sample(false, false).class, CauseClass::Unknown);
+}
