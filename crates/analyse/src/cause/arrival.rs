@@ -121,16 +121,22 @@ fn sleep(late: &Late, receiver: Receiver, by_cpu: &BTreeMap<u32, Evidence>, (fro
     if !is_whole || by_cpu.values().any(|of_cpu| !of_cpu.own_switches) {
         return of(Waking::Unknown);
     }
-    // A thread goes to sleep while it has a CPU: it slept from its last switch before it was woken.
+    // A thread goes to sleep while it has a CPU: it slept since it gave that away. One that still has it is woken too, where its
+    // timer fires before it has gone to sleep.
     let slept_from_ns = |waking_ns: i64| {
-        let gave_way = all().filter(|(_, event)| event.time_ns <= waking_ns && is_from(event, own));
-        gave_way.map(|(_, event)| event.time_ns).max().map_or(from_ns, |ns| ns.max(from_ns))
+        let own_switches = all().filter(|(_, event)| event.time_ns <= waking_ns && is_switch_of(event, own));
+        match own_switches.map(|(_, event)| event).max_by_key(|event| event.time_ns) {
+            Some(Event { what: What::Switch { to, .. }, .. }) if to.tid == own => waking_ns,
+            Some(event) => event.time_ns.max(from_ns),
+            None => from_ns,
+        }
     };
     let slept_ns = |(ns, _): &(i64, u32)| ns - slept_from_ns(*ns);
     let by_schedule_ns: i64 = wakings.iter().map(slept_ns).sum();
     let slept_at_first = slept_from_ns(first.0) == from_ns;
     let later_ns = by_schedule_ns - if slept_at_first { slept_ns(&first) } else { 0 };
-    Sleep { waking: if slept_at_first { at(first) } else { Waking::Awake }, by_schedule_ns, later_ns }
+    let waking = if slept_at_first { at(first) } else { waiting(late, by_cpu, from_ns) };
+    Sleep { waking, by_schedule_ns, later_ns }
 }
 
 /// Of a receiver that was not woken after a moment (ns): whether it ran then, or waited for its CPU.
@@ -141,8 +147,7 @@ fn waiting(late: &Late, by_cpu: &BTreeMap<u32, Evidence>, from_ns: i64) -> Wakin
     let all = exact.flat_map(|(cpu, of_cpu)| of_cpu.events.iter().map(|event| (*cpu, event)));
     let of_own = all.filter(|(_, event)| match &event.what {
         What::Woken { tid } => *tid == own,
-        What::Switch { from, to, .. } => *from == own || to.tid == own,
-        _ => false,
+        _ => is_switch_of(event, own),
     });
     match of_own.filter(|(_, event)| event.time_ns <= from_ns).max_by_key(|(_, event)| event.time_ns) {
         Some((cpu, Event { time_ns, what: What::Woken { .. } })) => Waking::Before { ns: *time_ns, cpu },
@@ -150,8 +155,8 @@ fn waiting(late: &Late, by_cpu: &BTreeMap<u32, Evidence>, from_ns: i64) -> Wakin
     }
 }
 
-fn is_from(event: &Event, tid: u32) -> bool {
-    matches!(event.what, What::Switch { from, .. } if from == tid)
+fn is_switch_of(event: &Event, tid: u32) -> bool {
+    matches!(&event.what, What::Switch { from, to, .. } if *from == tid || to.tid == tid)
 }
 
 /// When a CPU took the first interrupt from a moment on (both ns): the one by which another CPU tells it to run a thread was

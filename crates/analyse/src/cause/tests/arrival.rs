@@ -311,3 +311,26 @@ fn a_receiver_that_was_woken_before_the_packet_came_and_had_not_run_is_ready_all
     assert_eq!(sample(true, true).class, CauseClass::Unknown);
     assert_eq!(sample(false, false).class, CauseClass::Unknown);
 }
+
+#[test]
+fn a_receiver_that_was_woken_before_it_went_to_sleep_did_not_sleep() {
+    // Its timer fires while it still has the CPU: it is woken without having given that away.
+    let ran = vec![to(-500_000, (0, 120), receiver()), woken(300_000)];
+    let preempted = vec![
+        to(-500_000, (0, 120), receiver()),
+        to(-2_000, (77, 1), hog()),
+        to(290_000, (5, 0), receiver()),
+        woken(300_000),
+    ];
+    let sample = |events| received_as(ReceiveMode::Schedule, 305_000, [events, Vec::new()], BARE);
+    let ran = sample(ran);
+    assert_eq!(ran.class, CauseClass::Unknown, "{}", ran.evidence);
+    assert!(ran.evidence.contains("itself had CPU 0 for 305 us"), "{}", ran.evidence);
+    let preempted = sample(preempted);
+    assert_eq!(
+        (preempted.class, preempted.name.as_str()),
+        (CauseClass::Thread, "hog (fifo 99)"),
+        "{}",
+        preempted.evidence
+    );
+}
