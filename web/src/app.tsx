@@ -1,6 +1,7 @@
 // The page: header, sections in their order, keys.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { explainedNodes } from "./causes.ts";
 import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
@@ -85,6 +86,7 @@ function Measured({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
   const packets = useMemo(() => runsOf(results, "delays").filter((run) => run.packets), [results]);
+  const nodes = useMemo(() => explainedNodes(packets), [packets]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
   const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
   const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
@@ -97,6 +99,7 @@ function Measured({ results }: { results: Results }) {
           <Section id={wakeups.length > 0 ? "delays" : "latency"} title="Distribution of the delays"><DelayDistribution runs={packets} /></Section>
           <Section id="between" title="Clocks of both nodes"><NodeClocks runs={packets} /></Section>
           <Section id="worst-packets" title="Worst packets"><WorstPackets runs={packets} /></Section>
+          {nodes.length > 0 && <Section id={wakeups.some((run) => run.explanation) ? "late-packets" : "causes"} title="What made packets late from kernel to program"><Causes results={results} runs={nodes} /></Section>}
           {wakeups.length === 0 && results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
         </>
       )}

@@ -35,6 +35,11 @@ export function explainedOf(runs: RunView[]): Explained[] {
   return all.sort((a, b) => Number(a.run.state === "invalid") - Number(b.run.state === "invalid") || num(b.sample.latency_ns) - num(a.sample.latency_ns));
 }
 
+/** The explanations of the nodes of runs of packets, each as a run of its own, so that all of them are drawn alike. */
+export function explainedNodes(runs: RunView[]): RunView[] {
+  return runs.flatMap((run) => (run.packets?.explanations ?? []).map(({ node, words, explanation }) => ({ ...run, id: `${run.id} ${node}`, label: `${run.label}: ${words}`, explanation })));
+}
+
 /** The explained sample that one of the worst is. */
 export function explainedAs(all: Explained[], run: RunView, worst: RunView["worst"][number]): Explained | undefined {
   return all.find(({ run: of, sample }) => of === run && sample.thread === worst.thread
@@ -168,7 +173,13 @@ function dots(ctx: CanvasRenderingContext2D, box: Box, colour: string): void {
 
 // The timeline of one sample.
 
-/** One stretch of a timeline; times are counted from the schedule. */
+/** What the times of a sample are counted from, and its two ends as they are marked; a packet's are not those of a timer. */
+export const BEGIN: Record<ExplanationView["begin"], { at: string; begin: string; end: string; axis: string; rest: string }> = {
+  schedule: { at: "Scheduled at", begin: "scheduled", end: "woke", axis: "after the schedule, us", rest: "the wake-up itself" },
+  arrival: { at: "In the kernel at", begin: "in the kernel", end: "in the program", axis: "after the kernel's stamp, us", rest: "the receiver itself" },
+};
+
+/** One stretch of a timeline; times are counted from the schedule or, of a packet, from the kernel's stamp. */
 export interface Stretch {
   activity: Activity;
   name: string;
@@ -299,7 +310,7 @@ export function drawTimeline(
   const invalid = explained.run.state === "invalid";
   ctx.font = `12px ${theme.font}`;
   ctx.textBaseline = "middle";
-  drawAxis(ctx, width, height, theme, range, toX);
+  drawAxis(ctx, width, height, theme, range, toX, BEGIN[explained.explanation.begin].axis);
   for (const [from, to] of gapsOf(stretches, windowOf(explained))) {
     const left = Math.max(SIDE, toX(from));
     const right = Math.min(width - SIDE, toX(to));
@@ -322,12 +333,13 @@ export function drawTimeline(
     ctx.strokeRect(inner.left, inner.top, inner.width, inner.height);
   }
   if (invalid) hatch(ctx, { left: SIDE, top: LABELS, width: width - 2 * SIDE, height: floor - LABELS }, theme.faint, 1);
-  drawBound(ctx, theme, toX(0), floor, "scheduled", width);
-  drawBound(ctx, theme, toX(latency), floor, `woke, ${format.latency(latency)} late`, width);
+  const { begin, end } = BEGIN[explained.explanation.begin];
+  drawBound(ctx, theme, toX(0), floor, begin, width, 0);
+  drawBound(ctx, theme, toX(latency), floor, `${end}, ${format.latency(latency)} late`, width, 80);
   drawNames(ctx, width, height, theme, placed, toX(0));
 }
 
-function drawAxis(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, range: [number, number], toX: (ns: number) => number): void {
+function drawAxis(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, range: [number, number], toX: (ns: number) => number, says: string): void {
   const floor = height - FOOT;
   const ticks = ticksOf(range, width / 95);
   const step = (ticks[1] ?? 1000) - (ticks[0] ?? 0);
@@ -344,18 +356,18 @@ function drawAxis(ctx: CanvasRenderingContext2D, width: number, height: number, 
   ctx.fillRect(SIDE, floor - 2, width - 2 * SIDE, 1);
   ctx.fillStyle = theme.muted;
   ctx.textAlign = "right";
-  ctx.fillText("after the schedule, us", width - SIDE, height - 8);
+  ctx.fillText(says, width - SIDE, height - 8);
 }
 
 /** The schedule and the wake-up, as lines over everything with their words at the head. */
-function drawBound(ctx: CanvasRenderingContext2D, theme: Theme, x: number, floor: number, text: string, width: number): void {
+function drawBound(ctx: CanvasRenderingContext2D, theme: Theme, x: number, floor: number, text: string, width: number, least: number): void {
   if (x < SIDE - 1 || x > width - SIDE + 1) return;
   const wide = ctx.measureText(text).width;
   ctx.fillStyle = theme.text;
   ctx.fillRect(Math.round(x) - 1, 16, 2, floor - 12);
   ctx.textAlign = "left";
   const left = Math.min(Math.max(x - wide / 2, 0), width - wide);
-  drawText(ctx, text, text === "scheduled" ? left : Math.max(left, 80), 8, theme.text, theme.background);
+  drawText(ctx, text, Math.max(left, least), 8, theme.text, theme.background);
 }
 
 /** Names inside where they fit; the longest of the others over the picture, with a line down to what they name. */
@@ -400,10 +412,11 @@ function drawNames(ctx: CanvasRenderingContext2D, width: number, height: number,
 }
 
 /** Its parts, and what is in none of them, so that the sum is the latency. */
-export function partsOf({ sample }: Explained): { what: string; net: number }[] {
+export function partsOf({ sample, explanation }: Pick<Explained, "sample" | "explanation">): { what: string; net: number }[] {
   const parts = sample.parts.map((part) => ({ what: causeName(part), net: num(part.net_ns) }));
   const rest = num(sample.latency_ns) - parts.reduce((sum, { net }) => sum + net, 0);
   const smaller = num(sample.parts_left_out);
-  const what = smaller > 0 ? `in none of these: ${format.count(smaller)} smaller, idle, or the wake-up itself` : "in none of these: idle, or the wake-up itself";
+  const { rest: itself } = BEGIN[explanation.begin];
+  const what = smaller > 0 ? `in none of these: ${format.count(smaller)} smaller, idle, or ${itself}` : `in none of these: idle, or ${itself}`;
   return rest > 0 ? [...parts, { what, net: rest }] : parts;
 }

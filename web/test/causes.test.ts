@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainedAs, explainedOf, gapsOf, partsOf, percent, pieceAt, piecesOf, placedOf, scaleOf, stretchAt, stretchesOf, stretchText, THINNEST, timelineHeight, windowOf } from "../src/causes.ts";
+import { explainedAs, explainedNodes, explainedOf, gapsOf, partsOf, percent, pieceAt, piecesOf, placedOf, scaleOf, stretchAt, stretchesOf, stretchText, THINNEST, timelineHeight, windowOf } from "../src/causes.ts";
 import type { ExplainedSampleView, ExplanationView, RunView } from "../src/generated/view.d.ts";
 import { fromHash, toHash } from "../src/state.ts";
 
@@ -17,7 +17,7 @@ function sample(latency: number, part: Partial<ExplainedSampleView> = {}): Expla
 function explanation(samples: ExplainedSampleView[], part: Partial<ExplanationView> = {}): ExplanationView {
   const cause = { class: "softirq", words: "softirq", name: "NET_RX", certainty: "shown", samples: 1, worst_ns: 1, took_ns: 1, remedy: "" } as const;
   return {
-    sentence: "", sources: ["a"], missing: [], looked_at: "samples", outliers: 200, explained: 2, not_recorded: 198, causes: [{ ...cause }, { ...cause, name: "TIMER" }], samples,
+    sentence: "", begin: "schedule", sources: ["a"], missing: [], looked_at: "samples", outliers: 200, explained: 2, not_recorded: 198, causes: [{ ...cause }, { ...cause, name: "TIMER" }], samples,
     shares: [{ of: "samples", total: 200, causes: [1, 1], not_explained: 198 }],
     stretches: [{ activity: "thread", name: "iperf3" }, { activity: "softirq", name: "NET_RX" }, { activity: "interrupt", name: "eth0" }], ...part,
   };
@@ -79,4 +79,15 @@ test("pieces fill their bar, the unexplained with them, and no share is rounded 
 test("the sample and its range before the schedule survive the URL", () => {
   const state = { ...fromHash(""), sample: "1.3", sampleRange: [-40_000, 5000] as [number, number] };
   assert.deepEqual(fromHash(toHash(state)), state);
+});
+
+test("what nodes explain of their packets is drawn like a run's own explanation, each node by itself", () => {
+  const of = (node: string, latency: number) => ({ node, latency: "arrived_to_received", words: `arrived_to_received on ${node}`, explanation: explanation([sample(latency)], { begin: "arrival" }) });
+  const packets = { ...run("udp", []), explanation: null, packets: { flows: [], worst: [], clocks: [], explanations: [of("a", 100_000), of("b", 200_000)] } };
+  const nodes = explainedNodes([packets, run("idle", [sample(1)])]);
+  assert.deepEqual(nodes.map(({ label }) => label), ["udp: arrived_to_received on a", "udp: arrived_to_received on b"]);
+  assert.equal(new Set(nodes.map(({ id }) => id)).size, 2);
+  const [worst] = explainedOf(nodes);
+  assert.equal(worst!.key, "1.0");
+  assert.match(partsOf({ ...worst!, sample: { ...worst!.sample, parts: [] } }).at(-1)!.what, /the receiver itself/);
 });

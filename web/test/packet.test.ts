@@ -33,7 +33,7 @@ function flow(more: Partial<PacketFlowView> = {}): PacketFlowView {
 function run(flows: PacketFlowView[], more: Partial<RunView> = {}): RunView {
   return {
     id: "1", measurement: "packet", label: "udp", loaded: false, node: "a", state: "valid", reasons: [], lacks: [], not_observable: [], started_realtime_ns: "0",
-    duration_ns: 3e9, samples: 1, series: [], worst: [], rows: [], manifest: {}, packets: { flows, worst: [], clocks: [], hardware: [] }, ...more,
+    duration_ns: 3e9, samples: 1, series: [], worst: [], rows: [], manifest: {}, packets: { flows, worst: [], clocks: [], hardware: [], explanations: [] }, ...more,
   };
 }
 

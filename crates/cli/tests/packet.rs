@@ -85,6 +85,7 @@ fn both_programs_write_the_same_record_and_a_limit_is_judged_with_the_error() {
     assert_eq!(sent, listened);
     let flow = &sent.packets().unwrap().flows[0];
     assert_eq!((flow.sent, flow.lost), (flow.arrived, Some(0)), "{flow:?}");
+    assert!(sent.packets().unwrap().explanations.is_empty(), "nobody asked for explanations");
     assert_eq!(sent.verdict.as_ref().unwrap().state, VerdictState::Holds);
     assert!(sent.nodes.iter().any(|node| node.name.ends_with("(partner)")), "one host name, two nodes");
     let text = stdout(&output);

@@ -83,10 +83,12 @@ pub enum Kind {
     Untold = 16,
     /// A measuring thread was moved to another CPU.
     Moved = 17,
+    /// A thread of the measuring process was woken, on the CPU that woke it.
+    Woken = 18,
 }
 
 impl Kind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Switch,
         Self::IrqEntry,
         Self::IrqExit,
@@ -104,6 +106,7 @@ impl Kind {
         Self::Frequency,
         Self::Untold,
         Self::Moved,
+        Self::Woken,
     ];
 
     /// The kind of a number.

@@ -37,6 +37,7 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
         own_prio_below: 100,
         late_from_ns: 5_000,
         may_move: true,
+        wakings: true,
         clock_offset_ns: 7,
     };
     let mut attached = Vec::new();
@@ -60,6 +61,9 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
     let switched_to = slots.iter().filter(|slot| slot.kind == Kind::Switch && slot.b & 0xffff_ffff == u64::from(tid));
     assert!(switched_to.count() >= 10, "{slots:?}");
     assert!(slots.iter().any(|slot| slot.kind == Kind::TimerEntry));
+    // Its timer is this CPU's, or one that an idle CPU has handed to another.
+    let woken = slots.iter().filter(|slot| slot.kind == Kind::Woken && slot.a == tid).count();
+    assert!(woken > 0, "{slots:?}");
     assert!(slots.windows(2).all(|two| two[0].time_ns <= two[1].time_ns));
     let written = memory.copy(0).unwrap().written();
     std::thread::sleep(std::time::Duration::from_millis(5));
@@ -91,6 +95,7 @@ fn the_moments_of_a_wake_up_stand_in_the_order_of_time() {
         own_prio_below: 140,
         late_from_ns: 5_000,
         may_move: false,
+        wakings: false,
         clock_offset_ns: 0,
     };
     let _attached: Vec<_> = PARTS

@@ -97,6 +97,7 @@ fn run_aimed(
         machine: &machine,
         context: &context,
         stop: &stop,
+        explain: None,
     };
     let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
         .map(|role| Ends::open(request, (role, request.hardware_stamps), local, local).unwrap());
@@ -255,6 +256,7 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         machine: &machine,
         context: &context,
         stop: &stop,
+        explain: None,
     };
     let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
         .map(|role| Ends::open(&request, (role, HardwareMode::Off), local, local).unwrap());

@@ -34,6 +34,7 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     run.clocks.extend(other.clocks);
     run.services.extend(other.services);
     run.hardware.extend(other.hardware);
+    run.explanations.extend(other.explanations);
     join_flows(&mut run, other.flows);
     let mut series = initiator.series;
     series.extend(partner.series);

@@ -97,7 +97,8 @@ pub struct PartHistogram {
     pub histogram: Histogram,
 }
 
-/// The cost of explaining: latencies without and with it, from short runs that alternate right before the run itself.
+/// The cost of explaining: latencies without and with it, from short runs that alternate right before the run itself; of packets
+/// before the nodes are connected, over the loopback interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainingCost {
     /// Median latency without explaining (ns).
@@ -155,9 +156,9 @@ pub struct ExplainedSample {
     pub cpu: u32,
     /// The latency (ns).
     pub latency_ns: i64,
-    /// When the thread was scheduled to wake.
+    /// When the thread was scheduled to wake; of a packet, the receiving kernel's stamp.
     pub scheduled: Moment,
-    /// When the thread woke.
+    /// When the thread woke; of a packet, when the receiving program had it.
     pub woke: Moment,
     /// Class of the cause.
     pub class: CauseClass,
@@ -230,9 +231,9 @@ pub struct TimelineSegment {
     pub activity: Activity,
     /// Name of the activity: the thread with its ID, the interrupt, the function, the idle state.
     pub name: String,
-    /// Start of the segment relative to the scheduled wake-up (ns, negative if earlier).
+    /// Start of the segment relative to [`ExplainedSample::scheduled`] (ns, negative if earlier).
     pub from_ns: i64,
-    /// End of the segment relative to the scheduled wake-up (ns).
+    /// End of the segment relative to [`ExplainedSample::scheduled`] (ns).
     pub to_ns: i64,
     /// Nesting depth: the number of other segments that this one interrupts.
     pub depth: u32,
@@ -294,6 +295,8 @@ pub enum CauseClass {
     Throttle,
     /// The hypervisor ran something else on the CPU.
     Steal,
+    /// The receiver of a packet slept by its own schedule when the packet came.
+    OwnSleep,
     /// The cause is unknown.
     #[default]
     Unknown,
@@ -318,6 +321,7 @@ impl CauseClass {
             Self::Migration => "migration",
             Self::Throttle => "throttle or fair server",
             Self::Steal => "hypervisor",
+            Self::OwnSleep => "own sleep",
             Self::Unknown => "unknown",
         }
     }

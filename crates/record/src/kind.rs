@@ -33,7 +33,8 @@ pub struct Kind {
     pub compared: Option<&'static str>,
     /// The latencies whose worst cases can be predicted; the first is the default.
     pub predicted: &'static [&'static str],
-    /// The latency whose late samples `--explain` explains; `None` if the kind has no explanations.
+    /// The latency whose late samples `--explain` explains; `None` if the kind has no explanations. Of runs between nodes it is
+    /// a part of the compared latency, and each node explains its own.
     pub explained: Option<&'static str>,
     /// How its samples are drawn.
     pub figure: Figure,
@@ -407,7 +408,7 @@ kinds! {
         judged: &["sent_to_received"],
         compared: Some("sent_to_received"),
         predicted: &["sent_to_received"],
-        explained: None,
+        explained: Some("arrived_to_received"),
         figure: Figure::Delays,
         sleeps: true,
     }

@@ -44,7 +44,9 @@ pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, NodeIdentity, Origin, Requested, ToolVersion,
 };
 pub use node::{Node, Nodes};
-pub use packet::{ClockRelation, FlowInterval, HardwareStamps, NodeServices, PacketFlow, PacketRun, ServiceRelation};
+pub use packet::{
+    ClockRelation, FlowInterval, HardwareStamps, NodeExplanation, NodeServices, PacketFlow, PacketRun, ServiceRelation,
+};
 pub use place::{Direction, Place};
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{

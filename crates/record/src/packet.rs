@@ -7,7 +7,7 @@ use units::format;
 
 use units::format::latency;
 
-use crate::{ClockStep, Spread, SyncRun, TrackPoint};
+use crate::{ClockStep, Explanation, Spread, SyncRun, TrackPoint};
 
 /// What was seen of packets between two nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,9 @@ pub struct PacketRun {
     /// What the network interface of each node stamped; empty if nobody asked for its stamps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hardware: Vec<HardwareStamps>,
+    /// Why receivers had packets late, of each node whose own user asked for it; empty if nobody did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explanations: Vec<NodeExplanation>,
 }
 
 /// Which of a run's packets the network interface of a node stamped by its own clock, and how that clock was compared with the
@@ -98,6 +101,17 @@ impl HardwareStamps {
         }
         text
     }
+}
+
+/// Why the receiver of a node had packets late that the node's kernel already had.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeExplanation {
+    /// Name of the node.
+    pub node: String,
+    /// The latency that is explained: `arrived_to_received`, the part of a packet's delay that is the receiver's own.
+    pub latency: String,
+    /// The causes, and the packets with the largest of these latencies.
+    pub explanation: Explanation,
 }
 
 /// What the time services of a node said while packets were exchanged.

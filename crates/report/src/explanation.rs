@@ -3,28 +3,33 @@
 use std::collections::HashMap;
 
 use record::{
-    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Record, TimelineSegment,
-    WakeupParts,
+    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Moment, Record,
+    TimelineSegment, WakeupParts,
 };
 use units::format::{self, latency};
 
 use crate::Exact;
 use crate::assemble::moment;
 use crate::view::{
-    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
-    StretchView, TimelineView,
+    CauseChangeView, CauseView, DelayPartView, ExplainedFrom, ExplainedSampleView, ExplanationView, PartRowView,
+    PartsView, ShareView, StretchView, TimelineView,
 };
 
 /// The view of the explanation; `None` if none was requested.
 pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
-    let explanation = record.explanation()?;
+    record.explanation().map(|explanation| view_of(record, explanation, record.manifest().started))
+}
+
+/// The view of one of a record's explanations; its node's part of the run began at `started`.
+pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Moment) -> ExplanationView {
     let mut stretches = Stretches::default();
-    let samples = explanation.samples.iter().map(|one| sample(one, record, &mut stretches)).collect();
-    Some(ExplanationView {
+    let samples = explanation.samples.iter().map(|one| sample(one, started, &mut stretches)).collect();
+    ExplanationView {
         sentence: sentence(record, explanation),
         change: change(record, explanation),
         sources: explanation.sources.clone(),
         missing: explanation.missing.clone(),
+        begin: if record.packets().is_some() { ExplainedFrom::Arrival } else { ExplainedFrom::Schedule },
         cost: cost(explanation),
         looked_at: explanation.looked_at(),
         outliers: explanation.outliers.into(),
@@ -35,7 +40,7 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
         samples,
         stretches: stretches.all,
         parts: explanation.parts.as_ref().map(parts),
-    })
+    }
 }
 
 /// Description of each part of a wake-up, by its name.
@@ -206,7 +211,7 @@ pub(crate) fn cost(explanation: &Explanation) -> Option<String> {
     let mean = |ns: f64| latency(units::round_u64(ns.max(0.0)));
     let is_significant = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
     Some(format!(
-        "Cost of explaining, measured before the run with {} wake-ups each: median {} without and {} with it, mean {} and \
+        "Cost of explaining, measured before the run with {} samples each: median {} without and {} with it, mean {} and \
          {}; equal measurements differ by {}, so {}.",
         format::count(cost.samples),
         latency(cost.median_without_ns),
@@ -249,7 +254,8 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
 
 /// The samples above the deadline; `None` if there are none, or if the record does not have their causes.
 fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
-    let verdict = record.verdict.as_ref()?;
+    // A limit on packets is one on their whole delay, of which a node explains a part.
+    let verdict = record.verdict.as_ref().filter(|_| record.packets().is_none())?;
     let total = verdict.deciding.as_ref().filter(|deciding| deciding.beyond > 0)?.beyond;
     let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
     let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
@@ -287,12 +293,12 @@ fn beyond_of_causes(explanation: &Explanation, deadline_ns: u64) -> Option<Vec<u
     Some(beyond)
 }
 
-fn sample(sample: &ExplainedSample, record: &Record, stretches: &mut Stretches) -> ExplainedSampleView {
+fn sample(sample: &ExplainedSample, started: Moment, stretches: &mut Stretches) -> ExplainedSampleView {
     ExplainedSampleView {
         thread: sample.thread,
         cpu: sample.cpu,
         latency_ns: sample.latency_ns.into(),
-        scheduled: moment(sample.scheduled, record.manifest().started),
+        scheduled: moment(sample.scheduled, started),
         class: sample.class,
         words: sample.class.words().to_owned(),
         name: sample.name.clone(),

@@ -40,15 +40,15 @@ pub use page::{Page, PageKind, Results};
 pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
-    CalibrationView, CauseChangeView, CauseView, ChangeView, ConditionView, DelayPartView, ExplainedSampleView,
-    ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView,
-    HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView, LoadView, MomentView,
-    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
-    PacketPartView, PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView, ProgramView,
-    QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView,
-    StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
-    SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TimelineView, TotalsView, VERSION, VerdictView, View,
-    WorstView,
+    CalibrationView, CauseChangeView, CauseView, ChangeView, ConditionView, DelayPartView, ExplainedFrom,
+    ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState,
+    HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView,
+    LoadView, MomentView, PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView,
+    PacketExplanationView, PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView, PartRowView,
+    PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView,
+    RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView,
+    SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TimelineView,
+    TotalsView, VERSION, VerdictView, View, WorstView,
 };
 
 /// The input for a report.

@@ -5,8 +5,8 @@ mod parts;
 use std::collections::BTreeSet;
 
 use record::{
-    ClockRelation, HardwareStamps, Histogram, Interval, Moment, PacketFlow, Place, Record, Series, TrackPoint,
-    Uncertainty, WorstSample,
+    ClockRelation, HardwareStamps, Histogram, Interval, Moment, NodeExplanation, PacketFlow, Place, Record, Series,
+    TrackPoint, Uncertainty, WorstSample,
 };
 use units::{approx_f64, format};
 
@@ -15,8 +15,9 @@ use crate::Exact;
 use crate::assemble::{moment, started_on};
 use crate::sync::{range, track};
 use crate::view::{
-    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
-    PacketPartView, PacketView, PacketWorstView, SyncAllanView, SyncBoundView, SyncSourceView, SyncSpreadView,
+    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView,
+    PacketFlowView, PacketPartView, PacketView, PacketWorstView, SyncAllanView, SyncBoundView, SyncSourceView,
+    SyncSpreadView,
 };
 
 /// Between which points a delay is the whole way, as the end of "took 9.0 us": "one way" is from program to program.
@@ -45,7 +46,22 @@ pub(crate) fn view(record: &Record) -> Option<PacketView> {
         worst: record.worst.iter().take(MOST_WORST).filter_map(|sample| worst_packet(sample, record)).collect(),
         clocks: run.clocks.iter().map(|one| clocks(one, record)).collect(),
         hardware: run.hardware.iter().map(HardwareStamps::in_words).collect(),
+        explanations: run.explanations.iter().map(|one| explained(one, record)).collect(),
     })
+}
+
+fn explained(one: &NodeExplanation, record: &Record) -> PacketExplanationView {
+    PacketExplanationView {
+        node: one.node.clone(),
+        latency: one.latency.clone(),
+        words: explained_words(one),
+        explanation: crate::explanation::view_of(record, &one.explanation, started_on(record, &one.node)),
+    }
+}
+
+/// "arrived_to_received on press-7".
+pub(crate) fn explained_words(one: &NodeExplanation) -> String {
+    format!("{} on {}", one.latency, one.node)
 }
 
 /// "vm → press-7".

@@ -23,13 +23,13 @@ pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
 pub use self::explanation::{
-    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
-    StretchView, TimelineView,
+    CauseChangeView, CauseView, DelayPartView, ExplainedFrom, ExplainedSampleView, ExplanationView, PartRowView,
+    PartsView, ShareView, StretchView, TimelineView,
 };
 pub use self::load::{LoadPartView, LoadTurnView, LoadView};
 pub use self::packet::{
-    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketFlowView,
-    PacketPartView, PacketView, PacketWorstView,
+    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView,
+    PacketFlowView, PacketPartView, PacketView, PacketWorstView,
 };
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 pub use self::rhythm::{RhythmScanView, RhythmView};

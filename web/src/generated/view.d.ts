@@ -439,6 +439,10 @@ export interface RunView {
  */
 export interface ExplanationView {
   /**
+   * What the times of a sample are counted from.
+   */
+  begin: "schedule" | "arrival";
+  /**
    * The causes, the one with the most samples first.
    */
   causes: CauseView[];
@@ -521,6 +525,7 @@ export interface CauseView {
     | "migration"
     | "throttle"
     | "steal"
+    | "own-sleep"
     | "unknown";
   /**
    * Name of a finding of `check` that has more about it.
@@ -628,6 +633,7 @@ export interface ExplainedSampleView {
     | "migration"
     | "throttle"
     | "steal"
+    | "own-sleep"
     | "unknown";
   /**
    * The measured CPU.
@@ -868,6 +874,10 @@ export interface PacketView {
    * The comparison of the nodes' clocks, as each of the nodes saw it.
    */
   clocks: PacketClocksView[];
+  /**
+   * Why receivers had packets late that their kernels already had, of each node whose user asked for it.
+   */
+  explanations: PacketExplanationView[];
   /**
    * The flows: one for each direction in which packets were sent.
    */
@@ -1228,6 +1238,89 @@ export interface SyncSourceView1 {
    * The program's version; null if it is not known.
    */
   version?: string | null;
+}
+/**
+ * Why the receiver of a node had packets late.
+ */
+export interface PacketExplanationView {
+  explanation: ExplanationView1;
+  /**
+   * The latency that is explained.
+   */
+  latency: string;
+  /**
+   * Name of the node.
+   */
+  node: string;
+  /**
+   * That latency and the node in words.
+   */
+  words: string;
+}
+/**
+ * The causes of the worst samples of a run, with the evidence for them.
+ */
+export interface ExplanationView1 {
+  /**
+   * What the times of a sample are counted from.
+   */
+  begin: "schedule" | "arrival";
+  /**
+   * The causes, the one with the most samples first.
+   */
+  causes: CauseView[];
+  /**
+   * What to change first; null if no cause was found.
+   */
+  change?: CauseChangeView | null;
+  /**
+   * The cost of explaining, in one line; null if it was not measured.
+   */
+  cost?: string | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  explained: number | string;
+  /**
+   * Which samples were examined, in words: `samples above 50.0 us`.
+   */
+  looked_at: string;
+  /**
+   * Sources that would give better evidence, with what each of them needs.
+   */
+  missing: string[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  not_recorded: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  outliers: number | string;
+  /**
+   * The parts of every wake-up; null if they were not recorded.
+   */
+  parts?: PartsView | null;
+  /**
+   * The worst of the explained samples, worst first.
+   */
+  samples: ExplainedSampleView[];
+  /**
+   * What made most of the worst samples late and how certain that is, or why nothing is known.
+   */
+  sentence: string;
+  /**
+   * How samples are distributed over the causes: one entry for each selection of samples.
+   */
+  shares: ShareView[];
+  /**
+   * Sources of the evidence; empty if none was available.
+   */
+  sources: string[];
+  /**
+   * The different activities in the timelines; the timelines refer to them by index.
+   */
+  stretches: StretchView[];
 }
 /**
  * One flow of packets.

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { num } from "../bins.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import {
-  ACTIVITIES, causeName, classesOf, drawShares, drawTimeline, explainedOf, gapsOf, HUES, partsOf, percent, pieceAt, piecesOf, pieceText, placedOf, scaleOf, sharesHeight,
+  ACTIVITIES, BEGIN, causeName, classesOf, drawShares, drawTimeline, explainedOf, gapsOf, HUES, partsOf, percent, pieceAt, piecesOf, pieceText, placedOf, scaleOf, sharesHeight,
   stretchAt, stretchesOf, stretchText, SURE, timelineHeight, windowOf, type Activity, type Certainty, type Explained, type Piece, type Stretch,
 } from "../causes.ts";
 import { Figure, useChoices } from "../figure.tsx";
@@ -243,7 +243,7 @@ function Timeline({ all }: { all: Explained[] }) {
       <Figure
         id="timeline" title={`Timeline: ${title}`} caption={title} picture={() => canvas.current()}
         controls={<button disabled={state.sampleRange === null} title="All of it again (double-click)" onClick={() => store.set({ sampleRange: null })}>Reset</button>}
-        note={<>{causeName(sample)}, <Sure certainty={sample.certainty} />. Scheduled at <Time realtimeNs={sample.scheduled.realtime_ns} zone={run.time_zone} />, {format.span(sample.scheduled.offset_ns)} into the run.</>}
+        note={<>{causeName(sample)}, <Sure certainty={sample.certainty} />. {BEGIN[picked.explanation.begin].at} <Time realtimeNs={sample.scheduled.realtime_ns} zone={run.time_zone} />, {format.span(sample.scheduled.offset_ns)} into the run.</>}
         table={() => ({
           head: ["what", "kind", "depth", "from", "to", "gross", "net"],
           rows: stretches.map((one) => [one.name, ACTIVITIES[one.activity], one.depth, format.latency(one.from), format.latency(one.to), format.latency(one.to - one.from), format.latency(one.net)]),
@@ -293,7 +293,7 @@ export function Causes({ results, runs }: { results: Results; runs: RunView[] })
   const explained = runs.filter((run) => run.explanation);
   return (
     <>
-      {explained.map((run, at) => <OneRun key={run.id} results={results} run={run} at={at} named={runs.length > 1}
+      {explained.map((run, at) => <OneRun key={run.id} results={results} run={run} at={at} named={runs.length > 1 || Boolean(run.packets)}
         repeated={explained.findIndex((other) => String(other.explanation!.missing) === String(run.explanation!.missing)) < at} />)}
       {all.length > 0 && <Timeline all={all} />}
     </>

@@ -21,14 +21,14 @@ const KEPT_STRETCHES: usize = 200;
 /// Parts that are kept.
 const KEPT_PARTS: usize = 12;
 /// The way out of an idle state may take so much longer than its driver says, before it is no more likely the cause.
-const EXIT_LATENCY_FACTOR: u64 = 2;
+pub(super) const EXIT_LATENCY_FACTOR: u64 = 2;
 
 /// Explains a late sample.
 #[must_use]
 pub fn explain(late: &Late, evidence: &Evidence, place: BelowKernel) -> ExplainedSample {
     let (from_ns, to_ns) = (late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
     let judged = Judged::new(late, evidence, place, from_ns, to_ns);
-    let mut conclusion = match evidence.events.first() {
+    let conclusion = match evidence.events.first() {
         None if evidence.overwritten => Conclusion::unknown("nothing was recorded around it".to_owned()),
         Some(first) if evidence.overwritten && first.time_ns > from_ns => Conclusion::unknown(format!(
             "what was recorded begins {} after the schedule: what was before was overwritten, or came while an earlier \
@@ -37,6 +37,18 @@ pub fn explain(late: &Late, evidence: &Evidence, place: BelowKernel) -> Explaine
         )),
         _ => judged.conclude(late, evidence, place),
     };
+    drawn(late, evidence, place, conclusion, judged)
+}
+
+/// A sample with its cause, its parts and what its CPU did.
+pub(super) fn drawn(
+    late: &Late,
+    evidence: &Evidence,
+    place: BelowKernel,
+    mut conclusion: Conclusion,
+    judged: Judged,
+) -> ExplainedSample {
+    let (from_ns, to_ns) = (late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
     if conclusion.class == CauseClass::Unknown {
         conclusion.evidence.push_str(&place.by_accident());
     }
@@ -197,33 +209,11 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
-        let rest_ns = (LEAST_STOP_NS - late.interval_ns.unwrap_or(LEAST_STOP_NS)).max(LEAST_REST_NS);
-        if part.class == CauseClass::PreemptionOff && net_ns(part) >= rest_ns {
+        if part.class == CauseClass::PreemptionOff && net_ns(part) >= least_of_a_stop_ns(late) {
             certainty = Certainty::Likely;
             evidence.push_str("; a throttle that began before the timer's interrupt would look the same");
         }
-        if let Some(steal) = place.stolen() {
-            certainty = Certainty::Likely;
-            evidence.push_str(&format!(
-                "; the hypervisor says that it took {} around it, some of which may be in this",
-                format::latency(steal.count)
-            ));
-        }
-        // What cannot be counted may be in it as well. That the scheduler chose another thread is no matter of length.
-        if let Some(but) = place.uncounted().filter(|_| part.class != CauseClass::Throttle) {
-            certainty = Certainty::Likely;
-            evidence.push_str(but);
-        }
-        // Firmware lengthens whatever it interrupts, and no trace shows it.
-        if let Some(smi) = place.smis() {
-            certainty = Certainty::Likely;
-            evidence.push_str(&format!(
-                "; {} in the {} around it, some of which may be in this",
-                smis_counted(smi.count),
-                format::span(smi.window_ns)
-            ));
-        }
-        Conclusion { class: part.class, name, certainty, evidence }
+        weighed(Conclusion { class: part.class, name, certainty, evidence }, place)
     }
 
     /// A thread had the CPU when the timer's interrupt was due, and it was taken late.
@@ -359,8 +349,40 @@ impl Judged {
     }
 }
 
+/// So much of a stop by a throttle that began before is left to the first sample in it, at least (ns).
+pub(super) fn least_of_a_stop_ns(late: &Late) -> i64 {
+    (LEAST_STOP_NS - late.interval_ns.unwrap_or(LEAST_STOP_NS)).max(LEAST_REST_NS)
+}
+
+/// What covers the time on the trace, with what lengthens it and is on no trace.
+pub(super) fn weighed(conclusion: Conclusion, place: BelowKernel) -> Conclusion {
+    let Conclusion { class, name, mut certainty, mut evidence } = conclusion;
+    if let Some(steal) = place.stolen() {
+        certainty = Certainty::Likely;
+        evidence.push_str(&format!(
+            "; the hypervisor says that it took {} around it, some of which may be in this",
+            format::latency(steal.count)
+        ));
+    }
+    // What cannot be counted may be in it as well. That the scheduler chose another thread is no matter of length.
+    if let Some(but) = place.uncounted().filter(|_| class != CauseClass::Throttle) {
+        certainty = Certainty::Likely;
+        evidence.push_str(but);
+    }
+    // Firmware lengthens whatever it interrupts, and no trace shows it.
+    if let Some(smi) = place.smis() {
+        certainty = Certainty::Likely;
+        evidence.push_str(&format!(
+            "; {} in the {} around it, some of which may be in this",
+            smis_counted(smi.count),
+            format::span(smi.window_ns)
+        ));
+    }
+    Conclusion { class, name, certainty, evidence }
+}
+
 /// By the trace somebody had the CPU, but a tick that was due did not come.
-fn judge_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: BelowKernel) -> Conclusion {
+pub(super) fn judge_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: BelowKernel) -> Conclusion {
     let what = format!("no tick came, while the trace has {} on the CPU", part.name);
     below(silent_ns, place, &what).unwrap_or_else(|| {
         Conclusion::unknown(format!(

@@ -114,7 +114,8 @@ pub enum Frame {
 /// A kind of event on a CPU that can make a wake-up late, with what was recorded about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// One thread gave way to another. Switches between the idle task and the measuring thread are not recorded.
+    /// One thread gave way to another. Switches between the idle task and the measuring thread may be missing
+    /// ([`Evidence::own_switches`](super::Evidence::own_switches)).
     Switch {
         /// The number of the one that gave way.
         from: u32,
@@ -175,6 +176,11 @@ pub enum What {
         from: u32,
         /// The CPU that it goes to.
         to: u32,
+    },
+    /// A measuring thread that slept was woken, on the CPU that woke it.
+    Woken {
+        /// The thread's number.
+        tid: u32,
     },
     /// Up to the next switch the running thread is unknown: the kernel left a switch out.
     Untold,

@@ -16,7 +16,7 @@ pub struct Late {
     pub thread: u32,
     /// The CPU that the thread woke on.
     pub cpu: u32,
-    /// When the thread was to wake.
+    /// When the thread was to wake; of a packet, when the kernel had it.
     pub scheduled: Moment,
     /// When the thread was back in its own code.
     pub woke: Moment,
@@ -41,7 +41,10 @@ pub struct Evidence {
     pub overwritten: bool,
     /// Whether a late timer of a sleeping thread is recorded, so that none means that it was on time.
     pub late_timers: bool,
-    /// Other CPUs that matter before, in the order of time; none of a thread that is pinned.
+    /// Whether switches between the idle task and the measuring thread are recorded too, so that it is known which of the
+    /// two had the CPU.
+    pub own_switches: bool,
+    /// Other CPUs that matter before, in the order of time; none of a pinned thread that a timer wakes.
     pub legs: Vec<Leg>,
 }
 

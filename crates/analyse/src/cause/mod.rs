@@ -4,6 +4,7 @@
 //! A cause is *shown* where it covers the time on what was recorded, *likely* where counters say so or all else is
 //! excluded, and else *unknown*. Nothing is guessed.
 
+mod arrival;
 mod below_kernel;
 mod classify;
 mod coincidence;
@@ -21,6 +22,7 @@ mod timeline;
 mod totals;
 mod way;
 
+pub use arrival::{Receiver, explain_arrival};
 pub use below_kernel::BelowKernel;
 pub use classify::{explain, is_interrupt_entry};
 pub use coincidence::{Around, BY_ACCIDENT, Usual, chance_by_rate};

@@ -6,7 +6,7 @@ use super::below_kernel::BelowKernel;
 use super::event::{Thread, What, is_ordinary};
 use super::evidence::{Evidence, LATE_TIMER_NS, Late};
 use super::silence::{lets_ticks_in, silent_ns};
-use super::timeline::Timeline;
+use super::timeline::{Stretch, Timeline};
 
 /// A page fault of the measuring thread.
 struct Fault {
@@ -14,10 +14,25 @@ struct Fault {
     name: String,
 }
 
+/// Which part of a sample's time is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Before the interrupt of the thread's timer.
+    BeforeTimer,
+    /// After it: the thread is ready. Where a late interrupt would be recorded, it is known that interrupts were on.
+    AfterTimer { late_timers: bool },
+    /// A packet is in the kernel and its receiver asleep: which CPU it waits for, if for any, is unknown. Whether the receiver
+    /// can run on one CPU alone.
+    BeforeWaking { is_pinned: bool },
+    /// The receiver was woken, at that moment (ns): when its CPU is known to have been told (ns), by the first interrupt that it took.
+    Woken { at_ns: i64, told_ns: Option<i64> },
+    /// The receiver was awake all the time.
+    Awake,
+}
+
 /// What a part of a sample's time is judged by.
 struct Moments<'a> {
-    /// Whether it lies before the timer's interrupt.
-    is_before: bool,
+    phase: Phase,
     /// From here on the thread was certainly ready (ns).
     ready_ns: i64,
     fault: Option<&'a Fault>,
@@ -26,6 +41,7 @@ struct Moments<'a> {
 }
 
 /// The time of a sample, divided.
+#[derive(Default)]
 pub(super) struct Judged {
     /// The longest first.
     pub(super) parts: Vec<DelayPart>,
@@ -35,6 +51,8 @@ pub(super) struct Judged {
     pub(super) idle_before_ns: i64,
     /// After it with nobody else on the CPU (ns).
     pub(super) idle_after_ns: i64,
+    /// With the measuring thread itself on the CPU, where that is recorded (ns).
+    pub(super) own_ns: i64,
     /// When the timer's interrupt was taken, where it was late (ns).
     pub(super) fired_ns: Option<i64>,
     pub(super) stack: Vec<String>,
@@ -53,14 +71,10 @@ impl Judged {
             _ => None,
         });
         let mut judged = Self {
-            parts: Vec::new(),
-            silent: Vec::new(),
-            idle_before_ns: 0,
-            idle_after_ns: 0,
             fired_ns: fired.map(|(time_ns, ..)| time_ns),
             stack: fired.map(|(_, stack, _)| stack.clone()).unwrap_or_default(),
             followed_for_ns: fired.map_or(0, |(.., ns)| ns),
-            threads: Vec::new(),
+            ..Self::default()
         };
         let between_ns = judged.fired_ns.unwrap_or(from_ns).clamp(from_ns, to_ns);
         let before = evidence.timeline(late, from_ns, between_ns);
@@ -76,23 +90,71 @@ impl Judged {
         });
         // On bare metal nothing stops a CPU for long but firmware, which is counted.
         let silences = if place.is_virtual { evidence.silences(from_ns, to_ns) } else { Vec::new() };
-        let moments = Moments { is_before: true, ready_ns, fault: None, silences: &silences };
-        judged.take(&before, late, &moments, evidence.late_timers);
-        let moments = Moments { is_before: false, fault: fault.as_ref(), ..moments };
-        judged.take(&after, late, &moments, evidence.late_timers);
-        // What nobody else had after it is its time too.
-        if let Some(fault) = fault {
-            let follows_ns = (to_ns - fault.time_ns).min(judged.idle_after_ns);
-            judged.idle_after_ns -= follows_ns;
-            add(&mut judged.parts, CauseClass::PageFault, &fault.name, follows_ns);
-        }
-        judged.parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
+        let moments = Moments { phase: Phase::BeforeTimer, ready_ns, fault: None, silences: &silences };
+        judged.take(&before, late, &moments);
+        let phase = Phase::AfterTimer { late_timers: evidence.late_timers };
+        judged.take(&after, late, &Moments { phase, fault: fault.as_ref(), ..moments });
+        judged.end(fault, to_ns);
         judged
     }
 
-    fn take(&mut self, timeline: &Timeline, late: &Late, moments: &Moments<'_>, late_timers: bool) {
-        let is_before = moments.is_before;
+    /// Of a packet's time a part, from and to (ns): that before its receiver was woken, or the rest.
+    pub(super) fn of_packet(
+        late: &Late,
+        evidence: &Evidence,
+        place: BelowKernel,
+        phase: Phase,
+        (from_ns, to_ns): (i64, i64),
+    ) -> Self {
+        let timeline = evidence.timeline(late, from_ns, to_ns);
+        let is_ready = !matches!(phase, Phase::BeforeWaking { .. });
+        let fault = evidence.events.iter().filter(|_| is_ready).find_map(|event| match &event.what {
+            What::PageFault { address, at } if (from_ns..=to_ns).contains(&event.time_ns) => timeline
+                .has_own(event.time_ns)
+                .then(|| Fault { time_ns: event.time_ns, name: format!("{at}, address {address:#x}") }),
+            _ => None,
+        });
+        let silences = if place.is_virtual { evidence.silences(from_ns, to_ns) } else { Vec::new() };
+        let mut judged = Self::default();
+        let ready_ns = match phase {
+            Phase::Woken { at_ns, .. } => at_ns,
+            _ => from_ns,
+        };
+        let moments = Moments { phase, ready_ns, fault: fault.as_ref(), silences: &silences };
+        judged.take(&timeline, late, &moments);
+        judged.end(fault, to_ns);
+        judged
+    }
+
+    /// Adds the parts of another time of the same sample.
+    pub(super) fn join(&mut self, other: Self) {
+        for part in other.parts {
+            add(&mut self.parts, part.class, &part.name, net_ns(&part));
+        }
+        self.threads.extend(other.threads);
+        self.parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
+    }
+
+    fn end(&mut self, fault: Option<Fault>, to_ns: i64) {
+        // What nobody else had after it is its time too.
+        if let Some(fault) = fault {
+            let mut rest_ns = to_ns - fault.time_ns;
+            for nobodys_ns in [&mut self.idle_after_ns, &mut self.own_ns] {
+                let follows_ns = rest_ns.min(*nobodys_ns);
+                (*nobodys_ns, rest_ns) = (*nobodys_ns - follows_ns, rest_ns - follows_ns);
+                add(&mut self.parts, CauseClass::PageFault, &fault.name, follows_ns);
+            }
+        }
+        self.parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
+    }
+
+    fn take(&mut self, timeline: &Timeline, late: &Late, moments: &Moments<'_>) {
+        let phase = moments.phase;
         for stretch in &timeline.stretches {
+            let name = match stretch.elsewhere {
+                Some(cpu) if matches!(phase, Phase::BeforeWaking { .. }) => &format!("{} on CPU {cpu}", stretch.name),
+                _ => &stretch.name,
+            };
             let class = match (stretch.activity, &stretch.thread) {
                 (Activity::Interrupt, _) => CauseClass::Interrupt,
                 (Activity::Softirq, _) => CauseClass::Softirq,
@@ -108,26 +170,45 @@ impl Judged {
                         continue;
                     }
                     self.threads.push(thread.clone());
-                    match (is_before, thread.outranks(late.own.prio), stretch.came_ns) {
+                    match (phase, thread.outranks(late.own.prio), stretch.came_ns) {
                         // The timer's interrupt had not been taken yet, so nothing that is scheduled can be the reason.
-                        (true, ..) => CauseClass::InterruptsOff,
-                        (false, true, _) => CauseClass::Thread,
+                        (Phase::BeforeTimer, ..) => CauseClass::InterruptsOff,
+                        // Whatever the packet waited for, the receiver could not have run.
+                        (Phase::BeforeWaking { is_pinned: true }, true, _)
+                            if stretch.elsewhere.is_none() && !is_ordinary(late.own.prio) =>
+                        {
+                            CauseClass::Thread
+                        }
+                        // Whether the packet waited for that CPU is not recorded.
+                        (Phase::BeforeWaking { .. }, ..) => CauseClass::Unknown,
+                        (_, true, _) => CauseClass::Thread,
                         (_, _, Some((earliest_ns, _))) if earliest_ns >= moments.ready_ns => CauseClass::Throttle,
                         // It had the CPU before, or was chosen after: that is unknown.
                         (_, _, Some((_, latest_ns))) if latest_ns >= moments.ready_ns => CauseClass::Unknown,
-                        _ if late_timers => CauseClass::PreemptionOff,
-                        _ => CauseClass::InterruptsOff,
+                        // The receiver was ready before, so that this one was chosen all the same, or was not yet told to go.
+                        (Phase::Awake, ..) => CauseClass::Unknown,
+                        (Phase::AfterTimer { late_timers: true }, ..) => CauseClass::PreemptionOff,
+                        (Phase::AfterTimer { late_timers: false }, ..) => CauseClass::InterruptsOff,
+                        (Phase::Woken { told_ns: Some(told_ns), .. }, ..) if is_early(told_ns, stretch) => {
+                            CauseClass::PreemptionOff
+                        }
+                        (Phase::Woken { .. }, ..) => CauseClass::InterruptsOff,
                     }
                 }
                 (Activity::Untold, _) => CauseClass::Unknown,
-                _ => {
+                (Activity::Measuring, _) => {
+                    self.own_ns += stretch.net_ns;
+                    continue;
+                }
+                (Activity::Idle | Activity::Thread, _) => {
+                    let is_before = matches!(phase, Phase::BeforeTimer | Phase::BeforeWaking { .. });
                     *(if is_before { &mut self.idle_before_ns } else { &mut self.idle_after_ns }) += stretch.net_ns;
                     continue;
                 }
             };
-            add(&mut self.parts, class, &stretch.name, stretch.net_ns);
+            add(&mut self.parts, class, name, stretch.net_ns);
             if lets_ticks_in(class) {
-                add(&mut self.silent, class, &stretch.name, silent_ns(stretch, timeline, moments.silences));
+                add(&mut self.silent, class, name, silent_ns(stretch, timeline, moments.silences));
             }
         }
     }
@@ -150,6 +231,11 @@ impl Judged {
     pub(super) fn owner(&self, part: &DelayPart) -> Owner {
         self.thread_of(part).map_or(Owner::Other, |thread| thread.owner)
     }
+}
+
+/// Whether a moment (ns) lies in the first half of a stretch, or before it.
+fn is_early(moment_ns: i64, stretch: &Stretch) -> bool {
+    (moment_ns - stretch.from_ns).saturating_mul(2) <= stretch.to_ns - stretch.from_ns
 }
 
 /// Its time as times are counted here (ns).

@@ -6,6 +6,7 @@
 use profile::kernel::Preemption;
 use record::{CauseClass, Owner};
 
+use super::arrival::BEFORE_WAKING;
 use super::surroundings::{IdleStates, Surroundings};
 
 /// The name under which a stop of a SCHED_DEADLINE measuring thread is summed.
@@ -31,6 +32,13 @@ pub fn remedy(class: CauseClass, name: &str, owner: Owner, of: &Surroundings) ->
         return remedy_of(
             "this is a thread of the measurement itself and says nothing of the machine: leave it a CPU that is not measured \
              (--cpus)",
+            None,
+        );
+    }
+    if name.ends_with(BEFORE_WAKING) {
+        return remedy_of(
+            "look at what else the CPU that takes the packets has to do: give the interface's interrupt a CPU of its own \
+             ('punctual tune plan' with [irqs]), or that CPU less to do",
             None,
         );
     }
@@ -93,6 +101,11 @@ pub fn remedy(class: CauseClass, name: &str, owner: Owner, of: &Surroundings) ->
         CauseClass::Steal => remedy_of(
             "measure on bare metal, or give the virtual CPUs physical ones of their own",
             Some("host-takes-time"),
+        ),
+        CauseClass::OwnSleep => remedy_of(
+            "a receiver that has to react to such packets asks without a pause (--receive poll) at an interval of which its \
+             pauses are a small part, or lets packets wake it (--receive block)",
+            None,
         ),
         CauseClass::Unknown => remedy_of("look at the timeline; a longer run may catch it with more evidence", None),
     }

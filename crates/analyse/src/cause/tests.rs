@@ -5,6 +5,7 @@ use units::Timestamp;
 
 use super::*;
 
+mod arrival;
 mod counters;
 
 const T: i64 = 1_000_000;
@@ -429,7 +430,7 @@ fn a_late_interrupt_of_an_idle_cpu_is_its_idle_state_only_where_that_can_take_so
 #[test]
 fn where_what_matters_was_overwritten_nothing_is_concluded() {
     let events = vec![to(500_000, (5, 0), own())];
-    let evidence = Evidence { events, overwritten: true, late_timers: true, legs: Vec::new() };
+    let evidence = Evidence { events, overwritten: true, late_timers: true, ..Evidence::default() };
     let sample = explain(&late(600_000), &evidence, BARE);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
     assert!(sample.evidence.contains("overwritten"), "{}", sample.evidence);
@@ -534,7 +535,7 @@ fn a_cpu_of_the_way_that_nothing_is_known_of_leaves_all_unknown() {
     let hog = vec![to(500_000, (0, 120), thread(5, "hog", 0, 1))];
     let mut by_cpu: std::collections::BTreeMap<u32, Evidence> =
         (0..2).map(|cpu| (cpu, Evidence { late_timers: true, ..Evidence::default() })).collect();
-    by_cpu.insert(1, Evidence { events: hog, overwritten: true, late_timers: true, legs: Vec::new() });
+    by_cpu.insert(1, Evidence { events: hog, overwritten: true, late_timers: true, ..Evidence::default() });
     by_cpu.get_mut(&0).unwrap().events.push(moved(900_000, 1, 0));
     let late = late(1_000_000);
     let sample = explain(&late, &Evidence::along_path(&late, by_cpu), BARE);

@@ -35,6 +35,14 @@ impl Timeline {
         self.stretches.iter().any(|one| one.thread.is_some() && (one.from_ns..one.to_ns).contains(&at_ns))
     }
 
+    /// Whether at that moment (ns) the measuring thread had the CPU, as far as nobody else is known to have had it.
+    pub(super) fn has_own(&self, at_ns: i64) -> bool {
+        let is_own = |one: &Stretch| {
+            one.activity == Activity::Measuring || (one.activity == Activity::Idle && one.name != "idle")
+        };
+        self.stretches.iter().any(|one| one.depth == 0 && is_own(one) && (one.from_ns..one.to_ns).contains(&at_ns))
+    }
+
     /// Adds what follows, on that CPU where it is not the last one.
     pub(super) fn join(&mut self, next: Self, elsewhere: Option<u32>) {
         for stretch in next.stretches {
@@ -73,6 +81,8 @@ enum Base {
     Thread(Thread),
     /// Between these two no switch need be recorded: up to its wake-up the measuring thread sleeps.
     IdleOrOwn,
+    Idle,
+    Own,
     /// With the thread that had it at the end, once that is known.
     Untold(Option<String>),
 }
@@ -87,19 +97,30 @@ struct Open {
 /// thread, which sleeps before its end.
 #[must_use]
 pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Timeline {
+    draw(events, own, (from_ns, to_ns), false)
+}
+
+/// The same; `own_switches` says that switches between the idle task and the measuring thread are among the events.
+pub(super) fn draw(events: &[Event], own: &Thread, (from_ns, to_ns): (i64, i64), own_switches: bool) -> Timeline {
     let mut drawn = Drawing { from_ns, to_ns, done: Vec::new() };
     let mut open: Vec<Open> = Vec::new();
     // Before the first switch nothing is known but that idle and own do not show: one of these had the CPU, or whoever
     // the first switch says gave way.
     let first = events.iter().find_map(|event| match &event.what {
-        What::Switch { from, from_prio, .. } if *from != 0 && *from != own.tid => {
-            Some(Thread { tid: *from, name: format!("thread {from}"), prio: *from_prio, ..Thread::default() })
-        }
+        What::Switch { from, from_prio, .. } => Some((*from, *from_prio)),
         _ => None,
     });
-    let before_any = events.iter().position(|event| matches!(event.what, What::Switch { .. }));
-    let first = first.filter(|_| before_any.is_some_and(|at| is_from_other(&events[at], own)));
-    let mut base = first.map_or(Base::IdleOrOwn, Base::Thread);
+    let plain = |tid: u32| match tid {
+        _ if !own_switches => Base::IdleOrOwn,
+        0 => Base::Idle,
+        _ => Base::Own,
+    };
+    let is_plain = |tid: u32| tid == 0 || tid == own.tid;
+    let mut base = match first {
+        None => Base::IdleOrOwn,
+        Some((tid, _)) if is_plain(tid) => plain(tid),
+        Some((tid, prio)) => Base::Thread(Thread { tid, name: format!("thread {tid}"), prio, ..Thread::default() }),
+    };
     let mut base_from_ns = i64::MIN;
     let mut came_ns = None;
     for event in events.iter().filter(|event| event.time_ns <= to_ns) {
@@ -108,7 +129,7 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
             What::Switch { to, .. } => {
                 // A switch within an interrupt cannot be: what did not end has lost its end.
                 close_all(&mut open, &mut drawn, now_ns);
-                let next = if to.tid != 0 && to.tid != own.tid { Base::Thread(to.clone()) } else { Base::IdleOrOwn };
+                let next = if is_plain(to.tid) { plain(to.tid) } else { Base::Thread(to.clone()) };
                 let earliest_ns = match &mut base {
                     Base::Untold(at_its_end) => {
                         *at_its_end = Some(to.words());
@@ -145,10 +166,6 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
     drawn.finish()
 }
 
-fn is_from_other(event: &Event, own: &Thread) -> bool {
-    matches!(event.what, What::Switch { from, .. } if from != 0 && from != own.tid)
-}
-
 fn depth(open: &[Open]) -> u32 {
     u32::try_from(open.len()).unwrap_or(u32::MAX) + 1
 }
@@ -181,6 +198,8 @@ impl Drawing {
     fn base(&mut self, base: &Base, own: &Thread, from_ns: i64, to_ns: i64, came_ns: Option<(i64, i64)>) {
         let (activity, name, thread) = match base {
             Base::Thread(thread) => (Activity::Thread, thread.words(), Some(thread.clone())),
+            Base::Idle => (Activity::Idle, "idle".to_owned(), None),
+            Base::Own => (Activity::Measuring, own.words(), None),
             Base::IdleOrOwn if own.tid == 0 => (Activity::Idle, "idle".to_owned(), None),
             Base::IdleOrOwn => (Activity::Idle, format!("idle, or {}", own.name), None),
             Base::Untold(None) => (Activity::Untold, "unknown thread".to_owned(), None),

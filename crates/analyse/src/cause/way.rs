@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::event::{Event, What};
 use super::evidence::{Evidence, Late, Leg};
-use super::timeline::{Timeline, timeline};
+use super::timeline::{Timeline, draw};
 
 impl Evidence {
     /// Out of what was recorded of all CPUs, what concerns this sample: first the CPU that its timer fired late on, then
@@ -45,7 +45,7 @@ impl Evidence {
     }
 
     /// Whether something before that moment is missing.
-    fn lacks(&self, from_ns: i64) -> bool {
+    pub(super) fn lacks(&self, from_ns: i64) -> bool {
         self.overwritten && self.events.first().is_none_or(|first| first.time_ns > from_ns)
     }
 
@@ -66,12 +66,12 @@ impl Evidence {
         for leg in &self.legs {
             let until_ns = leg.until_ns.clamp(began_ns, to_ns);
             whole.join(
-                timeline(&leg.events, &late.own, began_ns, until_ns),
+                draw(&leg.events, &late.own, (began_ns, until_ns), self.own_switches),
                 Some(leg.cpu).filter(|cpu| *cpu != late.cpu),
             );
             began_ns = until_ns;
         }
-        whole.join(timeline(&self.events, &late.own, began_ns, to_ns), None);
+        whole.join(draw(&self.events, &late.own, (began_ns, to_ns), self.own_switches), None);
         whole
     }
 

@@ -14,7 +14,7 @@ use crate::{names, output, records};
 
 /// Explain a finding of `check` or of `app` at length, or what made the worst samples of a record late
 ///
-/// Of a record of `measure wakeup --explain` it lists the worst samples with their causes and what to change; with
+/// Of a record of `measure wakeup --explain`, or of packets with `--explain`, it lists the worst samples with their causes and what to change; with
 /// `--sample N` it draws the timeline of one.
 /// An explanation says what it is, why it costs latency, how to see it, how to change it, and what the change costs.
 #[derive(clap::Args)]
@@ -61,7 +61,7 @@ fn is_file(word: &str) -> bool {
 
 /// What a record knows of the causes of its worst samples, or the timeline of one of them.
 fn of_record(file: &Path, sample: Option<usize>) -> anyhow::Result<String> {
-    let record = records::RecordArgs::default().read(&[file.to_owned()], |_, record| record.explanation().is_some())?;
+    let record = records::RecordArgs::default().read(&[file.to_owned()], |_, record| explanation::has_any(record))?;
     let record = match record.as_slice() {
         [one] => &one.record,
         [] => bail!("{} holds no record of explained samples", file.display()),

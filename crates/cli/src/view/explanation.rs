@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use record::{Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Record, WakeupParts};
+use record::{
+    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts,
+};
 use units::format::{self, latency};
 
 use super::result::{Table, latency_cell};
@@ -21,13 +23,20 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
     let Some(explanation) = record.explanation() else { return String::new() };
     let mut text = causes(explanation, SHOWN_CAUSES);
     if let Some(worst) = explanation.samples.first() {
-        text.push_str(&sample(worst, number_of(record, worst)));
+        text.push_str(&sample(worst, number_of(record, worst), SCHEDULE));
     }
     text.push_str(&other_timelines(record, explanation, file));
     if let Some(parts) = &explanation.parts {
         text.push_str(&parts_table(parts));
     }
-    if let Some(cost) = &explanation.cost {
+    text.push_str(&cost(explanation));
+    text.push_str(&not_seen(explanation));
+    text
+}
+
+/// What explaining cost, where that was measured.
+fn cost(explanation: &Explanation) -> String {
+    explanation.cost.as_ref().map_or_else(String::new, |cost| {
         let line = format!(
             "explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
             latency(cost.median_without_ns),
@@ -36,10 +45,47 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
             latency(cost.mean_with_ns),
             latency(cost.mean_differs_ns)
         );
-        let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
-    }
-    text.push_str(&not_seen(explanation));
-    text
+        format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
+    })
+}
+
+/// What the times of a sample are counted from.
+const SCHEDULE: &str = "its schedule";
+const STAMP: &str = "the kernel's stamp";
+
+/// Why each node's program had packets late that its kernel already had, where its user asked for it: the causes, and the
+/// timeline of the worst.
+pub(crate) fn of_packets(record: &Record) -> String {
+    let nodes = record.packets().map_or(&[][..], |run| &run.explanations);
+    let of_node = |node: &NodeExplanation| {
+        let worst = node.explanation.samples.first();
+        let worst = worst.map_or_else(String::new, |worst| sample(worst, None, STAMP));
+        [node_words(node), causes(&node.explanation, SHOWN_CAUSES), worst, end_of(node)].concat()
+    };
+    nodes.iter().map(of_node).collect()
+}
+
+/// All that a record knows of that, with the evidence for each packet.
+fn of_kept_packets(nodes: &[NodeExplanation]) -> String {
+    let of_node = |node: &NodeExplanation| {
+        let mut text = [node_words(node), causes(&node.explanation, usize::MAX)].concat();
+        for (at, one) in node.explanation.samples.iter().enumerate() {
+            let line =
+                format!("{}. {} on CPU {}: {}; {}", at + 1, latency(one.latency_ns), one.cpu, cause(one), one.evidence);
+            text.push_str(&wrap::hanging(&line, "  ", wrap::width()));
+        }
+        text + &end_of(node)
+    };
+    nodes.iter().map(of_node).collect()
+}
+
+fn node_words(node: &NodeExplanation) -> String {
+    let line = format!("{} on {}: from the kernel's stamp until the program had the packet", node.latency, node.node);
+    format!("\n{}", wrap::paragraph(&line, "", wrap::width()))
+}
+
+fn end_of(node: &NodeExplanation) -> String {
+    cost(&node.explanation) + &not_seen(&node.explanation)
 }
 
 /// Why nothing is known of the causes, and what to do.
@@ -51,6 +97,10 @@ const NOT_EXPLAINED: &str =
 /// # Errors
 /// If the run did not look for causes.
 pub(crate) fn of_record(record: &Record, file: &Path) -> anyhow::Result<String> {
+    if let Some(nodes) = nodes(record) {
+        let line = format!("'punctual explain {} --sample N' draws the timeline of one", file.display());
+        return Ok(of_kept_packets(nodes) + &format!("\n{}", wrap::paragraph(&line, "  ", wrap::width())));
+    }
     let Some(explanation) = record.explanation() else { bail!(NOT_EXPLAINED) };
     let mut text = super::result::worst(record, usize::MAX).trim_start_matches('\n').to_owned();
     text.push_str(&words(record, explanation));
@@ -68,6 +118,18 @@ pub(crate) fn of_record(record: &Record, file: &Path) -> anyhow::Result<String> 
 /// # Errors
 /// If the run did not look for causes, has no such sample, or did not look at that one.
 pub(crate) fn of_sample(record: &Record, number: usize, file: &Path) -> anyhow::Result<String> {
+    if let Some(nodes) = nodes(record) {
+        let drawn = |node: &NodeExplanation| {
+            let found = node.explanation.samples.get(number.checked_sub(1)?)?;
+            Some([node_words(node), sample(found, Some(number), STAMP)].concat())
+        };
+        let text: String = nodes.iter().filter_map(drawn).collect();
+        if text.is_empty() {
+            let most = nodes.iter().map(|node| node.explanation.samples.len()).max().unwrap_or(0);
+            bail!("it has no explained packet {number}: their numbers are 1 to {most}");
+        }
+        return Ok(text.trim_start_matches('\n').to_owned());
+    }
     let Some(explanation) = record.explanation() else { bail!(NOT_EXPLAINED) };
     let Some(worst) = number.checked_sub(1).and_then(|at| record.worst.get(at)) else {
         bail!("it has no sample {number}: its worst samples have the numbers 1 to {}", record.worst.len());
@@ -80,7 +142,17 @@ pub(crate) fn of_sample(record: &Record, number: usize, file: &Path) -> anyhow::
             file.display()
         );
     };
-    Ok(sample(explained, Some(number)).trim_start_matches('\n').to_owned())
+    Ok(sample(explained, Some(number), SCHEDULE).trim_start_matches('\n').to_owned())
+}
+
+/// Whether a record has causes of late samples.
+pub(crate) fn has_any(record: &Record) -> bool {
+    record.explanation().is_some() || nodes(record).is_some()
+}
+
+/// What the nodes of a run of packets explained of themselves; `None` if none did.
+fn nodes(record: &Record) -> Option<&[NodeExplanation]> {
+    record.packets().map(|run| &run.explanations[..]).filter(|nodes| !nodes.is_empty())
 }
 
 /// The cause of one sample, and how sure it is.
@@ -232,11 +304,11 @@ fn looked_at(explanation: &Explanation) -> String {
     format!("{explained} of {} {threshold}{lost}", format::count(explanation.outliers))
 }
 
-/// Its evidence, and who had the CPU. `number` is its place among the worst samples.
-fn sample(sample: &ExplainedSample, number: Option<usize>) -> String {
+/// Its evidence, and who had the CPU from `from` on. `number` is its place among the worst samples.
+fn sample(sample: &ExplainedSample, number: Option<usize>, from: &str) -> String {
     let number = number.map_or_else(|| "the worst of them".to_owned(), |number| format!("sample {number}"));
     let head = format!(
-        "{number}, {} late on CPU {}: {}; its own times, from its schedule on:",
+        "{number}, {} late on CPU {}: {}; its own times, from {from} on:",
         latency(sample.latency_ns),
         sample.cpu,
         cause(sample)

@@ -31,6 +31,7 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
             text.push_str(&wrap::paragraph(&format!("{words}."), "  ", width));
         }
     }
+    text.push_str(&super::explanation::of_packets(record));
     text.push_str(&conclusion(record, colour));
     text
 }

@@ -5,6 +5,7 @@ mod parts;
 mod scalars;
 mod switch;
 mod timer;
+mod wake;
 
 use crate::btf::Btf;
 use crate::instruction::Label;
@@ -33,6 +34,8 @@ pub struct Context<'a> {
     pub clock_offset_ns: i64,
     /// Whether measuring threads may be moved from one CPU to another.
     pub may_move: bool,
+    /// Whether something other than a timer wakes them, such as a packet: then it is recorded when and on which CPU.
+    pub wakings: bool,
 }
 
 /// A program for a trace point.
@@ -59,6 +62,7 @@ pub struct Program {
 pub const ALL: &[TracePoint] = &[
     TracePoint { name: "sched_switch", write: switch::write },
     TracePoint { name: "sched_migrate_task", write: migrate::write },
+    TracePoint { name: "sched_waking", write: wake::write },
     TracePoint { name: "hrtimer_expire_entry", write: timer::entry },
     TracePoint { name: "hrtimer_expire_exit", write: timer::exit },
     TracePoint { name: "irq_handler_entry", write: |of| scalars::write(of, Kind::IrqEntry, 0) },

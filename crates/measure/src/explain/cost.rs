@@ -72,7 +72,7 @@ fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(
             .filter(|_| !stop.ended_early())
     };
     let pieces: [Histogram; 4] = [run(false)?, run(true)?, run(true)?, run(false)?].map(|record| all(&record));
-    Some((cost(&pieces)?, source?))
+    Some((cost_of_pieces(&pieces)?, source?))
 }
 
 fn all(record: &Record) -> Histogram {
@@ -81,7 +81,8 @@ fn all(record: &Record) -> Histogram {
     all
 }
 
-fn cost(pieces: &[Histogram; 4]) -> Option<ExplainingCost> {
+/// The cost by four pieces: without, with, with, without; `None` where one of them has no sample.
+pub(crate) fn cost_of_pieces(pieces: &[Histogram; 4]) -> Option<ExplainingCost> {
     let [first, second, third, fourth] = pieces;
     let both = |one: &Histogram, other: &Histogram| {
         let mut both = one.clone();
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     fn pieces(latencies_ns: [u64; 4]) -> ExplainingCost {
-        cost(&latencies_ns.map(|ns| {
+        cost_of_pieces(&latencies_ns.map(|ns| {
             let mut histogram = Histogram::new();
             histogram.record_n(ns, 100);
             histogram

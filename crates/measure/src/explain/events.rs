@@ -15,7 +15,7 @@ use units::{ClockId, CpuSet};
 
 use super::kept::{Kept, low, put_name};
 use super::names::{FUNCTIONS_HAVE_NO_NAMES, Symbols};
-use super::recorder::Caught;
+use super::recorder::{Caught, NO_WAKINGS};
 use crate::clock_watch::ClockWatch;
 
 /// Memory for a measured CPU (KiB): at a hundred thousand events a second it holds the last quarter of a second.
@@ -37,6 +37,7 @@ const WHO: &str = "common_pid";
 enum Into {
     Switch,
     Moved,
+    Woken,
     TimerStart,
     TimerEntry,
     TimerExit,
@@ -53,6 +54,7 @@ enum Into {
 const EVENTS: &[(&str, &[&str], Into)] = &[
     ("sched/sched_switch", &["prev_pid", "prev_prio", "next_pid", "next_prio", "next_comm", "prev_comm"], Into::Switch),
     ("sched/sched_migrate_task", &["pid", "orig_cpu", "dest_cpu"], Into::Moved),
+    ("sched/sched_waking", &["pid"], Into::Woken),
     ("timer/hrtimer_start", &["hrtimer", "softexpires"], Into::TimerStart),
     ("timer/hrtimer_expire_entry", &["hrtimer", "function"], Into::TimerEntry),
     ("timer/hrtimer_expire_exit", &["hrtimer"], Into::TimerExit),
@@ -101,20 +103,20 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Makes the instance, with all events on and recording off.
+    /// Makes the instance, with all events on and recording off; with those of each waking where `wakings` says so.
     ///
     /// # Errors
     /// Why it cannot be had, in words, with what it would take.
-    pub(super) fn new(measured: &CpuSet, clock: ClockId) -> Result<Self, String> {
+    pub(super) fn new(measured: &CpuSet, clock: ClockId, wakings: bool) -> Result<Self, String> {
         if !counts_like_the_trace() {
             let why =
                 "the kernel's trace counts threads as the first name space does, and this is another (a container)";
             return Err(why.to_owned());
         }
-        Self::from_tracefs(measured, clock).map_err(|error| error.to_string())
+        Self::from_tracefs(measured, clock, wakings).map_err(|error| error.to_string())
     }
 
-    fn from_tracefs(measured: &CpuSet, clock: ClockId) -> Result<Self, Box<dyn std::error::Error>> {
+    fn from_tracefs(measured: &CpuSet, clock: ClockId, wakings: bool) -> Result<Self, Box<dyn std::error::Error>> {
         let tracefs = Tracefs::find()?;
         // What a killed run left; that it cannot be removed is no reason not to go on.
         let _ = tracefs.remove_leftovers();
@@ -125,7 +127,7 @@ impl Events {
         instance.set("buffer_size_kb", OTHERS_KIB)?;
         instance.set("tracing_cpumask", &measured.to_mask())?;
         let (mut readers, mut names, mut missing) = (HashMap::new(), Vec::new(), Vec::new());
-        for (event, fields, into) in EVENTS {
+        for (event, fields, into) in EVENTS.iter().filter(|(.., into)| wakings || *into != Into::Woken) {
             let format = match tracefs.format(event) {
                 // What another architecture or kernel has, nobody misses here.
                 Err(TraceError::EventMissing { .. }) => continue,
@@ -155,6 +157,9 @@ impl Events {
             if !has(into) {
                 missing.push(format!("{what} are not seen: the kernel has no event {event}"));
             }
+        }
+        if wakings && !has(Into::Woken) {
+            missing.push(NO_WAKINGS.to_owned());
         }
         let knows_wakeups = Symbols::get().wakeup_function.is_some();
         if !knows_wakeups {
@@ -278,6 +283,7 @@ impl OfCpu {
                 put_name(&mut slot, &reader.name(record, 4)?.text());
             }
             Into::Moved => (slot.kind, slot.a, slot.b) = (Kind::Moved, small(0)?, number(1)? | number(2)? << 32),
+            Into::Woken => (slot.kind, slot.a) = (Kind::Woken, small(0)?),
             Into::TimerStart => {
                 if self.expiries.len() >= MOST_TIMERS {
                     self.expiries.clear();
@@ -336,7 +342,7 @@ mod tests {
     /// The trace, where it may be used.
     fn events() -> Option<Events> {
         let cpus = kernel::sched::affinity_of(0).unwrap_or_default();
-        let made = Events::new(&cpus, ClockId::Monotonic);
+        let made = Events::new(&cpus, ClockId::Monotonic, false);
         if let Err(why) = &made {
             println!("not shown here: {why}");
         }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use analyse::cause::{self, Evidence, Late, Surroundings, Thread, Totals};
+use analyse::cause::{self, Evidence, Late, Receiver, Surroundings, Thread, Totals};
 use flight::ring::Slot;
 use kernel::sched::Policy;
-use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation};
+use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation, ReceiveMode};
 use units::{ClockId, CpuSet};
 
 use super::below::Below;
@@ -23,10 +23,20 @@ pub(crate) const FOLLOWED: usize = 8;
 /// A threshold that follows is set after so many samples.
 const LEAST_SAMPLES: u64 = 100;
 
+/// What the latencies of a measuring thread begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// The time for which it asked to be woken.
+    Timer,
+    /// The kernel's stamp of a packet, which any CPU may have taken; how the thread waits for packets.
+    Arrival(ReceiveMode),
+}
+
 /// A measuring thread, as the explainer knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Followed {
     pub(crate) thread: u32,
+    pub(crate) begin: Begin,
     /// Absent where it may run on any.
     pub(crate) cpu: Option<u32>,
     /// Between two of its schedules (ns); absent where they come at random.
@@ -40,6 +50,11 @@ impl Followed {
     pub(super) fn woke_on(&self) -> u32 {
         self.cpu.unwrap_or_else(|| self.watched.cpu.load(Ordering::Relaxed))
     }
+
+    /// The CPU whose recorder is enough for it; `None` where those of all CPUs are needed.
+    fn recorded_on(&self) -> Option<u32> {
+        self.cpu.filter(|_| self.begin == Begin::Timer)
+    }
 }
 
 /// Explains outliers while a run goes.
@@ -48,6 +63,8 @@ pub(crate) struct Explainer {
     recorder: Arc<Recorder>,
     config: ExplainRequest,
     threads: Vec<Followed>,
+    /// The CPUs of these threads, as far as they are pinned; else all that are recorded.
+    measured: CpuSet,
     names: Names,
     totals: Totals,
     /// What is counted of firmware, heat and the hypervisor.
@@ -66,9 +83,12 @@ impl Explainer {
         threads: Vec<Followed>,
         deadline_ns: Option<u64>,
     ) -> Self {
+        let pinned: Option<CpuSet> = threads.iter().map(|of| of.cpu).collect();
+        let measured = pinned.unwrap_or_else(|| recorder.cpus().clone());
         Self {
             counters: (recorder.source() == EvidenceSource::Counters).then(|| Counters::new(&threads)),
-            below: Below::new(recorder.cpus()),
+            below: Below::new(&measured),
+            measured,
             recorder,
             config,
             threads,
@@ -89,12 +109,17 @@ impl Explainer {
 
     /// The CPUs that a thread may be on.
     fn cpus_of(&self, of: &Followed) -> Vec<u32> {
-        of.cpu.map_or_else(|| self.recorder.cpus().iter().collect(), |cpu| vec![cpu])
+        of.recorded_on().map_or_else(|| self.recorder.cpus().iter().collect(), |cpu| vec![cpu])
     }
 
     fn follow_functions_of(&self, of: &Followed) {
+        // No timer is looked for where a packet begins it.
+        let above_ns = match of.begin {
+            Begin::Timer => of.watched.above_ns.load(Ordering::Relaxed),
+            Begin::Arrival(_) => i64::MAX,
+        };
         for cpu in self.cpus_of(of) {
-            self.recorder.follow_functions_above(cpu, of.watched.above_ns.load(Ordering::Relaxed));
+            self.recorder.follow_functions_above(cpu, above_ns);
         }
     }
 
@@ -104,7 +129,7 @@ impl Explainer {
         cpus.iter().for_each(|cpu| self.recorder.arm(*cpu));
         let now_ns = kernel::clock::now_ns(ClockId::Monotonic.into());
         self.armed_ns.extend(cpus.iter().map(|cpu| (*cpu, now_ns)));
-        if let Some(taken) = self.recorder.taken(of.cpu) {
+        if let Some(taken) = self.recorder.taken(of.recorded_on()) {
             taken.store(false, Ordering::Release);
         }
     }
@@ -182,9 +207,18 @@ impl Explainer {
                     [Names::late_tick(slot), Some(self.names.event(cpu, slot, stack))]
                 };
                 let events = slots.iter().flat_map(of_slot).flatten().collect();
-                by_cpu.insert(cpu, Evidence { events, overwritten, late_timers, legs: Vec::new() });
+                let own_switches = self.recorder.records_own_switches();
+                by_cpu.insert(cpu, Evidence { events, overwritten, late_timers, own_switches, legs: Vec::new() });
             }
-            self.totals.add(cause::explain(late, &Evidence::along_path(late, by_cpu), place), place);
+            let explained = match of.begin {
+                Begin::Timer => cause::explain(late, &Evidence::along_path(late, by_cpu), place),
+                Begin::Arrival(mode) => {
+                    let wakings = self.recorder.records_wakings();
+                    let receiver = Receiver { mode, is_pinned: of.cpu.is_some(), wakings };
+                    cause::explain_arrival(late, receiver, by_cpu, place)
+                }
+            };
+            self.totals.add(explained, place);
         }
     }
 
@@ -197,8 +231,7 @@ impl Explainer {
         cause::join_alike(&mut causes);
         // Now that nothing is measured any more.
         let (profile, _) = host::read_profile(&host::Root::live());
-        let measured = self.recorder.cpus();
-        cause::put_remedies(&mut causes, &Surroundings::from_profile(&profile, measured));
+        cause::put_remedies(&mut causes, &Surroundings::from_profile(&profile, &self.measured));
         Explanation {
             sources: vec![self.recorder.source_words()],
             missing: self.recorder.missing(),

@@ -223,6 +223,7 @@ impl Names {
             Kind::Nmi => What::Nmi { handler: Self::function(slot.b), length_ns: slot.c },
             Kind::Frequency => What::Frequency(slot.a),
             Kind::Untold => What::Untold,
+            Kind::Woken => What::Woken { tid: slot.a },
             Kind::Moved => {
                 let (from, to) = halves(slot.b);
                 What::Moved { tid: slot.a, from, to }

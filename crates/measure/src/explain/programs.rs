@@ -11,7 +11,7 @@ use kernel::tracefs::counts_like_the_trace;
 use units::{ClockId, CpuSet};
 
 use super::names::{FUNCTIONS_HAVE_NO_NAMES, Symbols};
-use super::recorder::{Caught, Threads, first_needed};
+use super::recorder::{Caught, NO_WAKINGS, Threads, WAKING, first_needed};
 use crate::clock_watch::ClockWatch;
 
 /// Places of one CPU's ring. At a hundred thousand events a second it holds the last 40 ms.
@@ -31,6 +31,8 @@ pub(super) struct Programs {
     pub(super) late_timers: bool,
     /// Whether the parts of every wake-up are recorded.
     pub(super) parts: bool,
+    /// Whether switches between the idle task and measuring threads are recorded.
+    pub(super) own_switches: bool,
     /// What is not seen, and what it would take.
     pub(super) missing: Vec<String>,
 }
@@ -66,9 +68,14 @@ impl Programs {
             slots,
             wakeup_function,
             process: std::process::id(),
-            own_prio_below: if threads.real_time { 100 } else { 140 },
+            own_prio_below: match (threads.wakings, threads.real_time) {
+                (true, _) => 0,
+                (false, true) => 100,
+                (false, false) => 140,
+            },
             late_from_ns: u32::try_from(analyse::cause::LATE_TIMER_NS).unwrap_or(u32::MAX),
             may_move: threads.may_move,
+            wakings: threads.wakings,
             clock_offset_ns: ClockWatch::new(clock).measured_less_monotonic_ns(),
         };
         let has_idle_states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle/state1").exists();
@@ -105,6 +112,9 @@ impl Programs {
                 missing.push(format!("{what} are not seen: the kernel has no trace point {name}, or refuses it"));
             }
         }
+        if threads.wakings && !trace_points.contains(&WAKING) {
+            missing.push(NO_WAKINGS.to_owned());
+        }
         if threads.may_move && !trace_points.contains(&"sched_migrate_task") {
             let what = "moves from one CPU to another are not seen: what a thread waited for on a CPU other than the \
                         one that it woke on is unknown";
@@ -122,7 +132,15 @@ impl Programs {
                 }
             };
         let late_timers = wakeup_function != 0 && trace_points.contains(&"hrtimer_expire_entry");
-        Ok(Self { memory, _attached: attached, trace_points, late_timers, parts, missing })
+        Ok(Self {
+            memory,
+            _attached: attached,
+            trace_points,
+            late_timers,
+            parts,
+            own_switches: threads.wakings,
+            missing,
+        })
     }
 
     /// The content of a CPU's stopped ring from `from_ns` (CLOCK_MONOTONIC) on, with the earlier events that show which

@@ -10,6 +10,12 @@ use super::events::Events;
 use super::programs::Programs;
 use record::{EvidenceSource, ExplainRequest};
 
+/// The trace point at which a sleeping thread is woken.
+pub(super) const WAKING: &str = "sched_waking";
+/// What is missing without it.
+pub(super) const NO_WAKINGS: &str = "it is not seen when a packet wakes its receiver (the kernel has no trace point \
+    sched_waking, or refuses it), so that no cause can be named";
+
 /// What a recorder held after an outlier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Caught {
@@ -61,6 +67,9 @@ pub(crate) struct Threads {
     pub(crate) may_move: bool,
     /// Whether two of them are pinned to one CPU.
     pub(crate) share_cpus: bool,
+    /// Whether something other than a timer wakes them, such as a packet: then it is recorded when and by which CPU, and
+    /// each of their switches.
+    pub(crate) wakings: bool,
 }
 
 /// Records what happens on the measured CPUs, until it is dropped.
@@ -96,7 +105,7 @@ impl Recorder {
             }
         }
         if wants(EvidenceSource::Events) {
-            match Events::new(measured, clock) {
+            match Events::new(measured, clock, threads.wakings) {
                 Ok(events) => {
                     missing.extend(events.missing.iter().cloned());
                     return Self::with_kind(Kind::Events(events), missing, measured);
@@ -135,6 +144,21 @@ impl Recorder {
     /// Whether anything is recorded, and not counted alone.
     pub(crate) fn records(&self) -> bool {
         !matches!(self.kind, Kind::Counters)
+    }
+
+    /// Whether it is recorded when a measuring thread is woken, and by which CPU.
+    pub(super) fn records_wakings(&self) -> bool {
+        match &self.kind {
+            Kind::Programs(programs) => programs.trace_points.contains(&WAKING),
+            Kind::Events(events) => events.names.contains(&WAKING),
+            Kind::Counters => false,
+        }
+    }
+
+    /// Whether switches between the idle task and a measuring thread are recorded too. Some kernels leave them out of their
+    /// own events.
+    pub(super) fn records_own_switches(&self) -> bool {
+        matches!(&self.kind, Kind::Programs(programs) if programs.own_switches)
     }
 
     /// The CPUs that are recorded.

@@ -6,6 +6,7 @@ use record::{Counters, Place, Series, Uncertainty, WorstSample};
 
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
+use crate::explain::Known;
 use crate::live::LiveThread;
 use crate::ring::Pair;
 
@@ -64,6 +65,11 @@ impl Delays {
     /// Late samples since the last call that a limit of the kernel's can have made.
     pub(crate) fn take_long(&mut self) -> Vec<Pair> {
         self.collector.take_long()
+    }
+
+    /// What an explainer has to know of the samples so far; `typical_ns` is the known value, `None` to compute it again.
+    pub(crate) fn known(&self, followed: usize, typical_ns: Option<i64>) -> Known {
+        self.collector.known(followed, typical_ns)
     }
 
     /// What was collected so far, for the eye.

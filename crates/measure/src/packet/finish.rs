@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use record::{
-    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, PacketFlow, PacketRun,
-    Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
+    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeExplanation, PacketFlow,
+    PacketRun, Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
 };
 use units::ClockId;
 use units::format::{count, span};
@@ -69,6 +69,10 @@ impl Half<'_> {
         });
         self.judge_clocks(unrelated, ending, &mut validity);
         let services = self.services.take().and_then(|services| services.end(self.setup.node, &mut validity));
+        let explanation = self.explaining.take().map(|explaining| explaining.finish(self.setup.node));
+        if let Some(NodeExplanation { explanation, .. }) = &explanation {
+            crate::explain::judge(explanation, &mut validity);
+        }
         let request = Request::Packet(self.plan.request.clone());
         let mut record = self.setup.context.record(request, self.plan.requested(), self.started, ended);
         record.validity = validity;
@@ -96,6 +100,7 @@ impl Half<'_> {
             clocks: vec![clocks],
             services: services.into_iter().collect(),
             hardware: self.hardware.iter().map(|hardware| hardware.describe(self.setup.node)).collect(),
+            explanations: explanation.into_iter().collect(),
         });
         let manifest = record.manifest_mut();
         manifest.effective = effective;

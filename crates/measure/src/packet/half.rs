@@ -17,9 +17,10 @@ use units::ClockId;
 use super::clocks::{ClockExchange, Exchanged};
 use super::delays::{Delays, HardwareDelays};
 use super::ends::Data;
+use super::explain::Explaining;
 use super::hardware::Hardware;
 use super::plan::{PacketPlan, Role};
-use super::receive::{ReceivePlan, Receives};
+use super::receive::{ReceivePlan, Receives, Recorded};
 use super::send::{SendPlan, Sending};
 use super::services::Services;
 use super::{Dialog, Ends, LiveFlow, LivePackets, PacketError, PartnerGone, Setup};
@@ -115,6 +116,8 @@ pub(super) struct Half<'a> {
     partner_hardware: Option<HardwareScale>,
     /// What follows the time services, where they are asked.
     pub(super) services: Option<Services>,
+    /// What explains late packets, where this node's user asked for it.
+    pub(super) explaining: Option<Explaining>,
     pub(super) clocks: ClockWatch,
     pub(super) started: Moment,
 }
@@ -138,6 +141,9 @@ impl<'a> Half<'a> {
             lock_memory: true,
             real_time: plan.policy.priority() > 0,
         });
+        let online = &setup.machine.online;
+        let explaining = setup.explain.clone().map(|explain| Explaining::load(explain, &plan, online));
+        let recorded = explaining.as_ref().and_then(Explaining::recorded);
         let asks = setup.role == Role::Initiator;
         let exchange = ClockExchange::begin(clock, reaches, setup.session, asks, &plan.housekeeping)
             .map_err(PacketError::Failed)?;
@@ -149,11 +155,11 @@ impl<'a> Half<'a> {
         };
         let start_ns = now_ns(ClockId::Realtime);
         let (sent, received) = match data {
-            Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
-            Data::Link { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), start_ns)?,
+            Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), (start_ns, recorded))?,
+            Data::Link { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), (start_ns, recorded))?,
             Data::Xdp(end) => {
                 let (sender, receiver) = end.split();
-                start_threads(&plan, setup, (receiver, sender), start_ns)?
+                start_threads(&plan, setup, (receiver, sender), (start_ns, recorded))?
             }
         };
         let members: Vec<(u32, Grant)> = sent
@@ -203,6 +209,7 @@ impl<'a> Half<'a> {
             hardware,
             partner_hardware: partner.hardware_stamps.then(HardwareScale::default),
             services,
+            explaining,
             clocks: ClockWatch::new(ClockId::Realtime),
             plan,
             started: moment_now(),
@@ -236,6 +243,9 @@ impl<'a> Half<'a> {
             flow.sending.member.begin_at(start_ns);
         }
         if let Some(flow) = &self.received {
+            if let Some(explaining) = &mut self.explaining {
+                explaining.begin(&flow.receives, &self.plan);
+            }
             // It is there before the first packet can be.
             flow.receives.member.begin_at(now_ns(ClockId::Monotonic));
         }
@@ -419,6 +429,9 @@ impl<'a> Half<'a> {
                 }
             });
             long.push(Vec::new());
+            if let Some(explaining) = &mut self.explaining {
+                explaining.look(&self.clocks, &flow.to_program);
+            }
         }
         let _ = self.throttle.look(now_ns(ClockId::Monotonic), &long);
     }
@@ -458,7 +471,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     plan: &PacketPlan,
     setup: &Setup<'_>,
     (receiver, sender): (R, S),
-    start_ns: i64,
+    (start_ns, recorded): (i64, Option<Recorded>),
 ) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
     let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
     let wanted = |thread| Wanted { thread, policy: plan.policy, cpu: plan.cpu };
@@ -471,12 +484,13 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
         schedules: plan.schedules,
         launch: plan.request.launch_time.map(|after| (after.0, tai_ahead_ns())),
     };
-    let receive_plan = || ReceivePlan {
+    let receive_plan = move || ReceivePlan {
         session: setup.session,
         flow: plan.partner_flow(),
         mode: plan.request.receive,
         interval_ns: plan.interval_ns,
         is_real_time: plan.policy.priority() > 0,
+        recorded,
     };
     let sent = |sending| SentFlow { sending, lateness: series("scheduled_to_sent"), report: None };
     let received = |receives| ReceivedFlow {

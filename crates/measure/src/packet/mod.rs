@@ -4,8 +4,10 @@
 //! their clocks are compared. The receiver of a flow computes its delays. At the end the halves are joined.
 
 mod clocks;
+mod cost;
 mod delays;
 mod ends;
+mod explain;
 mod finish;
 mod half;
 mod hardware;
@@ -19,8 +21,9 @@ use std::time::{Duration, Instant};
 use packet::dialog::{Endpoints, Message};
 use packet::header::Session;
 use packet::join::JoinError;
-use record::{PacketRequest, ReasonCode, Record, Uncertainty};
+use record::{ExplainRequest, ExplainingCost, PacketRequest, ReasonCode, Record, Uncertainty};
 
+pub use self::cost::receiving_cost;
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
 pub use self::hardware::{HardwareError, RESTORER_COMMAND, restore};
 pub use self::plan::{PacketPlanError, Role};
@@ -102,6 +105,9 @@ pub struct Setup<'a> {
     pub context: &'a RunContext,
     /// Ends the run early.
     pub stop: &'a Stop,
+    /// Whether this node explains its own late packets, and what that costs, where it was measured. It is this node's user who
+    /// asks for it, never the partner.
+    pub explain: Option<(ExplainRequest, Option<ExplainingCost>)>,
 }
 
 /// A flow, as a person looks at it while the run goes on.

@@ -16,7 +16,7 @@ use crate::clock_watch::ClockWatch;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Work};
 use crate::dma_latency::DmaLatencyHold;
 use crate::explain::{
-    Explainer, Followed, OutlierWatch, PartsWriter, Recorder, Threads, Watched, kernel_priority, parts_ring,
+    Begin, Explainer, Followed, OutlierWatch, PartsWriter, Recorder, Threads, Watched, kernel_priority, parts_ring,
 };
 use crate::ring::Ring;
 use crate::stop::Stop;
@@ -106,6 +106,7 @@ impl Armed {
                 real_time: self.plan.threads.iter().all(|thread| thread.policy.priority() > 0),
                 may_move: self.plan.threads.iter().any(|thread| thread.cpu.is_none()),
                 share_cpus: self.plan.threads.len() > self.plan.measured.len(),
+                wakings: false,
             };
             let recorder = Recorder::new(&self.plan.measured, threads, self.plan.config.clock, config);
             if threads.may_move && !recorder.records() {
@@ -143,6 +144,7 @@ impl Armed {
             let name = format!("punctual-w{}", worker.shared.plan.thread);
             Some(Followed {
                 thread: worker.shared.plan.thread,
+                begin: Begin::Timer,
                 cpu: worker.shared.plan.cpu,
                 interval_ns: jittered
                     .is_none()

@@ -1,8 +1,7 @@
 //! Makes the record of a finished run, and says how far it can be trusted.
 
 use record::{
-    CauseClass, Certainty, Counters, End, ExplainedSample, Explanation, Instrument, Measurement, Moment, Place,
-    ReasonCode, Record, Request, Series, Validity, WakeupParts,
+    Counters, End, Explanation, Instrument, Measurement, Moment, Place, Record, Request, Series, WakeupParts,
 };
 use units::format;
 
@@ -15,7 +14,7 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
 use crate::crew::{Ground, Watching};
-use crate::explain::{PartsCollector, is_dear};
+use crate::explain::PartsCollector;
 use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::stop::Stop;
@@ -204,25 +203,13 @@ pub(super) fn record(
         threads,
     };
     let mut record = known.record();
-    if let Some(cost) = cost.as_ref().filter(|cost| is_dear(cost)) {
-        record.validity.add(
-            ReasonCode::ExplainingCosts,
-            format!(
-                "median {} without, {} with it; mean {} and {}",
-                format::latency(cost.median_without_ns),
-                format::latency(cost.median_with_ns),
-                format::latency(units::round_u64(cost.mean_without_ns)),
-                format::latency(units::round_u64(cost.mean_with_ns)),
-            ),
-        );
-    }
     let parts = parts_of(&drained.parts, &record.series);
     let explanation = drained
         .explainer
         .map(|explainer| Explanation { parts, ..explainer.finish(cost) })
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
     if let Some(explanation) = explanation {
-        judge_causes(&mut record.validity, &explanation);
+        crate::explain::judge(&explanation, &mut record.validity);
         record.late_samples_mut().explanation = Some(explanation);
     }
     if plan.config.scan_rhythms {
@@ -269,14 +256,6 @@ fn parts_of(parts: &[Option<PartsCollector>], series: &[Series]) -> Option<Wakeu
         all.histograms.extend(parts.finish(series.place.thread_number().unwrap_or(0), cpu));
     }
     (!all.histograms.is_empty()).then_some(all)
-}
-
-/// A stop by a limit of the kernel's that a recording shows, however short it was.
-fn judge_causes(validity: &mut Validity, explanation: &Explanation) {
-    let is_stop = |of: &&ExplainedSample| of.class == CauseClass::Throttle && of.certainty == Certainty::Shown;
-    if let Some(stop) = explanation.samples.iter().find(is_stop).filter(|_| !validity.has(ReasonCode::RtThrottled)) {
-        validity.add(ReasonCode::RtThrottled, format!("CPU {}: {}", stop.cpu, stop.evidence));
-    }
 }
 
 /// What is known of a thread beside its samples.

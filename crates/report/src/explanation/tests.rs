@@ -217,3 +217,31 @@ fn stretches_that_the_record_left_out_are_reported() {
 fn a_run_without_an_explanation_has_no_view_of_one() {
     assert!(view(&crate::sample::run(Validity::default())).is_none());
 }
+
+#[test]
+fn packets_are_explained_node_by_node_and_a_limit_on_their_delay_is_none_on_a_part_of_it() {
+    let mut packets = crate::sample::packets(&[4_000, 300_000], 3_000, 0, Validity::default());
+    packets.verdict = run(explanation()).verdict;
+    let node = |name: &str| record::NodeExplanation {
+        node: name.to_owned(),
+        latency: "arrived_to_received".to_owned(),
+        explanation: explanation(),
+    };
+    if let Detail::Packet(run) = &mut packets.detail {
+        run.explanations = vec![node("a"), node("b")];
+    }
+    assert!(view(&packets).is_none(), "they are none of a wake-up");
+    let view = crate::packet::view(&packets).unwrap();
+    let [first, second] = &view.explanations[..] else { panic!("{} nodes", view.explanations.len()) };
+    assert_eq!((first.node.as_str(), second.node.as_str()), ("a", "b"));
+    assert_eq!(first.explanation.begin, ExplainedFrom::Arrival);
+    // The times of each node are counted from its own start, on its own clock.
+    let begins = |view: &crate::view::PacketExplanationView| view.explanation.samples[0].scheduled.offset_ns;
+    assert_eq!(begins(first), Exact::from(4_000_i64));
+    assert_eq!(begins(second), Exact::from(5_000_i64 - 90_000_000_000_000));
+    // The limit is one on the whole delay, so that nothing is said of samples above it.
+    assert_eq!(first.explanation.shares.len(), 1);
+    assert!(!first.explanation.sentence.contains("deadline"), "{}", first.explanation.sentence);
+    assert!(sentence(&run(explanation()), &explanation()).contains("deadline"));
+    assert_eq!(super::view(&run(explanation())).unwrap().begin, ExplainedFrom::Schedule);
+}

@@ -7,22 +7,21 @@ use units::format;
 
 use super::escape;
 use crate::explanation::{cost, coverage, sentence, words};
+use crate::packet::explained_words;
 
 /// How many samples are listed with their evidence; the page's data contain all.
 const SHOWN_SAMPLES: usize = 12;
 
 /// Writes the explanations; nothing if no run has one.
 pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
-    let explained: Vec<(&Record, &Explanation)> =
-        runs.iter().filter_map(|run| Some((run, run.explanation()?))).collect();
+    let explained: Vec<(&Record, String, &Explanation)> = runs.iter().flat_map(explanations).collect();
     if explained.is_empty() {
         return;
     }
     page.push_str("<section><h2>What made the worst late</h2>\n");
-    for (run, explanation) in explained {
+    for (run, label, explanation) in explained {
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
-        let _ =
-            writeln!(page, "<h3>{}{doubt}</h3>\n<p>{}</p>", escape(&run.label), escape(&sentence(run, explanation)));
+        let _ = writeln!(page, "<h3>{}{doubt}</h3>\n<p>{}</p>", escape(&label), escape(&sentence(run, explanation)));
         causes(page, explanation);
         samples(page, explanation);
         if let Some(line) = cost(explanation) {
@@ -33,6 +32,14 @@ pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
         }
     }
     page.push_str("</section>\n");
+}
+
+/// A run's own explanation, and those of the receivers of its nodes, each with its heading.
+fn explanations(run: &Record) -> impl Iterator<Item = (&Record, String, &Explanation)> {
+    let own = run.explanation().map(|explanation| (run, run.label.clone(), explanation));
+    let nodes = run.packets().map_or(&[][..], |packets| &packets.explanations);
+    let of_node = move |node| (run, format!("{}: {}", run.label, explained_words(node)), &node.explanation);
+    own.into_iter().chain(nodes.iter().map(of_node))
 }
 
 fn causes(page: &mut String, explanation: &Explanation) {

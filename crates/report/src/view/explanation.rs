@@ -7,6 +7,16 @@ use serde::Serialize;
 use super::MomentView;
 use crate::Exact;
 
+/// What the times of an explained sample are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExplainedFrom {
+    /// The time for which a thread asked to be woken.
+    Schedule,
+    /// The receiving kernel's stamp of a packet.
+    Arrival,
+}
+
 /// The causes of the worst samples of a run, with the evidence for them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExplanationView {
@@ -18,6 +28,8 @@ pub struct ExplanationView {
     pub sources: Vec<String>,
     /// Sources that would give better evidence, with what each of them needs.
     pub missing: Vec<String>,
+    /// What the times of a sample are counted from.
+    pub begin: ExplainedFrom,
     /// The cost of explaining, in one line; null if it was not measured.
     pub cost: Option<String>,
     /// Which samples were examined, in words: `samples above 50.0 us`.

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{MomentView, SyncSourceView};
+use super::{ExplanationView, MomentView, SyncSourceView};
 use crate::Exact;
 
 /// What was seen of the packets of a run.
@@ -18,6 +18,21 @@ pub struct PacketView {
     pub clocks: Vec<PacketClocksView>,
     /// What the network interface of each node stamped, as a sentence without its full stop; empty if nobody asked for its stamps.
     pub hardware: Vec<String>,
+    /// Why receivers had packets late that their kernels already had, of each node whose user asked for it.
+    pub explanations: Vec<PacketExplanationView>,
+}
+
+/// Why the receiver of a node had packets late.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PacketExplanationView {
+    /// Name of the node.
+    pub node: String,
+    /// The latency that is explained.
+    pub latency: String,
+    /// That latency and the node in words.
+    pub words: String,
+    /// The causes, and the packets with the largest of these latencies.
+    pub explanation: ExplanationView,
 }
 
 /// One flow of packets.

@@ -9,10 +9,10 @@ use measure::packet::{self as measured, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
 use peer::{ChannelError, Listener, local_policy, read_policy};
-use record::Record;
+use record::{PacketRequest, Record};
 
 use super::dialog::{Connection, SESSION};
-use super::{StampArgs, ThreadArgs, say_why, warn_of_loss};
+use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -46,6 +46,8 @@ pub(crate) struct ListenArgs {
     #[command(flatten)]
     stamps: StampArgs,
     #[command(flatten)]
+    explain: ExplainArgs,
+    #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -63,6 +65,8 @@ impl ListenArgs {
         let stop = Stop::on_signals().context("cannot handle signals")?;
         // Before anybody can connect: what is wrong with the file is said at once.
         let destination = self.output.clone().prepare()?;
+        // What partners will ask for is not known yet.
+        let explain = self.explain.with_cost(&PacketRequest::default(), self.threads.choice(), &stop);
         let mut listener = Listener::bind(&self.on)?;
         if let Err(error) = measured::check_ways_from(listener.address()) {
             output::warning(&format!("nobody may be able to connect: {error}"));
@@ -84,7 +88,7 @@ impl ListenArgs {
                 listener.one_line_for_the_other_side()
             )),
         }
-        let ended = self.serve_all(&mut listener, &policy, destination, &stop);
+        let ended = self.serve_all(&mut listener, (&policy, &explain), destination, &stop);
         if let Some(path) = &self.token_file {
             listener.withdraw_token(path);
         }
@@ -95,7 +99,7 @@ impl ListenArgs {
     fn serve_all(
         &self,
         listener: &mut Listener,
-        policy: &Policy,
+        (policy, explain): (&Policy, &Explains),
         destination: Destination,
         stop: &Stop,
     ) -> anyhow::Result<Exit> {
@@ -108,7 +112,7 @@ impl ListenArgs {
                 return Ok(Exit::Holds);
             };
             let partner = channel.partner().to_string();
-            let own = (&self.threads, self.stamps);
+            let own = (&self.threads, self.stamps, explain);
             match serve(Connection::new(channel, Some(listener)), policy, own, (&self.label.label, stop)) {
                 Ok(record) => {
                     warn_of_loss(&record);
@@ -134,7 +138,7 @@ impl ListenArgs {
 fn serve(
     mut connection: Connection<'_>,
     policy: &Policy,
-    (threads, stamps): (&ThreadArgs, StampArgs),
+    (threads, stamps, explain): (&ThreadArgs, StampArgs, &Explains),
     (label, stop): (&str, &Stop),
 ) -> anyhow::Result<Record> {
     let job: Job = match connection.await_message(ASKING, stop) {
@@ -181,6 +185,7 @@ fn serve(
         machine: &machine,
         context: &context,
         stop,
+        explain: explain.clone(),
     };
     let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
         Ok(record) => record,

@@ -5,8 +5,10 @@ mod listen;
 mod send;
 
 use measure::packet::{Dialog as _, PacketError};
+use measure::{Machine, Stop};
 use packet::dialog::Message;
-use record::{HardwareMode, ReasonCode, Record};
+use record::{EvidenceSource, ExplainRequest, ExplainingCost, HardwareMode, PacketRequest, ReasonCode, Record};
+use units::Ns;
 
 use self::dialog::Connection;
 pub(crate) use self::send::carry_out;
@@ -97,6 +99,52 @@ fn names<T: Clone + Send + Sync + 'static, const N: usize>(
         found.map(|(_, _, value)| value.clone()).ok_or("unknown name")
     })
 }
+
+/// Whether this node explains its own late packets. The partner is not asked, and cannot ask for it.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+struct ExplainArgs {
+    /// Find out why this node's program had packets late that its kernel already had, by small programs in the kernel (root, or
+    /// CAP_BPF and CAP_PERFMON); where it takes none by its trace. The record of both nodes says it; the other node's own
+    /// --explain is its user's choice
+    #[arg(long)]
+    explain: bool,
+    /// Take the evidence from this, and nothing better [default: the best that there is]
+    #[arg(long, value_name = "SOURCE", requires = "explain")]
+    explain_by: Option<SourceName>,
+    /// Explain the packets that reach the program more than this after the kernel [default: the worst few]
+    #[arg(long, value_name = "D", requires = "explain")]
+    above: Option<Ns>,
+}
+
+/// A source of evidence, as users name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum SourceName {
+    /// Programs of our own at the kernel's trace points
+    Programs,
+    /// The kernel's events, in a trace instance of our own
+    Events,
+}
+
+impl ExplainArgs {
+    fn request(self) -> Option<ExplainRequest> {
+        let source = self.explain_by.map(|name| match name {
+            SourceName::Programs => EvidenceSource::Programs,
+            SourceName::Events => EvidenceSource::Events,
+        });
+        self.explain.then_some(ExplainRequest { above: self.above, source, ..ExplainRequest::default() })
+    }
+
+    /// The same with what explaining costs, measured now; before anybody is connected, and none of it is part of a run.
+    fn with_cost(self, packets: &PacketRequest, threads: (Option<u32>, Option<u32>), stop: &Stop) -> Explains {
+        let request = self.request()?;
+        output::note("first what explaining costs: four short runs over loopback, without, with, with, without");
+        let cost = measure::packet::receiving_cost(packets, threads, request, &Machine::read(), stop);
+        Some((request, cost))
+    }
+}
+
+/// Which late packets of this node are explained, if any, and what that costs.
+type Explains = Option<(ExplainRequest, Option<ExplainingCost>)>;
 
 /// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.
 fn warn_of_loss(record: &Record) {

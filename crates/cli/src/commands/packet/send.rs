@@ -14,7 +14,7 @@ use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Re
 use units::Ns;
 
 use super::dialog::{Connection, SESSION};
-use super::{StampArgs, ThreadArgs, names, say_why, warn_of_loss};
+use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, names, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::session::{self as run_session, LabelArgs, OutputArgs};
@@ -83,6 +83,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     stamps: StampArgs,
     #[command(flatten)]
+    explain: ExplainArgs,
+    #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -143,6 +145,12 @@ impl SendArgs {
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let request = self.request();
+        if self.explain.explain && self.direction == PacketDirection::To {
+            bail!(
+                "--explain says why a receiver had packets late, and with --direction to this node sends alone: give it to \
+                 'punctual packet listen' on the other node, or measure with --direction from or both"
+            );
+        }
         let token = match (&self.token, self.token_file) {
             (Some(text), _) => TokenSource::Given(text.parse()?),
             (None, Some(path)) => TokenSource::File(path),
@@ -150,7 +158,7 @@ impl SendArgs {
                 bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it")
             }
         };
-        let partner = Partner { to: &self.to, token };
+        let partner = Partner { to: &self.to, token, explain: self.explain };
         partner.measure(&request, self.anyway, (self.output, &self.label.label))
     }
 }
@@ -163,7 +171,7 @@ pub(crate) fn carry_out(
     output: (OutputArgs, &str),
 ) -> anyhow::Result<Exit> {
     let token = TokenSource::File(PathBuf::from(&partner.token_file));
-    Partner { to: &partner.to, token }.measure(request, anyway, output)
+    Partner { to: &partner.to, token, explain: ExplainArgs::default() }.measure(request, anyway, output)
 }
 
 /// What a token is taken from.
@@ -176,6 +184,8 @@ enum TokenSource {
 struct Partner<'a> {
     to: &'a str,
     token: TokenSource,
+    /// Which of this node's late packets are explained, if any.
+    explain: ExplainArgs,
 }
 
 impl Partner<'_> {
@@ -198,11 +208,12 @@ impl Partner<'_> {
         let destination = output.prepare()?;
         let addresses = resolve(&to.host, to.port_or_default(), Instant::now() + CONNECTING)?;
         addresses.iter().try_for_each(|address| measured::check_way(*address))?;
+        let explain = self.explain.with_cost(request, threads, &Stop::new());
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut connection = Connection::new(channel, None);
-        let measured = run_with(&mut connection, request, (&machine, label, &stop));
+        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop));
         connection.close();
         let record = measured?;
         warn_of_loss(&record);
@@ -213,7 +224,7 @@ impl Partner<'_> {
 /// One run with a node that has let this one in.
 fn run_with(
     connection: &mut Connection<'_>,
-    request: &PacketRequest,
+    (request, explain): (&PacketRequest, Explains),
     (machine, label, stop): (&Machine, &str, &Stop),
 ) -> anyhow::Result<Record> {
     let channel = &connection.channel;
@@ -244,6 +255,7 @@ fn run_with(
         machine,
         context: &context,
         stop,
+        explain,
     };
     let record = measured::lead(&setup, ends, &partner, connection, &mut |so_far| live.show(so_far))
         .inspect_err(|error| say_why(connection, error))?;

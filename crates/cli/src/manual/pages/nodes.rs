@@ -37,6 +37,10 @@ pub(super) const PAGES: &[Page] = &[
                 "punctual packet listen --on 192.168.1.5:4000 --cpu 3 --once -o run.json",
                 "one run, with threads on CPU 3",
             ),
+            (
+                "sudo punctual packet listen --token-file token --explain",
+                "with what made packets late on this node, after its kernel had them",
+            ),
         ],
         see: &["punctual packet send", "docs/peer.md"],
     },

@@ -10,6 +10,8 @@ use packet::receiving::Arrived;
 use record::ReceiveMode;
 use rtrb::Producer;
 
+use crate::explain::OutlierWatch;
+
 /// How long a receiver waits for a packet before it looks whether it is to end (ns).
 const LONGEST_WAIT_NS: i64 = 50_000_000;
 /// The share of an interval before a packet is due, and after it, in which a receiver that knows the schedule asks without a
@@ -46,6 +48,8 @@ pub(crate) struct ReceiveLoop<'a, E> {
     /// It ends when CLOCK_MONOTONIC passes this, whatever else happens (ns).
     pub(super) end_ns: i64,
     pub(super) watchdog: &'a AtomicBool,
+    /// Looks at how late each packet reaches the program, where that is explained.
+    pub(super) outliers: Option<OutlierWatch<'a>>,
 }
 
 /// What the loop counted.
@@ -197,12 +201,16 @@ impl<E: End> ReceiveLoop<'_, E> {
     #[inline(always)]
     fn take(&mut self, counts: &mut ReceiveCounts) -> Option<Option<i64>> {
         let (session, flow, strangers) = (self.session, self.flow, self.strangers);
-        let ring = &mut *self.ring;
+        let (ring, outliers) = (&mut *self.ring, &mut self.outliers);
         let taken = self.end.receive(|received: Received<'_>| {
             let received_ns = now_ns(KernelClock::from(units::ClockId::Realtime));
             match Header::read(&session, received.payload) {
                 Ok(header) if header.flow == flow => {
                     let Received { stack_ns, hardware_ns, .. } = received;
+                    // First of all: what led to it is to stay recorded.
+                    if let (Some(outliers), Some(stack_ns), Purpose::Measured) = (outliers, stack_ns, header.purpose) {
+                        outliers.look(stack_ns, received_ns);
+                    }
                     if ring.push(Arrived { header, hardware_ns, stack_ns, received_ns }).is_err() {
                         strangers.dropped.fetch_add(1, Ordering::Relaxed);
                     }

@@ -3,7 +3,7 @@
 pub(crate) mod hot;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use kernel::packet::End;
 use packet::header::{EarlierStamps, HEADER_BYTES, Header, Purpose, Session};
@@ -14,6 +14,7 @@ use units::ClockId;
 
 use self::hot::{ReceiveCounts, ReceiveLoop, Strangers};
 use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
+use crate::explain::{OutlierWatch, Recorder, Watched};
 use crate::witness::Wanted;
 
 /// Received packets that wait for the drain: 0.3 s of 50,000 a second.
@@ -29,6 +30,15 @@ pub(crate) struct ReceiveShared {
     pub(crate) watchdog: Arc<AtomicBool>,
 }
 
+/// What records the causes of late packets, and what the receiver shares with who explains them.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) watched: Arc<Watched>,
+    /// Whether the receiver may run on any CPU.
+    pub(crate) may_move: bool,
+}
+
 /// What is received, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivePlan {
@@ -37,6 +47,8 @@ pub(crate) struct ReceivePlan {
     pub(crate) mode: ReceiveMode,
     pub(crate) interval_ns: i64,
     pub(crate) is_real_time: bool,
+    /// Absent where late packets are not explained.
+    pub(crate) recorded: Option<Recorded>,
 }
 
 /// What the thread is born with.
@@ -101,7 +113,14 @@ impl Receives {
 }
 
 impl<E: End> Receiver<E> {
-    fn of(&mut self, shared: &ReceiveShared, stop: &AtomicBool, mode: ReceiveMode, end_ns: i64) -> ReceiveCounts {
+    fn of(
+        &mut self,
+        shared: &ReceiveShared,
+        stop: &AtomicBool,
+        mode: ReceiveMode,
+        end_ns: i64,
+        outliers: Option<OutlierWatch<'_>>,
+    ) -> ReceiveCounts {
         ReceiveLoop {
             end: &mut self.end,
             session: self.plan.session,
@@ -114,6 +133,7 @@ impl<E: End> Receiver<E> {
             stop,
             end_ns,
             watchdog: &shared.watchdog,
+            outliers,
         }
         .run()
     }
@@ -130,9 +150,14 @@ impl<E: End + Send> Work for Receiver<E> {
         // What comes already is counted like what comes later.
         let (shared, goes_on) = (Arc::clone(&self.shared), AtomicBool::new(false));
         let _ = blank(&self.plan.session);
+        // An outlier that nobody explains: its code is resident then.
+        let (watched, taken, armed) = (Watched::new(0), AtomicBool::new(false), AtomicU32::new(1));
+        let switches = [&armed];
+        let watch = || OutlierWatch { watched: &watched, armed: &switches, taken: &taken, may_move: true, parts: None };
         let _ = meter.around(|| {
+            watch().look(0, 1);
             for mode in [ReceiveMode::Poll, ReceiveMode::Block, ReceiveMode::Schedule] {
-                let _ = self.of(&shared, &goes_on, mode, now_ns(ClockId::Monotonic) + WARM_UP_NS);
+                let _ = self.of(&shared, &goes_on, mode, now_ns(ClockId::Monotonic) + WARM_UP_NS, None);
             }
         });
     }
@@ -140,7 +165,13 @@ impl<E: End + Send> Work for Receiver<E> {
     fn measure(mut self, _: i64, meter: Meter) -> Metered<ReceiveCounts> {
         let shared = Arc::clone(&self.shared);
         let mode = self.plan.mode;
-        meter.hot(|| self.of(&shared, &shared.stop, mode, i64::MAX))
+        let recorded = self.plan.recorded.clone();
+        let switches = recorded.as_ref().map(|of| of.recorder.switches(None)).unwrap_or_default();
+        let outliers = recorded.as_ref().and_then(|Recorded { recorder, watched, may_move }| {
+            let taken = recorder.taken(None)?;
+            Some(OutlierWatch { watched, armed: &switches, taken, may_move: *may_move, parts: None })
+        });
+        meter.hot(|| self.of(&shared, &shared.stop, mode, i64::MAX, outliers))
     }
 }
 

@@ -81,6 +81,7 @@ fn what_comes_after_the_kernel_refused_to_receive_is_taken_too() {
             stop: &stop,
             end_ns: i64::MAX,
             watchdog: &AtomicBool::new(false),
+            outliers: None,
         }
         .run();
         assert_eq!((counts.failures, counts.failure), (2, Some(ReceiveError { errno: ENETDOWN })), "{mode:?}");
