@@ -78,6 +78,9 @@ test("the parts of the worst packet add up to its delay, and missing stamps are 
   assert.ok(barsOf(bare)[1]!.title.startsWith("what 99.9 %"));
   assert.equal(missingWords(unknown), "network: not known of 12 packets, whose stamp is missing or cannot be used");
   assert.equal(partRows(unknown).length, 4);
+  const withoutFirst = flow({ parts: flow().parts.map((one, at) => (at === 0 ? { ...one, delay: null, of_worst_ns: null } : one)) });
+  assert.ok(!barWords(barsOf(withoutFirst)[0]!).includes("%"), "shares of a part of the way say nothing");
+  assert.ok(barWords(barsOf(flow())[0]!).includes("%"));
   assert.deepEqual(barsOf(flow({ delay: null })), []);
 });
 

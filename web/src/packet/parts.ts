@@ -14,6 +14,8 @@ export interface PartBar {
   title: string;
   /** The whole delay of these packets in words; empty if it is not known. */
   whole: string;
+  /** Whether the parts are the whole way: shares of some of them alone would be shares of nothing. */
+  isComplete: boolean;
   segments: Segment[];
 }
 
@@ -36,7 +38,7 @@ const withError = (error: { words: string } | null | undefined) => (error ? ` ${
 export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
   if (!delay || parts.every((part) => !part.delay)) return [];
   const bar = (title: string, whole: string, of: (part: PacketPartView) => number | null, error = (part: PacketPartView) => part.delay?.error?.words ?? ""): PartBar => ({
-    title, whole,
+    title, whole, isComplete: parts.every((part) => part.delay),
     segments: parts.flatMap((part, i) => {
       const ns = of(part);
       return ns === null || !Number.isFinite(ns) ? [] : [{ part: i, words: part.words, ns, error: error(part) }];
@@ -54,6 +56,7 @@ export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
     if (missing >= 0) {
       const rest = num(delay.highest_ns) - known.reduce<number>((sum, ns) => sum + (ns ?? 0), 0);
       const words = parts.filter((_, i) => known[i] === null).map((part) => part.words).join(" and ");
+      bars[1]!.isComplete = true;
       bars[1]!.segments.splice(missing, 0, { part: UNDIVIDED, words: `${words}, not divided for want of stamps`, ns: rest, error: delay.error_of_highest?.words ?? "" });
     }
   } else if (parts.some((part) => part.delay?.p99_9_ns !== null && part.delay?.p99_9_ns !== undefined)) {
@@ -125,20 +128,20 @@ function fillPart(ctx: CanvasRenderingContext2D, theme: Theme, part: number, box
 }
 
 /** "8.7 us": a share of the bar's length beside it. */
-function segmentWords({ words, ns, error }: Segment, whole: number): string {
-  const share = whole > 0 && ns > 0 ? `, ${ns / whole < 0.01 ? "<1" : Math.round((ns / whole) * 100)} %` : "";
+function segmentWords({ words, ns, error }: Segment, { isComplete, ...bar }: PartBar): string {
+  const whole = wholeOf(bar);
+  const share = isComplete && whole > 0 && ns > 0 ? `, ${ns / whole < 0.01 ? "<1" : Math.round((ns / whole) * 100)} %` : "";
   return `${words}: ${format.latency(ns)}${error === "" ? "" : ` ${error}`}${share}`;
 }
 
 export function barWords(bar: PartBar): string {
-  const whole = wholeOf(bar);
   const all = bar.whole === "" ? [] : [wholeWords(bar)];
-  return `${bar.title}: ${[...bar.segments.map((segment) => segmentWords(segment, whole)), ...all].join("; ")}`;
+  return `${bar.title}: ${[...bar.segments.map((segment) => segmentWords(segment, bar)), ...all].join("; ")}`;
 }
 
 const wholeWords = ({ whole }: PartBar) => `the whole way: ${whole}`;
 
-const wholeOf = (bar: PartBar) => bar.segments.reduce((sum, { ns }) => sum + Math.max(0, ns), 0);
+const wholeOf = (bar: Pick<PartBar, "segments">) => bar.segments.reduce((sum, { ns }) => sum + Math.max(0, ns), 0);
 
 export function drawParts(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, run: RunView, bars: PartBar[]): void {
   const invalid = run.state === "invalid";
@@ -159,7 +162,7 @@ export function drawParts(ctx: CanvasRenderingContext2D, width: number, height: 
       const y = top + TITLE + BAR + 6 + ROW * i;
       fillPart(ctx, theme, segment.part, { left: 0, top: y + 3, width: 20, height: 13 }, invalid);
       ctx.textAlign = "left";
-      drawText(ctx, segmentWords(segment, whole), 28, y + ROW / 2, theme.text, theme.background);
+      drawText(ctx, segmentWords(segment, bar), 28, y + ROW / 2, theme.text, theme.background);
     });
     if (bar.whole !== "") drawText(ctx, wholeWords(bar), 28, top + TITLE + BAR + 6 + ROW * (bar.segments.length + 0.5), theme.text, theme.background);
     top += heightOf(bar);

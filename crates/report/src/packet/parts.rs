@@ -19,6 +19,8 @@ const HARDWARE: [Part; 3] = [
 ];
 /// The three of them together.
 const WHOLE: &str = "together from driver to kernel";
+/// The parts of a delay of isochron's, which begins when the sender wakes up.
+const FROM_WAKE_UP: [Part; 3] = [("woke_to_transmitted", "the sender's wake-up to driver"), PARTS[1], TO_PROGRAM];
 /// All parts of a delay where both interfaces stamped.
 const ALL_PARTS: [Part; 5] = [TO_DRIVER, HARDWARE[0], HARDWARE[1], HARDWARE[2], TO_PROGRAM];
 
@@ -26,7 +28,13 @@ const ALL_PARTS: [Part; 5] = [TO_DRIVER, HARDWARE[0], HARDWARE[1], HARDWARE[2], 
 /// do not add up to the whole.
 pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> &'static [Part] {
     let is_known = |name: &str| series_of(record, flow, name).is_some_and(|series| series.taken() > 0);
-    if HARDWARE.iter().all(|(name, _)| is_known(name)) { &ALL_PARTS } else { &PARTS }
+    if HARDWARE.iter().all(|(name, _)| is_known(name)) {
+        &ALL_PARTS
+    } else if is_known("woke_to_received") && is_known(FROM_WAKE_UP[0].0) {
+        &FROM_WAKE_UP
+    } else {
+        &PARTS
+    }
 }
 
 /// All latencies of which a flow may have series, those that it is divided into first; no name stands twice.
@@ -44,7 +52,7 @@ pub(crate) fn known_parts<'a>(record: &'a Record, flow: &PacketFlow) -> Vec<(&'s
 /// interfaces of which one alone stamped.
 const OTHERS: [Part; 9] = [
     ("scheduled_to_woke", "schedule to the sender's wake-up"),
-    ("woke_to_transmitted", "the sender's wake-up to driver"),
+    FROM_WAKE_UP[0],
     ("queued_to_transmitted", "queueing discipline and driver"),
     ("scheduled_to_hw_transmitted", "schedule to the sending interface's stamp"),
     HARDWARE[0],
@@ -74,6 +82,16 @@ mod tests {
             });
         }
         record
+    }
+
+    #[test]
+    fn a_delay_from_the_sender_s_wake_up_is_divided_from_there_on() {
+        let mut record = packets(&[4_000, 9_000], 3_000, 0, Validity::default());
+        record.series.retain(|series| series.name != "sent_to_received");
+        let record = with(&record, &["woke_to_transmitted", "transmitted_to_arrived", "woke_to_received"]);
+        let flow = &record.packets().unwrap().flows[0];
+        let names: Vec<&str> = parts_of(&record, flow).iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["woke_to_transmitted", "transmitted_to_arrived", "arrived_to_received"]);
     }
 
     #[test]
