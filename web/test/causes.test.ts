@@ -83,7 +83,7 @@ test("the sample and its range before the schedule survive the URL", () => {
 
 test("what nodes explain of their packets is drawn like a run's own explanation, each node by itself", () => {
   const of = (node: string, latency: number) => ({ node, latency: "arrived_to_received", words: `arrived_to_received on ${node}`, explanation: explanation([sample(latency)], { begin: "arrival" }) });
-  const packets = { ...run("udp", []), explanation: null, packets: { flows: [], worst: [], clocks: [], explanations: [of("a", 100_000), of("b", 200_000)] } };
+  const packets = { ...run("udp", []), explanation: null, packets: { flows: [], worst: [], clocks: [], hardware: [], explanations: [of("a", 100_000), of("b", 200_000)] } };
   const nodes = explainedNodes([packets, run("idle", [sample(1)])]);
   assert.deepEqual(nodes.map(({ label }) => label), ["udp: arrived_to_received on a", "udp: arrived_to_received on b"]);
   assert.equal(new Set(nodes.map(({ id }) => id)).size, 2);
