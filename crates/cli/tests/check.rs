@@ -107,7 +107,7 @@ fn the_long_help_says_what_the_short_one_leaves_out() {
     for (command, part) in [
         ("check", "What cannot be read is not judged"),
         ("profile", "never an error"),
-        ("explain", "An explanation says"),
+        ("explain", "how to see it"),
     ] {
         let [long, short] = ["--help", "-h"].map(|help| stdout(&run(&[command, help])));
         assert!(long.contains(part) && !short.contains(part), "{long}");

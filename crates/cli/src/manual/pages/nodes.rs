@@ -38,7 +38,7 @@ pub(super) const PAGES: &[Page] = &[
                 "one run, with threads on CPU 3",
             ),
             (
-                "sudo punctual packet listen --token-file token --explain",
+                "punctual packet listen --token-file token --explain",
                 "with what made packets late on this node, after its kernel had them",
             ),
         ],
