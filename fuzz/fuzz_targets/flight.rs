@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use units::Timestamp;
 
-use analyse::cause::{Around, BelowKernel, Event, Evidence, Frame, Late, Thread, What, explain};
+use analyse::cause::{
+    Around, BelowKernel, Event, Evidence, Frame, Late, Receiver, Thread, What, explain, explain_arrival,
+};
 use flight::btf::Btf;
 use flight::programs::{ALL, Context};
 use flight::ring::{Copy, Kind, Slot, ring_bytes};
 use libfuzzer_sys::fuzz_target;
-use record::Moment;
+use record::{Moment, ReceiveMode};
 
 const SLOTS: usize = 16;
 
@@ -41,6 +43,7 @@ fn event(slot: &Slot) -> Event {
         Kind::Nmi => What::Nmi { handler: String::new(), length_ns: slot.c },
         Kind::Frequency => What::Frequency(slot.a),
         Kind::Untold => What::Untold,
+        Kind::Woken => What::Woken { tid: slot.a % 4 },
         Kind::Moved => What::Moved { tid: slot.a % 4, from: slot.a / 4 % 4, to: 0 },
     };
     Event { time_ns: slot.time_ns % 2_000, what }
@@ -57,6 +60,7 @@ fuzz_target!(|data: &[u8]| {
             own_prio_below: 100,
             late_from_ns: 5_000,
             may_move: true,
+            wakings: true,
             clock_offset_ns: 0,
         };
         for point in ALL {
@@ -91,12 +95,18 @@ fuzz_target!(|data: &[u8]| {
     // Once as a pinned thread's, and once with the same events spread over CPUs that it may have been on.
     let mut by_cpu: BTreeMap<u32, Evidence> = BTreeMap::new();
     for (cpu, event) in (0..3).cycle().zip(&events) {
-        let of_cpu = by_cpu.entry(cpu).or_insert(Evidence { overwritten, late_timers: true, ..Evidence::default() });
+        let empty = Evidence { overwritten, late_timers: true, own_switches: true, ..Evidence::default() };
+        let of_cpu = by_cpu.entry(cpu).or_insert(empty);
         of_cpu.events.push(event.clone());
     }
-    let pinned = Evidence { events, overwritten, late_timers: true, legs: Vec::new() };
-    for evidence in [pinned, Evidence::along_path(&late, by_cpu)] {
-        let sample = explain(&late, &evidence, place);
+    let pinned = Evidence { events, overwritten, late_timers: true, ..Evidence::default() };
+    // As a packet's, of which nothing assumes a timer.
+    let arrivals = [ReceiveMode::Block, ReceiveMode::Poll, ReceiveMode::Schedule].map(|mode| {
+        let receiver = Receiver { mode, is_pinned: !overwritten, wakings: true };
+        explain_arrival(&late, receiver, by_cpu.clone(), place)
+    });
+    let wakeups = [pinned, Evidence::along_path(&late, by_cpu)].map(|evidence| explain(&late, &evidence, place));
+    for sample in wakeups.into_iter().chain(arrivals) {
         assert!(sample.timeline.iter().all(|segment| segment.from_ns < segment.to_ns && segment.to_ns <= 1_000));
         assert!(sample.timeline.iter().all(|segment| segment.net_ns <= segment.from_ns.abs_diff(segment.to_ns)));
     }

@@ -104,11 +104,9 @@ fn wrong_usage_exits_2() {
 
 #[test]
 fn the_long_help_says_what_the_short_one_leaves_out() {
-    for (command, part) in [
-        ("check", "What cannot be read is not judged"),
-        ("profile", "never an error"),
-        ("explain", "how to see it"),
-    ] {
+    for (command, part) in
+        [("check", "What cannot be read is not judged"), ("profile", "never an error"), ("explain", "how to see it")]
+    {
         let [long, short] = ["--help", "-h"].map(|help| stdout(&run(&[command, help])));
         assert!(long.contains(part) && !short.contains(part), "{long}");
         assert_eq!(long.lines().next(), short.lines().next());
