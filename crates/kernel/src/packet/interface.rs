@@ -90,7 +90,7 @@ pub struct AddressOfInterface {
 pub struct HardwareStamping {
     /// Sent packets that ask for it.
     pub sends: bool,
-    /// Received packets.
+    /// Which of the received packets.
     pub receives: ReceivedStamped,
 }
 
@@ -106,7 +106,7 @@ pub enum ReceivedStamped {
 }
 
 impl HardwareStamping {
-    /// Nothing.
+    /// The interface stamps no packet, sent or received.
     pub const OFF: Self = Self { sends: false, receives: ReceivedStamped::None };
 
     /// As flags, `HWTSTAMP_TX_*` and `HWTSTAMP_FILTER_*` say it (include/uapi/linux/net_tstamp.h).

@@ -81,7 +81,7 @@ pub enum EndsError {
          gate is never open in its cycle{connection}; open it for a part of the cycle ('tc qdisc show dev {interface}' shows it)"
     )]
     ClosedGate {
-        /// The interface.
+        /// Name of the interface with the gates.
         interface: String,
         /// Their priority.
         priority: u32,
@@ -269,8 +269,8 @@ fn closed_gate(interface: &Interface, priority: u32, connection: &'static str) -
 }
 
 /// What a gate that is closed to packets without a priority means beside these.
-const CLOSED_TO_ALL: &str = ", nor does the connection, whose packets have this priority, nor PTP where ptp4l's socket_priority does not \
-                             say otherwise";
+const CLOSED_TO_ALL: &str =
+    " (the connection has this priority too, and so has PTP where ptp4l's socket_priority does not say otherwise)";
 
 /// Whether launch times of packets to a node are honored, as far as that can be seen.
 fn check_launch(reaches: SocketAddr) -> Result<(), EndsError> {
@@ -393,6 +393,18 @@ mod tests {
         }
         let words = EndsError::DropsAll { interface: "eth7".to_owned() }.to_string();
         assert!(words.contains("eth7") && words.contains("etf alone"), "{words}");
+    }
+
+    #[test]
+    fn a_closed_gate_is_named_with_what_else_it_keeps() {
+        let of = |connection| {
+            EndsError::ClosedGate { interface: "eth7".to_owned(), priority: 0, class: 3, connection }.to_string()
+        };
+        let words = of(CLOSED_TO_ALL);
+        for expected in ["priority 0", "eth7", "traffic class 3", "so has PTP", "tc qdisc show dev eth7"] {
+            assert!(words.contains(expected), "{expected}: {words}");
+        }
+        assert!(!of("").contains("PTP"));
     }
 
     #[test]

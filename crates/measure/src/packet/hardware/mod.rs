@@ -42,7 +42,7 @@ pub enum HardwareError {
          and '--hardware-stamps auto' does without it"
     )]
     Set {
-        /// The interface.
+        /// Name of the interface that was to be set.
         interface: String,
         /// What the kernel, or the process that sets it back, says.
         error: std::io::Error,
