@@ -35,7 +35,7 @@ fn source(
     (start_ns, bound): (i64, (i64, i64)),
 ) -> SyncSource {
     let port = if service == SyncService::Phc { "ptp0" } else { "eth0" };
-    let track = (0..=16).map(|quarter| point(at(start_ns, quarter * S / 4), bound.0.midpoint(bound.1), bound));
+    let track = (0..=16).map(|quarter| point(at(start_ns, quarter * S / 4), (bound.0 + bound.1) / 2, bound));
     SyncSource {
         service,
         version: None,
