@@ -118,7 +118,7 @@ pub(crate) struct Collector {
     interval_maximum_ns: u64,
     interval_end_ns: i64,
     /// All samples of the intervals before.
-    total: Histogram,
+    total: HistogramRecorder,
     current: HistogramRecorder,
     current_missed: u64,
     current_below: Histogram,
@@ -161,7 +161,7 @@ impl Collector {
             first_ns,
             interval_maximum_ns,
             interval_end_ns: first_ns.saturating_add_unsigned(interval_maximum_ns),
-            total: Histogram::new(),
+            total: HistogramRecorder::new(),
             current: HistogramRecorder::new(),
             current_missed: 0,
             current_below: Histogram::new(),
@@ -357,8 +357,7 @@ impl Collector {
     /// Closes the interval that is open; the next one begins where it ends.
     fn close_interval(&mut self, length_ns: u64) {
         let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
-        let histogram = self.current.snapshot();
-        self.total.merge(&histogram);
+        let histogram = self.current.move_to(&mut self.total);
         let below_zero = std::mem::take(&mut self.current_below);
         self.out.intervals.push(Interval {
             start_offset_ns: u64::try_from(start.saturating_sub(self.first_ns)).unwrap_or(0),
@@ -370,7 +369,6 @@ impl Collector {
         });
         self.interval_end_ns =
             start.saturating_add_unsigned(length_ns).saturating_add_unsigned(self.interval_maximum_ns);
-        self.current.clear();
         self.current_missed = 0;
         if self.keeping == Keeping::Merged && self.out.intervals.len() as u64 >= MOST_KEPT {
             self.merge_neighbours();
@@ -415,7 +413,7 @@ impl Collector {
         let (stalls, rows) = self.tracker.clone().map(StallTracker::finish).unwrap_or_default();
         let worst = self.worst.sorted();
         Collected {
-            total: self.total.clone(),
+            total: self.total.snapshot(),
             below_zero: self.out.below_zero.clone(),
             swallowed: self.swallowed.snapshot(),
             corrections_left_out: self.out.corrections_left_out,
@@ -433,8 +431,9 @@ impl Collector {
     /// All samples in bins of equal width, once the last interval is closed; `None` if they were not asked for.
     pub(crate) fn linear(&self) -> Option<LinearHistogram> {
         let bins = self.equal_bins.as_ref()?;
-        let counts = self.current.equal_bins(&self.total);
-        Some(bins.histogram(&counts, &self.total, self.out.below_zero.count(), self.last_ns))
+        let total = self.total.snapshot();
+        let counts = self.current.equal_bins(&total);
+        Some(bins.histogram(&counts, &total, self.out.below_zero.count(), self.last_ns))
     }
 
     /// The end: closes the open interval, where it has a sample, and gives everything.
@@ -478,6 +477,12 @@ impl Collector {
         }
     }
 
+    /// Where the open interval ends (ns on the measured clock, exclusive).
+    #[inline(always)]
+    pub(crate) const fn interval_end_ns(&self) -> i64 {
+        self.interval_end_ns
+    }
+
     /// The intervals that are finished.
     pub(crate) fn finished(&self) -> &[Interval] {
         &self.out.intervals
@@ -495,7 +500,7 @@ impl Collector {
 
     /// All samples so far.
     pub(crate) fn histogram(&self) -> Histogram {
-        let mut all = self.total.clone();
+        let mut all = self.total.snapshot();
         all.merge(&self.current.snapshot());
         all
     }

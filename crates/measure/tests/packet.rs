@@ -211,7 +211,6 @@ fn packet(session: &Session, sequence: u64) -> [u8; HEADER_BYTES] {
         flow: 0,
         sequence,
         sent_before: 0,
-        scheduled_ns: 0,
         sent_ns: 0,
         earlier: EarlierStamps::default(),
     };

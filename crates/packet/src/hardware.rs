@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use sync::bound::{ClockReading, OffsetBounds};
 
-use crate::relation::{Uncorrected, clamped, part_ns};
+use crate::scale::{Uncorrected, clamped, part_ns};
 
 /// Readings that are kept: those of the last seconds, far longer than any packet waits.
 const KEPT: usize = 128;

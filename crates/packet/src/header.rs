@@ -2,13 +2,13 @@
 //!
 //! All numbers are in network order. The rest of the payload is filler.
 
-use siphasher::sip::SipHasher24;
+use crate::tag;
 
 /// Length of the header with the stamps of one earlier packet (bytes): no measured packet has a smaller payload.
-pub const HEADER_BYTES: usize = 80;
+pub const HEADER_BYTES: usize = 72;
 /// Earlier packets whose stamps a packet brings, at most: where its payload has room for them.
 pub const MOST_EARLIER: usize = 3;
-/// Length of the header with the stamps of so many earlier packets (bytes); 128 with all.
+/// Length of the header with the stamps of so many earlier packets (bytes).
 pub const LARGEST_HEADER_BYTES: usize = HEADER_BYTES + (MOST_EARLIER - 1) * STAMPS_BYTES;
 /// What every header begins with.
 pub(crate) const MAGIC: u32 = 0x504e_4350;
@@ -17,7 +17,7 @@ pub(crate) const FORM: u8 = 1;
 /// Length of the tag, the last part of the header (bytes).
 const TAG_BYTES: usize = 8;
 /// Where the stamps of the first earlier packet stand, and how long those of each are: its number and two times.
-const STAMPS_AT: usize = 48;
+const STAMPS_AT: usize = 40;
 const STAMPS_BYTES: usize = 24;
 /// The stamps of an earlier packet that are known; of the next one, these bits are shifted by two.
 const HAS_STACK_STAMP: u8 = 1;
@@ -39,9 +39,10 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// The tag of some bytes: SipHash-2-4 with the key of the session (Aumasson and Bernstein, 2012).
+    /// The tag of what stands before it in a packet, without the number of the session: that is compared by itself, and the key
+    /// is the session's too.
     fn tag(&self, bytes: &[u8]) -> u64 {
-        SipHasher24::new_with_key(&self.key).hash(bytes)
+        tag::of_words(&self.key, [bytes.get(..8), bytes.get(16..)].map(Option::unwrap_or_default))
     }
 
     /// Writes the tag of what stands before it at the end of `bytes`.
@@ -137,8 +138,9 @@ impl EarlierStamps {
     }
 
     /// Those that are known.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = LaterStamps> {
-        self.known.into_iter().filter(|stamps| !stamps.is_empty())
+        self.known.iter().copied().filter(|stamps| !stamps.is_empty())
     }
 
     /// How many there is room for in a payload.
@@ -173,8 +175,6 @@ pub struct Header {
     pub sequence: u64,
     /// How many packets of the flow were sent before it.
     pub sent_before: u64,
-    /// When it was to be sent (ns, `CLOCK_REALTIME` of the sender).
-    pub scheduled_ns: i64,
     /// When the program began to send it (ns, `CLOCK_REALTIME` of the sender).
     pub sent_ns: i64,
     /// Stamps of earlier packets.
@@ -245,10 +245,7 @@ impl Header {
         let count = EarlierStamps::counted(flags);
         let Some(header) = payload.get_mut(..STAMPS_AT + count * STAMPS_BYTES + TAG_BYTES) else { return };
         put_first(header, self.purpose as u8, self.flow, flags);
-        put_words(
-            header,
-            [session.number, self.sequence, self.sent_before, unsigned(self.scheduled_ns), unsigned(self.sent_ns)],
-        );
+        put_words(header, [session.number, self.sequence, self.sent_before, unsigned(self.sent_ns)]);
         for (at, stamps) in self.earlier.known.iter().take(count).enumerate() {
             let place = STAMPS_AT + at * STAMPS_BYTES;
             put(header, place, stamps.sequence);
@@ -292,8 +289,7 @@ impl Header {
             flow,
             sequence: word(bytes, 16),
             sent_before: word(bytes, 24),
-            scheduled_ns: time_ns(bytes, 32),
-            sent_ns: time_ns(bytes, 40),
+            sent_ns: time_ns(bytes, 32),
             earlier,
         })
     }
@@ -313,7 +309,6 @@ mod tests {
             flow: 1,
             sequence: 1_000_000_007,
             sent_before: 999_999_990,
-            scheduled_ns: 1_790_000_000_000_000_000,
             sent_ns: 1_790_000_000_000_012_345,
             earlier: LaterStamps { sequence: 1_000_000_006, stack_ns: Some(-5), hardware_ns: None }.into(),
         }
@@ -331,7 +326,7 @@ mod tests {
         let known =
             [LaterStamps { hardware_ns: None, ..stamps(4) }, stamps(3), LaterStamps { hardware_ns: None, ..stamps(2) }];
         assert_eq!(earlier.iter().collect::<Vec<_>>(), known);
-        for (bytes, expected) in [(80, 1), (103, 1), (104, 2), (127, 2), (128, 3), (1_400, 3)] {
+        for (bytes, expected) in [(72, 1), (95, 1), (96, 2), (119, 2), (120, 3), (1_400, 3)] {
             let mut payload = vec![0xff; bytes];
             Header { earlier, ..header() }.write(&SESSION, &mut payload);
             let read = Header::read(&SESSION, &payload).unwrap();
@@ -342,7 +337,7 @@ mod tests {
                 assert_eq!(Header::read(&SESSION, &payload[..whole - 1]), Err(NotOurs::Forged));
             }
         }
-        assert_eq!(LARGEST_HEADER_BYTES, 128);
+        assert_eq!(LARGEST_HEADER_BYTES, 120);
         // What came along once does not come again, save the last one where there is no other.
         let brings = |earlier: EarlierStamps| {
             let mut payload = [0; LARGEST_HEADER_BYTES];

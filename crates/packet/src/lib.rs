@@ -15,6 +15,8 @@ pub mod over_time;
 pub mod probe;
 pub mod receiving;
 pub mod relation;
+pub mod scale;
 pub mod sequence;
 pub mod services;
+mod tag;
 pub mod worst;

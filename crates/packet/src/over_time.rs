@@ -13,6 +13,8 @@ pub struct OverTime {
     start_ns: i64,
     length_ns: u64,
     intervals: Vec<FlowInterval>,
+    /// Where the last of them ends (ns after the start); 0 before there is one.
+    last_end_ns: u64,
     /// What was known when the last packet had been counted.
     seen: Arrivals,
     known_sent: u64,
@@ -23,7 +25,7 @@ impl OverTime {
     #[must_use]
     pub const fn from(start_ns: i64) -> Self {
         let seen = Arrivals { once: 0, reordered: 0, doubled: 0, too_old: 0 };
-        Self { start_ns, length_ns: FIRST_LENGTH_NS, intervals: Vec::new(), seen, known_sent: 0 }
+        Self { start_ns, length_ns: FIRST_LENGTH_NS, intervals: Vec::new(), last_end_ns: 0, seen, known_sent: 0 }
     }
 
     /// Takes what is counted since the start, after the packet that the program had at `at_ns`.
@@ -42,7 +44,18 @@ impl OverTime {
     }
 
     /// The interval that contains a moment. A clock that is set back starts none anew: the last one takes what comes.
+    #[inline]
     fn interval_at(&mut self, offset_ns: u64) -> &mut FlowInterval {
+        if offset_ns >= self.last_end_ns {
+            self.begin_at(offset_ns);
+        }
+        let last = self.intervals.len() - 1;
+        &mut self.intervals[last]
+    }
+
+    /// Begins the interval that contains a moment after all that there are, or lengthens the last one to contain it.
+    #[cold]
+    fn begin_at(&mut self, offset_ns: u64) {
         let start_of = |offset_ns: u64, length_ns: u64| offset_ns - offset_ns % length_ns;
         let is_new = |intervals: &[FlowInterval], length_ns: u64| {
             intervals.last().is_none_or(|last| last.start_offset_ns < start_of(offset_ns, length_ns))
@@ -58,8 +71,7 @@ impl OverTime {
                 ..FlowInterval::default()
             });
         }
-        let last = self.intervals.len() - 1;
-        &mut self.intervals[last]
+        self.last_end_ns = start_of(offset_ns, self.length_ns).saturating_add(self.length_ns);
     }
 
     /// Joins the intervals that lie in the same one of the present length.

@@ -12,194 +12,10 @@ use std::collections::VecDeque;
 
 use sync::bound::{ClockReading, OffsetBound};
 
-/// Comparisons and bounds that are kept: those of the last seconds.
-const KEPT: usize = 512;
-/// Between two comparisons a clock's rate is corrected by at most this (parts per billion): adjtime(3) by 500 parts per
-/// million, the kernel's own frequency by as much.
-const MOST_CORRECTION_PPB: i64 = 1_000_000;
+use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, Uncorrected, clamped, count_before};
+
 /// Exchanges through which the line of the likeliest offset goes: those of about a second.
 const FITTED: usize = 50;
-/// Smaller changes of a clock are no step (ns).
-const LEAST_STEP_NS: i64 = 20_000;
-
-/// Converts times of a node's system clock to its uncorrected clock.
-#[derive(Clone, Debug, Default)]
-pub struct Scale {
-    readings: VecDeque<ClockReading>,
-    /// What is known of the time from each comparison to the next one: one fewer than there are comparisons.
-    stretches: VecDeque<Stretch>,
-    /// The stretch that was asked for last: the times of one packet, and those of the next one, nearly always lie in the same.
-    near: Cell<usize>,
-}
-
-/// The time between two comparisons.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    /// How much the clock was corrected (parts per billion of the uncorrected time).
-    correction_ppb: i64,
-    /// How far it may have bent off the straight line (parts per billion of the time to the nearer comparison).
-    bend_ppb: i64,
-}
-
-/// A time of the uncorrected clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Uncorrected {
-    /// The time (ns).
-    pub ns: i64,
-    /// How wrong it can be (ns).
-    pub error_ns: i64,
-}
-
-pub(crate) fn clamped(ns: i128) -> i64 {
-    i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
-}
-
-/// `value` times `factor` divided by `divisor`, rounded down. Two conversions for each packet are made of this, and their
-/// products fit 64 bits, where the division takes a tenth of the instructions.
-fn scaled(value: i64, factor: i64, divisor: i64) -> i64 {
-    match value.checked_mul(factor) {
-        Some(product) => product.div_euclid(divisor),
-        None => clamped((i128::from(value) * i128::from(factor)).div_euclid(i128::from(divisor))),
-    }
-}
-
-/// What `ppb` parts per billion are of a time, rounded up (ns).
-pub(crate) fn part_ns(elapsed_ns: i64, ppb: i64) -> i64 {
-    scaled(elapsed_ns.saturating_abs(), ppb, 1_000_000_000).saturating_add(1)
-}
-
-/// The number of elements before the first one that is not `before` another moment: as `partition_point`, but what is asked for
-/// is nearly always among the last, so those are looked at first, in steps that double.
-fn count_before<T>(all: &VecDeque<T>, before: impl Fn(&T) -> bool) -> usize {
-    let (mut high, mut step) = (all.len(), 1);
-    let mut low = loop {
-        let Some(at) = high.checked_sub(step) else { break 0 };
-        if before(&all[at]) {
-            break at + 1;
-        }
-        (high, step) = (at, step * 2);
-    };
-    while low < high {
-        let middle = low.midpoint(high);
-        if before(&all[middle]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
-}
-
-impl Scale {
-    /// Takes the next comparison. Returns by how much the system clock was set since the last one (ns), if no correction of its
-    /// rate explains the change; all earlier comparisons are then forgotten.
-    pub fn take(&mut self, now: ClockReading) -> Option<i64> {
-        let Some(last) = self.readings.back() else {
-            self.readings.push_back(now);
-            return None;
-        };
-        let elapsed_ns = now.raw_ns.saturating_sub(last.raw_ns);
-        if elapsed_ns <= 0 {
-            // The messages came in another order than they were sent.
-            return None;
-        }
-        let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
-        let errors_ns = last.error_ns.saturating_add(now.error_ns);
-        let explained_ns = part_ns(elapsed_ns, 2 * MOST_CORRECTION_PPB).saturating_add(errors_ns).max(LEAST_STEP_NS);
-        let is_step = change_ns.unsigned_abs() > explained_ns.unsigned_abs();
-        if is_step {
-            self.readings.clear();
-            self.stretches.clear();
-        } else {
-            if self.readings.len() == KEPT {
-                self.readings.pop_front();
-                self.stretches.pop_front();
-                self.bend(0);
-            }
-            let correction_ppb = scaled(change_ns, 1_000_000_000, elapsed_ns);
-            self.stretches.push_back(Stretch { correction_ppb, bend_ppb: 0 });
-            let last = self.stretches.len() - 1;
-            self.bend(last);
-            if let Some(before) = last.checked_sub(1) {
-                self.bend(before);
-            }
-        }
-        self.readings.push_back(now);
-        is_step.then_some(change_ns)
-    }
-
-    /// The last comparison.
-    #[must_use]
-    pub fn last(&self) -> Option<ClockReading> {
-        self.readings.back().copied()
-    }
-
-    /// The same moment on the uncorrected clock; `None` without a comparison.
-    #[must_use]
-    pub fn uncorrected(&self, clock_ns: i64) -> Option<Uncorrected> {
-        let near = self.near.get();
-        if let Some(found) = self.between(near, clock_ns) {
-            return Some(found);
-        }
-        let after = count_before(&self.readings, |reading| reading.clock_ns < clock_ns);
-        match (after.checked_sub(1), self.readings.get(after)) {
-            (Some(before), Some(_)) => {
-                self.near.set(before);
-                self.between(before, clock_ns)
-            }
-            (Some(last), None) => self.readings.get(last).map(|near| beside(near, clock_ns)),
-            (None, first) => first.map(|near| beside(near, clock_ns)),
-        }
-    }
-
-    /// Between a comparison and the next one the clock was corrected at about the rate that both show. `None` where the moment is
-    /// not between these two.
-    fn between(&self, before: usize, clock_ns: i64) -> Option<Uncorrected> {
-        let (from, to) = (self.readings.get(before)?, self.readings.get(before + 1)?);
-        if clock_ns <= from.clock_ns || clock_ns > to.clock_ns {
-            return None;
-        }
-        let whole_ns = to.clock_ns.saturating_sub(from.clock_ns).max(1);
-        let passed_ns = clock_ns.saturating_sub(from.clock_ns);
-        let less_ns = to.raw_ns.saturating_sub(from.raw_ns).saturating_sub(whole_ns);
-        let along_ns = passed_ns.saturating_add(scaled(less_ns, passed_ns, whole_ns));
-        let nearer_ns = passed_ns.min(whole_ns.saturating_sub(passed_ns));
-        let bend_ns = part_ns(nearer_ns, self.stretches.get(before)?.bend_ppb);
-        Some(Uncorrected {
-            ns: from.raw_ns.saturating_add(along_ns),
-            error_ns: from.error_ns.max(to.error_ns).saturating_add(bend_ns),
-        })
-    }
-
-    /// Computes how far a stretch may have bent. Where the rate was changed in it, the straight line is off by at most the part
-    /// that is nearer, at the change; and a change shows beside the stretches before and after.
-    fn bend(&mut self, at: usize) {
-        let correction_ppb = |at: Option<usize>| Some(self.stretches.get(at?)?.correction_ppb);
-        let Some(here_ppb) = correction_ppb(Some(at)) else { return };
-        let change_from =
-            |beside: Option<usize>| Some(here_ppb.saturating_sub(correction_ppb(beside)?).saturating_abs());
-        // At either end of what is kept, the only neighbour stands for both; a correction that has none may be all new.
-        let change_ppb = match (change_from(at.checked_sub(1)), change_from(at.checked_add(1))) {
-            (Some(one), Some(other)) => one.saturating_add(other),
-            (Some(one), None) | (None, Some(one)) => one.saturating_mul(2),
-            (None, None) => here_ppb.saturating_abs(),
-        };
-        self.stretches[at].bend_ppb = change_ppb.min(MOST_CORRECTION_PPB).saturating_add(HIDDEN_PPB);
-    }
-}
-
-/// Corrections that cancel each other between two comparisons, some 20 ms apart, are taken to be no larger than this (parts
-/// per billion): services change their corrections a few times a second at most.
-const HIDDEN_PPB: i64 = 1_000;
-
-/// Outside of the comparisons the clock may have been corrected at any rate that is possible.
-fn beside(near: &ClockReading, clock_ns: i64) -> Uncorrected {
-    let away_ns = clock_ns.saturating_sub(near.clock_ns);
-    Uncorrected {
-        ns: near.raw_ns.saturating_add(away_ns),
-        error_ns: near.error_ns.saturating_add(part_ns(away_ns, MOST_CORRECTION_PPB)),
-    }
-}
 
 /// What is held of an exchange, at its moment.
 #[derive(Clone, Copy, Debug)]
@@ -212,6 +28,59 @@ struct Held {
     alone_ns: i64,
     round_trip_ns: i64,
     /// Where within the bound the offset lies, as the exchanges before show together.
+    likely: Likely,
+}
+
+/// What two neighboring exchanges say of the time between them, so prepared that none of the many packets in it divides.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    /// When the earlier one was, on this node's uncorrected clock (ns).
+    from_ns: i64,
+    /// How long it is to the later one (ns); 0 where there is no time between them, or too much.
+    whole_ns: i64,
+    /// The bounds of both.
+    bounds: [OffsetBound; 2],
+    likely: Likely,
+    /// How the likeliest offset changes, as a share of the time passed.
+    change: Share,
+}
+
+impl Between {
+    fn new(from: &Held, to: &Held) -> Self {
+        let whole_ns = to.own_raw_ns.saturating_sub(from.own_raw_ns);
+        let is_near =
+            |bound: OffsetBound| [bound.lower_ns, bound.upper_ns].iter().all(|ns| ns.saturating_abs() < FARTHEST_NS);
+        let is_plain = (1..=LONGEST_NS).contains(&whole_ns) && is_near(from.bound) && is_near(to.bound);
+        let spread_ns = from.likely.spread_ns.max(to.likely.spread_ns);
+        Self {
+            from_ns: from.own_raw_ns,
+            whole_ns: if is_plain { whole_ns } else { 0 },
+            bounds: [from.bound, to.bound],
+            likely: Likely { spread_ns, ..from.likely },
+            change: Share::of(to.likely.offset_ns.saturating_sub(from.likely.offset_ns), whole_ns),
+        }
+    }
+
+    /// What is known of the offset at a moment; `None` where that does not lie between the two.
+    #[inline(always)]
+    fn at(&self, own_raw_ns: i64, max_drift: Share) -> Option<Known> {
+        let passed_ns = own_raw_ns.wrapping_sub(self.from_ns);
+        if own_raw_ns <= self.from_ns || passed_ns > self.whole_ns {
+            return None;
+        }
+        let drift_ns = [passed_ns, self.whole_ns - passed_ns].map(|away_ns| max_drift.of_short_ns(away_ns) + 1);
+        let [before, after] = self.bounds;
+        let lower_ns = (before.lower_ns - drift_ns[0]).max(after.lower_ns - drift_ns[1]);
+        let upper_ns = (before.upper_ns + drift_ns[0]).min(after.upper_ns + drift_ns[1]);
+        let offset_ns = self.likely.offset_ns.wrapping_add(self.change.of_short_ns(passed_ns));
+        Some(Known { bound: OffsetBound { lower_ns, upper_ns }, likely: Likely { offset_ns, ..self.likely } })
+    }
+}
+
+/// What is known of the offset at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    bound: OffsetBound,
     likely: Likely,
 }
 
@@ -252,11 +121,13 @@ pub struct Delay {
 /// What is known of the clocks of this node and of its partner.
 #[derive(Clone, Debug)]
 pub struct Relation {
-    max_drift_ppb: u32,
+    max_drift: Share,
     own: Scale,
     partner: Scale,
     held: VecDeque<Held>,
-    /// As [`Scale::near`], of the exchanges.
+    /// From each exchange to the next one: one fewer than there are exchanges.
+    between: VecDeque<Between>,
+    /// The one that was asked for last: that of the next packet is nearly always the same.
     near: Cell<usize>,
 }
 
@@ -266,10 +137,11 @@ impl Relation {
     #[must_use]
     pub fn new(max_drift_ppb: u32) -> Self {
         Self {
-            max_drift_ppb,
+            max_drift: Share::at_least_ppb(max_drift_ppb.into()),
             own: Scale::default(),
             partner: Scale::default(),
             held: VecDeque::new(),
+            between: VecDeque::new(),
             near: Cell::new(0),
         }
     }
@@ -295,7 +167,7 @@ impl Relation {
         let [sent, arrived] = [partner_sent_ns, partner_received_ns].map(|ns| self.partner.uncorrected(ns));
         let (came, went, sent, arrived) = (came?, went?, sent?, arrived?);
         let at_ns = came.ns.max(went.ns);
-        let away = |moment: Uncorrected| part_ns(at_ns.saturating_sub(moment.ns), i64::from(self.max_drift_ppb));
+        let away = |moment: Uncorrected| self.max_drift.beyond_ns(at_ns.saturating_sub(moment.ns));
         let upper_ns = came.ns.saturating_sub(sent.ns).saturating_add(came.error_ns + sent.error_ns + away(came));
         let lower_ns = went.ns.saturating_sub(arrived.ns).saturating_sub(went.error_ns + arrived.error_ns + away(went));
         let own = OffsetBound { lower_ns, upper_ns };
@@ -305,6 +177,7 @@ impl Relation {
         };
         if self.held.len() == KEPT {
             self.held.pop_front();
+            self.between.pop_front();
         }
         let (forward_ns, backward_ns) = (came.ns.saturating_sub(sent.ns), arrived.ns.saturating_sub(went.ns));
         let round_trip_ns = forward_ns.saturating_add(backward_ns);
@@ -314,8 +187,10 @@ impl Relation {
         let own_clock_ns = own_received_ns.max(own_sent_ns);
         self.held.push_back(Held { own_raw_ns: at_ns, own_clock_ns, bound, alone_ns, round_trip_ns, likely });
         let likely = self.likely_now(bound);
-        if let Some(last) = self.held.back_mut() {
+        let mut latest = self.held.iter_mut().rev();
+        if let Some(last) = latest.next() {
             last.likely = likely;
+            self.between.extend(latest.next().map(|before| Between::new(before, last)));
         }
         // What the two system clocks showed at that moment.
         let (own_reading, partner_reading) = (self.own.last()?, self.partner.last()?);
@@ -369,6 +244,7 @@ impl Relation {
     /// Forgets all bounds: a clock was set in a way that the comparisons cannot show, or the path is another one.
     pub fn forget(&mut self) {
         self.held.clear();
+        self.between.clear();
     }
 
     /// Whether an exchange took place after a moment of this node's system clock: what was received then need not wait longer.
@@ -399,58 +275,48 @@ impl Relation {
     /// As [`Self::delay`], between times of both uncorrected clocks.
     #[must_use]
     pub fn delay_between(&self, sent: Uncorrected, came: Uncorrected) -> Option<Delay> {
-        let after = self.exchange_after(came.ns);
-        let around = [after.checked_sub(1).and_then(|at| self.held.get(at)), self.held.get(after)];
-        let bound = around.into_iter().flatten().map(|held| self.aged(held, came.ns)).reduce(intersection)?;
-        let likely = likely_between(around, came.ns)?;
+        let between = self.between.get(self.near.get()).and_then(|between| between.at(came.ns, self.max_drift));
+        let Known { bound, likely } = between.or_else(|| self.search(came.ns))?;
         let middle_ns = if bound.is_contradiction() {
             middle_ns(bound)
         } else {
             likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns)
         };
-        let error_ns = sent.error_ns.saturating_add(came.error_ns);
-        let width = |ns: i64| u64::try_from(ns.saturating_add(error_ns)).unwrap_or(0);
+        let error_ns = sent.error_ns.saturating_add(came.error_ns).max(0);
+        let width = |ns: i64| ns.saturating_add(error_ns).max(0).unsigned_abs();
         Some(Delay {
             ns: came.ns.saturating_sub(sent.ns).saturating_sub(middle_ns),
             below_ns: width(bound.upper_ns.saturating_sub(middle_ns)),
             above_ns: width(middle_ns.saturating_sub(bound.lower_ns)),
             spread_ns: likely.spread_ns,
-            reading_error_ns: u64::try_from(error_ns).unwrap_or(0),
+            reading_error_ns: error_ns.unsigned_abs(),
         })
     }
 
-    /// The number of the first exchange that was not before a moment of this node's uncorrected clock.
-    fn exchange_after(&self, own_raw_ns: i64) -> usize {
-        let near = self.near.get();
-        let is_before = |held: &Held| held.own_raw_ns < own_raw_ns;
-        let is_it =
-            near > 0 && self.held.get(near - 1).is_some_and(is_before) && !self.held.get(near).is_none_or(is_before);
-        if !is_it {
-            self.near.set(count_before(&self.held, is_before));
-        }
-        self.near.get()
+    /// What is known of the offset at any moment; `None` without an exchange.
+    #[cold]
+    fn search(&self, own_raw_ns: i64) -> Option<Known> {
+        let after = count_before(&self.held, |held| held.own_raw_ns < own_raw_ns);
+        let before = after.checked_sub(1);
+        self.near.set(before.unwrap_or(0));
+        let prepared = || self.between.get(before?)?.at(own_raw_ns, self.max_drift);
+        prepared().or_else(|| {
+            // Before the first one, after the last one, or between two that are years apart.
+            let around = [before.and_then(|at| self.held.get(at)), self.held.get(after)];
+            let known = around.into_iter().flatten();
+            let bound = known.clone().map(|held| self.aged(held, own_raw_ns)).reduce(intersection)?;
+            Some(Known { bound, likely: known.map(|held| held.likely).next()? })
+        })
     }
 
     /// A bound at another moment, before or after its own.
     fn aged(&self, held: &Held, own_raw_ns: i64) -> OffsetBound {
-        let drift_ns = part_ns(own_raw_ns.saturating_sub(held.own_raw_ns), i64::from(self.max_drift_ppb));
+        let drift_ns = self.max_drift.beyond_ns(own_raw_ns.saturating_sub(held.own_raw_ns));
         OffsetBound {
             lower_ns: held.bound.lower_ns.saturating_sub(drift_ns),
             upper_ns: held.bound.upper_ns.saturating_add(drift_ns),
         }
     }
-}
-
-/// The estimate at a moment between two exchanges; that of the only one where there is one.
-fn likely_between([before, after]: [Option<&Held>; 2], own_raw_ns: i64) -> Option<Likely> {
-    let (Some(before), Some(after)) = (before, after) else { return before.or(after).map(|held| held.likely) };
-    let whole = units::approx_f64_i64(after.own_raw_ns.saturating_sub(before.own_raw_ns)).max(1.0);
-    let part = (units::approx_f64_i64(own_raw_ns.saturating_sub(before.own_raw_ns)) / whole).clamp(0.0, 1.0);
-    let change = units::approx_f64_i64(after.likely.offset_ns.saturating_sub(before.likely.offset_ns));
-    Some(Likely {
-        offset_ns: before.likely.offset_ns.saturating_add(units::round_i64(part * change)),
-        spread_ns: before.likely.spread_ns.max(after.likely.spread_ns),
-    })
 }
 
 /// What both bounds allow; a contradiction if that is nothing.

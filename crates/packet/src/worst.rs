@@ -17,12 +17,17 @@ pub struct WorstPackets {
 
 impl WorstPackets {
     /// Takes the next packet; one without a delay is not kept.
-    pub fn take(&mut self, one: Settled) {
-        let Some(delay) = one.sent_to_received.filter(|delay| self.above_ns.is_none_or(|above_ns| delay.ns > above_ns))
-        else {
-            return;
-        };
-        self.kept.push((delay.ns, one));
+    #[inline]
+    pub fn take(&mut self, one: &Settled) {
+        let Some(delay) = &one.sent_to_received else { return };
+        if self.above_ns.is_none_or(|above_ns| delay.ns > above_ns) {
+            self.keep(delay.ns, one);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, ns: i64, one: &Settled) {
+        self.kept.push((ns, *one));
         if self.kept.len() == 2 * KEPT {
             self.kept.select_nth_unstable_by_key(KEPT - 1, |(ns, one)| (std::cmp::Reverse(*ns), one.received_ns));
             self.kept.truncate(KEPT);
@@ -88,9 +93,9 @@ mod tests {
         let mut worst = WorstPackets::default();
         for number in 0..10_000 {
             let ns = if number == 137 { 9_000_000 } else { 1_000 + (number * 7_919) % 5_003 };
-            worst.take(settled(ns, number));
+            worst.take(&settled(ns, number));
         }
-        worst.take(Settled { sent_to_received: None, ..settled(0, 20_000) });
+        worst.take(&Settled { sent_to_received: None, ..settled(0, 20_000) });
         let mut samples = [sample(9_000_000, 137), sample(9_000_000, 138)];
         worst.add_parts(&mut samples);
         let [found, other] = &samples;

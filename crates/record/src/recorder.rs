@@ -82,7 +82,7 @@ pub const fn equal_bins_end_ns(width_ns: u64) -> u64 {
 struct Boundaries {
     width_ns: u64,
     /// By equal bin: the samples from its lower boundary to the end of the own bin that the boundary splits. They are
-    /// counted from the first sample on, also across [`HistogramRecorder::clear`].
+    /// counted from the first sample on, also across [`HistogramRecorder::move_to`].
     from_boundary: Vec<u64>,
 }
 
@@ -129,6 +129,7 @@ fn mark_touched(touched: &mut [u64], index: usize) {
 }
 
 /// Calls `take` with the position of each set bit, in ascending order.
+#[inline(always)]
 fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
     while bits != 0 {
         take(usize::try_from(bits.trailing_zeros()).unwrap_or(0));
@@ -194,20 +195,36 @@ impl HistogramRecorder {
         self.add_to_sums(value_ns, u128::from(value_ns) * u128::from(value_ns));
     }
 
+    #[inline]
     fn add_to_sums(&mut self, sum_ns: u64, sum_squares_ns2: u128) {
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(sum_squares_ns2);
     }
 
-    /// Adds samples until one would be a new minimum or maximum, is below 1,024 ns, exceeds 16 ms or is not below `below_ns`.
-    /// Returns how many were added, at most 65,536. The result is that of [`record`](Self::record) for each sample, with
-    /// less than half the instructions.
+    /// Adds samples until one would be a new minimum or maximum, exceeds 16 ms or is not below `below_ns`. Returns how many were
+    /// added, at most 65,536. The result is that of [`record`](Self::record) for each sample, with less than half the
+    /// instructions.
+    #[inline(always)]
+    pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
+        if self.min_ns < 1 << OCTAVE_BITS {
+            self.record_run(samples, value_ns, below_ns, |value_ns| bin_index(u64::from(value_ns)))
+        } else {
+            self.record_run(samples, value_ns, below_ns, bin_index_of_common)
+        }
+    }
+
     // Not inlined: among the caller's many variables the compiler keeps those of this loop in memory.
     #[inline(never)]
-    pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
-        let lowest_ns = self.min_ns.max(1 << OCTAVE_BITS);
+    fn record_run<T>(
+        &mut self,
+        samples: &[T],
+        value_ns: impl Fn(&T) -> u64,
+        below_ns: u64,
+        bin_index: impl Fn(u32) -> usize,
+    ) -> usize {
         // An empty histogram accepts no sample here: its minimum is above its maximum.
-        let highest_ns = below_ns.min(PLAIN_BELOW_NS).checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
+        let (lowest_ns, limit_ns) = (self.min_ns, below_ns.min(PLAIN_BELOW_NS));
+        let highest_ns = limit_ns.checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
         let Some(span_ns) = highest_ns.and_then(|highest_ns| highest_ns.checked_sub(lowest_ns)) else { return 0 };
         let samples = &samples[..samples.len().min(PLAIN_AT_ONCE)];
         let counts = self.counts.as_mut_slice();
@@ -220,7 +237,7 @@ impl HistogramRecorder {
                 break;
             }
             #[expect(clippy::cast_possible_truncation, reason = "below 2^24")]
-            let index = bin_index_of_common(value_ns as u32);
+            let index = bin_index(value_ns as u32);
             // Every value up to the maximum has a bin.
             let Some(count) = counts.get_mut(index) else { break };
             if *count <= 0 {
@@ -243,8 +260,7 @@ impl HistogramRecorder {
     fn record_rare(&mut self, value_ns: u64) {
         let index = bin_index(value_ns);
         if index >= self.counts.len() {
-            self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
-            self.touched.resize(self.counts.len() / 64, 0);
+            self.make_room(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS);
         }
         count_rare(&mut self.touched, self.boundaries.as_mut(), value_ns);
         self.counts[index] += 1;
@@ -264,7 +280,7 @@ impl HistogramRecorder {
     }
 
     /// The samples of `all` in bins of the width that was given to [`with_equal_bins`](Self::with_equal_bins), up to
-    /// [`equal_bins_end_ns`]; `all` is what this recorder recorded since it was made, also before it was cleared.
+    /// [`equal_bins_end_ns`]; `all` is what this recorder recorded since it was made, also what was moved from it.
     #[must_use]
     pub fn equal_bins(&self, all: &Histogram) -> Vec<u64> {
         let Some(boundaries) = &self.boundaries else { return Vec::new() };
@@ -291,17 +307,56 @@ impl HistogramRecorder {
         }
     }
 
-    /// Removes all samples and keeps the memory.
-    pub fn clear(&mut self) {
-        for (word, touched) in self.touched.iter_mut().enumerate() {
-            // The mark of a split bin stays.
-            for_each_bit(std::mem::take(touched), |bit| self.counts[word * 64 + bit] &= i64::MIN);
+    /// Moves all samples to `total`, in which bins of equal width are not counted, and returns a histogram of them. Its memory
+    /// is kept.
+    pub fn move_to(&mut self, total: &mut Self) -> Histogram {
+        if self.count == 0 {
+            return Histogram::default();
         }
+        if self.counts.len() > total.counts.len() {
+            total.make_room(self.counts.len());
+        }
+        let mut bins = Vec::with_capacity(self.filled());
+        for (word, (touched, touched_total)) in self.touched.iter_mut().zip(&mut total.touched).enumerate() {
+            *touched_total |= *touched;
+            for_each_bit(std::mem::take(touched), |bit| {
+                let index = word * 64 + bit;
+                let (count, count_total) = (&mut self.counts[index], &mut total.counts[index]);
+                let moved = *count & i64::MAX;
+                *count_total += moved;
+                // The mark of a split bin stays.
+                *count &= i64::MIN;
+                bins.push((bin_value(index), moved.unsigned_abs()));
+            });
+        }
+        total.count += self.count;
+        total.min_ns = total.min_ns.min(self.min_ns);
+        total.max_ns = total.max_ns.max(self.max_ns);
+        total.add_to_sums(self.sum_ns, self.sum_squares_ns2);
+        let moved = Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2);
+        self.forget_numbers();
+        moved
+    }
+
+    /// Makes room for so many bins, a multiple of an octave's.
+    fn make_room(&mut self, bins: usize) {
+        self.counts.resize(bins, 0);
+        self.touched.resize(bins / 64, 0);
+    }
+
+    /// Forgets what stands beside the bins.
+    fn forget_numbers(&mut self) {
         self.count = 0;
         self.min_ns = u64::MAX;
         self.max_ns = 0;
         self.sum_ns = 0;
         self.sum_squares_ns2 = 0;
+    }
+
+    /// How many bins have samples.
+    fn filled(&self) -> usize {
+        let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
+        usize::try_from(filled).unwrap_or(0)
     }
 
     /// Number of samples recorded so far.
@@ -340,8 +395,7 @@ impl HistogramRecorder {
         if self.count == 0 {
             return Histogram::default();
         }
-        let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
-        let mut bins = Vec::with_capacity(usize::try_from(filled).unwrap_or(0));
+        let mut bins = Vec::with_capacity(self.filled());
         self.for_each_bin(|index, count| bins.push((bin_value(index), count)));
         Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
     }
@@ -374,7 +428,9 @@ mod tests {
         let histogram = recorder.snapshot();
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
         assert_eq!(histogram.sum_ns(), u64::MAX, "the sum saturates");
-        recorder.clear();
+        let mut total = HistogramRecorder::new();
+        assert_eq!(recorder.move_to(&mut total), histogram);
+        assert_eq!(total.snapshot(), histogram, "one with less room takes them");
         assert!(recorder.counts.iter().all(|count| *count == 0) && recorder.touched.iter().all(|bits| *bits == 0));
         recorder.record(7);
         assert_eq!(recorder.snapshot().count(), 1);
@@ -420,9 +476,10 @@ mod tests {
         #[test]
         fn many_at_once_equals_one_by_one(values in proptest::collection::vec(0_u64..10_u64.pow(10), 0..200),
                                           near in proptest::collection::vec(2_000_u64..9_000, 0..200),
+                                          short in proptest::collection::vec(0_u64..2_000, 0..200),
                                           below in 0_u64..10_u64.pow(10)) {
             let (mut together, mut single) = (HistogramRecorder::new(), HistogramRecorder::new());
-            for values in [values, near] {
+            for values in [values, near, short] {
                 let mut rest = values.as_slice();
                 while let Some((&first, others)) = rest.split_first() {
                     together.record(first);
@@ -440,8 +497,8 @@ mod tests {
                                                         near in proptest::collection::vec(20_000_u64..300_000, 0..300),
                                                         width_ns in 1_u64..5_000) {
             let mut recorder = HistogramRecorder::new().with_equal_bins(width_ns);
-            let mut all = Histogram::new();
-            let mut expected = vec![0; recorder.equal_bins(&all).len()];
+            let mut all = HistogramRecorder::new();
+            let mut expected = vec![0; recorder.equal_bins(&all.snapshot()).len()];
             prop_assert!(expected.len() as u64 * width_ns >= equal_bins_end_ns(width_ns));
             for values in [values, near] {
                 let mut rest = values.as_slice();
@@ -453,10 +510,9 @@ mod tests {
                     expected[usize::try_from(value / width_ns).unwrap()] += 1;
                 }
                 // An interval ends.
-                all.merge(&recorder.snapshot());
-                recorder.clear();
+                recorder.move_to(&mut all);
             }
-            prop_assert_eq!(recorder.equal_bins(&all), expected);
+            prop_assert_eq!(recorder.equal_bins(&all.snapshot()), expected);
         }
 
         #[test]
@@ -472,6 +528,9 @@ mod tests {
             let mut merged = recorded(&a).snapshot();
             merged.merge(&recorded(&b).snapshot());
             prop_assert_eq!(&merged, &recorded(&all).snapshot());
+            let mut moved = recorded(&a);
+            prop_assert_eq!(recorded(&b).move_to(&mut moved), recorded(&b).snapshot());
+            prop_assert_eq!(&moved.snapshot(), &merged);
             // A few bins into many.
             merged.merge(&recorded(&few).snapshot());
             prop_assert_eq!(merged, recorded(&[all, few].concat()).snapshot());

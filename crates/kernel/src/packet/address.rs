@@ -14,6 +14,27 @@ pub enum Origin {
     Unknown,
 }
 
+/// Who sent a packet, as it was learned: whoever measures seldom asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source<'a> {
+    /// In the kernel's form.
+    Raw(&'a RawAddress),
+    /// As the headers of the packet say.
+    Read(Origin),
+}
+
+impl Source<'_> {
+    pub(super) fn origin(self) -> Origin {
+        match self {
+            Self::Raw(raw) => {
+                let link = || raw.to_link().map(Origin::Link);
+                raw.to_internet().map(Origin::Internet).or_else(link).unwrap_or(Origin::Unknown)
+            }
+            Self::Read(origin) => origin,
+        }
+    }
+}
+
 /// An address in the kernel's form, as long as it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawAddress {
@@ -27,6 +48,13 @@ impl RawAddress {
         // SAFETY: all zeros is a value of this structure of integers: an address of no family.
         let storage = unsafe { MaybeUninit::<libc::sockaddr_storage>::zeroed().assume_init() };
         Self { storage, length: SIZE }
+    }
+
+    /// Forgets whom it names: the kernel need not name anybody in it.
+    #[inline]
+    pub(super) const fn forget(&mut self) {
+        // `AF_UNSPEC`.
+        self.storage.ss_family = 0;
     }
 
     pub(super) const fn as_ptr(&self) -> *const libc::sockaddr {
@@ -92,7 +120,8 @@ impl RawAddress {
     }
 }
 
-const SIZE: libc::socklen_t = socket_length(size_of::<libc::sockaddr_storage>());
+/// Room for an address of any family (bytes).
+pub(super) const SIZE: libc::socklen_t = socket_length(size_of::<libc::sockaddr_storage>());
 
 /// A length in the kernel's type.
 #[expect(clippy::cast_possible_truncation, reason = "sizes of structures and buffers of at most 64 KiB")]

@@ -83,10 +83,24 @@ pub struct Received<'a> {
     pub stack_ns: Option<i64>,
     /// When the hardware received it (ns of the interface's own clock).
     pub hardware_ns: Option<i64>,
-    /// Who sent it.
-    pub from: Origin,
+    source: address::Source<'a>,
     /// The VLAN tag that it came with, priority included (IEEE 802.1Q, tag control information); on [`udp`] unknown.
     pub vlan_tag: Option<u16>,
+}
+
+impl<'a> Received<'a> {
+    /// Some bytes of whose way nothing is known, as a scripted end hands them out.
+    #[must_use]
+    pub const fn of_unknown_way(payload: &'a [u8]) -> Self {
+        let source = address::Source::Read(Origin::Unknown);
+        Self { payload, stack_ns: None, hardware_ns: None, source, vlan_tag: None }
+    }
+
+    /// Who sent it.
+    #[must_use]
+    pub fn from(&self) -> Origin {
+        self.source.origin()
+    }
 }
 
 /// One or more stamps of one payload that was sent.

@@ -297,10 +297,10 @@ impl Outgoing<'_> {
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
         message.msg_control = self.control.0.cast_mut();
         set_control_length(&mut message, self.control.1);
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         // SAFETY: name, payload and control messages are valid for reads of their lengths for the length of the call; the
         // kernel writes to none of them.
-        let status =
-            unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
+        let status = unsafe { libc::syscall(libc::SYS_sendmsg, socket.as_raw_fd(), &raw const message, flags) };
         usize::try_from(status).map_err(|_| last_errno())
     }
 }
@@ -327,7 +327,8 @@ impl Incoming {
         let mut part = libc::iovec { iov_base: payload.as_mut_ptr().cast(), iov_len: payload.len() };
         let mut message = empty_message();
         if let Some(from) = from {
-            message.msg_namelen = RawAddress::empty().length();
+            from.forget();
+            message.msg_namelen = super::address::SIZE;
             message.msg_name = from.as_mut_ptr().cast();
         }
         (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
@@ -335,7 +336,7 @@ impl Incoming {
         set_control_length(&mut message, Room::BYTES);
         // SAFETY: name, payload and control room are valid for writes of their lengths for the length of the call, and
         // nothing else refers to them.
-        let status = unsafe { libc::recvmsg(socket, &raw mut message, flags) };
+        let status = unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut message, flags) };
         let payload_bytes = usize::try_from(status).map_err(|_| last_errno())?;
         Ok(Self {
             payload_bytes,
@@ -345,6 +346,8 @@ impl Incoming {
     }
 }
 
+/// Padding is zero too, where the kernel's lengths are longer than the C library's. The calls are made without the C library's own
+/// functions: those take several times the instructions, since a thread may be cancelled in them.
 #[inline]
 const fn empty_message() -> libc::msghdr {
     // SAFETY: null pointers and zero lengths are a value of this structure: nothing of each.

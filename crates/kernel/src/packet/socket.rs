@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use units::ClockId;
 
-use super::address::{Origin, RawAddress};
+use super::address::{RawAddress, Source};
 use super::control::{Message, Room, Said};
 use super::error::{ReceiveError, SendError};
 use super::error_queue::ErrorQueue;
@@ -36,6 +36,8 @@ pub(super) struct MeasuredSocket {
     queue: ErrorQueue,
     room: Room,
     payload: Box<[u8]>,
+    /// Who sent what was received last.
+    from: RawAddress,
     counters: Counters,
     /// The kernel's count of dropped packets as it was last seen; it has 32 bits.
     dropped: u32,
@@ -54,6 +56,7 @@ impl MeasuredSocket {
             room: Room::new(),
             // Of ones, so that its pages are touched.
             payload: vec![1; ROOM_BYTES].into_boxed_slice(),
+            from: RawAddress::empty(),
             counters: Counters::default(),
             dropped,
             monotonic: ClockId::Monotonic.into(),
@@ -139,11 +142,23 @@ impl MeasuredSocket {
         &mut self,
         take: impl FnOnce(Received<'_>, &RawAddress) -> Option<R>,
     ) -> Result<Option<R>, ReceiveError> {
-        let mut from = RawAddress::empty();
+        let Some(Taken { payload_bytes, times, vlan_tag }) = self.take_one()? else { return Ok(None) };
+        let received = Received {
+            payload: self.payload.get(..payload_bytes).unwrap_or_default(),
+            stack_ns: times.stack_ns(),
+            hardware_ns: times.hardware_ns(),
+            source: Source::Raw(&self.from),
+            vlan_tag,
+        };
+        Ok(take(received, &self.from))
+    }
+
+    /// Takes what was received into this end's own memory. It is no part of [`Self::receive`], since that is compiled with its caller.
+    fn take_one(&mut self) -> Result<Option<Taken>, ReceiveError> {
         let mut is_second = false;
         let call = loop {
             let (payload, room) = (&mut self.payload, &mut self.room);
-            match Incoming::receive(self.socket.as_raw_fd(), payload, Some(&mut from), room, libc::MSG_DONTWAIT) {
+            match Incoming::receive(self.socket.as_raw_fd(), payload, Some(&mut self.from), room, libc::MSG_DONTWAIT) {
                 Ok(call) => break call,
                 Err(libc::EAGAIN | libc::EINTR) => return Ok(None),
                 Err(errno @ (libc::ENETDOWN | libc::ENODEV | libc::ENXIO | libc::ENOMEM)) => {
@@ -166,19 +181,7 @@ impl MeasuredSocket {
                 vlan_tag = Some(found);
             }
         }
-        let origin = from
-            .to_internet()
-            .map(Origin::Internet)
-            .or_else(|| from.to_link().map(Origin::Link))
-            .unwrap_or(Origin::Unknown);
-        let received = Received {
-            payload: self.payload.get(..call.payload_bytes).unwrap_or_default(),
-            stack_ns: times.stack_ns(),
-            hardware_ns: times.hardware_ns(),
-            from: origin,
-            vlan_tag,
-        };
-        Ok(take(received, &from))
+        Ok(Some(Taken { payload_bytes: call.payload_bytes, times, vlan_tag }))
     }
 
     #[inline]
@@ -213,6 +216,13 @@ impl MeasuredSocket {
         self.dropped = dropped;
         self.counters
     }
+}
+
+/// What was received, beside the payload.
+struct Taken {
+    payload_bytes: usize,
+    times: Times,
+    vlan_tag: Option<u16>,
 }
 
 /// `PACKET_AUXDATA` and its `struct tpacket_auxdata` (include/uapi/linux/if_packet.h): the tag that the driver or the

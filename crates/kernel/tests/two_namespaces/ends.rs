@@ -33,7 +33,7 @@ pub(crate) fn take(end: &mut impl End) -> Option<Taken> {
         payload: got.payload.to_vec(),
         stack_ns: got.stack_ns,
         vlan_tag: got.vlan_tag,
-        from: got.from,
+        from: got.from(),
     })
     .unwrap()
 }

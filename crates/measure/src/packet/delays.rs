@@ -8,17 +8,18 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::explain::Known;
 use crate::live::LiveThread;
-use crate::ring::Pair;
+use crate::ring::{Pair, Slot};
 
 /// Collects the delays of one latency.
 pub(crate) struct Delays {
     name: &'static str,
     interval_maximum_ns: u64,
     collector: Collector,
+    /// Samples of the open interval that the collector does not have yet: many at once cost it less.
+    pending: Vec<Pair>,
     /// Of the intervals that are finished.
     uncertainties: Vec<Option<Uncertainty>>,
     open: Option<Uncertainty>,
-    whole: Option<Uncertainty>,
 }
 
 impl Delays {
@@ -27,9 +28,9 @@ impl Delays {
             name,
             interval_maximum_ns,
             collector: Collector::new(0, None, start_ns, interval_maximum_ns, None),
+            pending: Vec::new(),
             uncertainties: Vec::new(),
             open: None,
-            whole: None,
         }
     }
 
@@ -39,18 +40,56 @@ impl Delays {
     }
 
     /// Takes a delay that ended at `received_ns` of this node's CLOCK_REALTIME.
-    pub(crate) fn take(&mut self, delay: Delay, received_ns: i64, clocks: &ClockWatch) {
-        self.collector.take(Pair { first_ns: received_ns.saturating_sub(delay.ns), second_ns: received_ns }, clocks);
+    #[inline(always)]
+    pub(crate) fn take(&mut self, delay: &Delay, received_ns: i64, clocks: &ClockWatch) {
+        self.take_pair(Pair { first_ns: received_ns.saturating_sub(delay.ns), second_ns: received_ns }, clocks);
+        match &mut self.open {
+            Some(Uncertainty { below_ns, above_ns, spread_ns: Some(spread_ns) }) => {
+                // Nearly none is the widest so far, and a branch costs less than a store.
+                if delay.below_ns > *below_ns {
+                    *below_ns = delay.below_ns;
+                }
+                if delay.above_ns > *above_ns {
+                    *above_ns = delay.above_ns;
+                }
+                if delay.spread_ns > *spread_ns {
+                    *spread_ns = delay.spread_ns;
+                }
+            }
+            open => {
+                let Delay { below_ns, above_ns, spread_ns, .. } = *delay;
+                *open = Some(Uncertainty { below_ns, above_ns, spread_ns: Some(spread_ns) });
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_pair(&mut self, pair: Pair, clocks: &ClockWatch) {
+        if pair.first_ns >= self.collector.interval_end_ns() {
+            self.begin_interval(pair, clocks);
+        } else {
+            self.pending.push(pair);
+        }
+    }
+
+    /// With a sample after the open interval.
+    #[cold]
+    fn begin_interval(&mut self, pair: Pair, clocks: &ClockWatch) {
+        self.flush(clocks);
+        self.collector.take(pair, clocks);
         while self.uncertainties.len() < self.collector.finished().len() {
             self.uncertainties.push(self.open.take());
         }
-        let this = Uncertainty { below_ns: delay.below_ns, above_ns: delay.above_ns, spread_ns: Some(delay.spread_ns) };
-        self.open = Some(self.open.map_or(this, |open| open.widest(this)));
-        self.whole = Some(self.whole.map_or(this, |whole| whole.widest(this)));
+    }
+
+    /// Hands what was taken to those who look: call it when no more is there for now.
+    pub(crate) fn flush(&mut self, clocks: &ClockWatch) {
+        self.collector.take_each(&self.pending, |pair| *pair, clocks);
+        self.pending.clear();
     }
 
     /// As [`Self::take`], where there is one; whether there was.
-    fn take_known(&mut self, delay: Option<Delay>, received_ns: i64, clocks: &ClockWatch) -> bool {
+    fn take_known(&mut self, delay: Option<&Delay>, received_ns: i64, clocks: &ClockWatch) -> bool {
         if let Some(delay) = delay {
             self.take(delay, received_ns, clocks);
         }
@@ -58,8 +97,14 @@ impl Delays {
     }
 
     /// Takes a time that was read on one clock, and so has no error.
+    #[inline(always)]
     pub(crate) fn take_exact(&mut self, ns: i64, at_ns: i64, clocks: &ClockWatch) {
-        self.collector.take(Pair { first_ns: at_ns.saturating_sub(ns), second_ns: at_ns }, clocks);
+        self.take_pair(Pair { first_ns: at_ns.saturating_sub(ns), second_ns: at_ns }, clocks);
+    }
+
+    /// Takes times that were read on one clock, all in the order of time.
+    pub(crate) fn take_slots(&mut self, slots: &[Slot], clocks: &ClockWatch) {
+        self.collector.take_all(slots, clocks);
     }
 
     /// Late samples since the last call that a limit of the kernel's can have made.
@@ -84,12 +129,13 @@ impl Delays {
 
     /// The series and its worst samples; `None` if there is no sample.
     pub(crate) fn finish(
-        self,
+        mut self,
         place: &Place,
         (interval_ns, is_judged): (u64, bool),
         counters: &Counters,
-        ended_ns: i64,
+        (ended_ns, clocks): (i64, &ClockWatch),
     ) -> Option<(Series, Vec<WorstSample>)> {
+        self.flush(clocks);
         let collected = self.collector.finish(ended_ns);
         let worst = if is_judged { collected.worst_at(self.name, place) } else { Vec::new() };
         let mut series = collected.into_series(self.name, place.clone(), counters);
@@ -98,7 +144,8 @@ impl Delays {
         }
         series.judged = is_judged;
         series.interval_ns = Some(interval_ns);
-        series.uncertainty = self.whole;
+        let all = self.uncertainties.iter().copied().chain([self.open]).flatten();
+        series.uncertainty = all.reduce(Uncertainty::widest);
         let last = self.uncertainties.len();
         for (at, interval) in series.intervals.iter_mut().enumerate() {
             let of_interval = if at == last { self.open } else { self.uncertainties.get(at).copied().flatten() };
@@ -138,10 +185,10 @@ impl HardwareDelays {
     pub(super) fn take(&mut self, parts: &HardwareParts, received_ns: i64, stamped: [bool; 2], clocks: &ClockWatch) {
         let [to_wire, between, from_wire] = &mut self.parts;
         let known = [
-            to_wire.take_known(parts.transmitted_to_hw_transmitted, received_ns, clocks),
-            from_wire.take_known(parts.hw_arrived_to_arrived, received_ns, clocks),
+            to_wire.take_known(parts.transmitted_to_hw_transmitted.as_ref(), received_ns, clocks),
+            from_wire.take_known(parts.hw_arrived_to_arrived.as_ref(), received_ns, clocks),
         ];
-        if let Some(delay) = parts.hw_transmitted_to_hw_arrived {
+        if let Some(delay) = &parts.hw_transmitted_to_hw_arrived {
             self.reading_error_ns = self.reading_error_ns.max(delay.reading_error_ns);
             between.take(delay, received_ns, clocks);
         }
@@ -149,5 +196,9 @@ impl HardwareDelays {
             *without += u64::from(stamps && !known);
         }
         self.contradicting += u64::from(parts.contradicting);
+    }
+
+    pub(super) fn flush(&mut self, clocks: &ClockWatch) {
+        self.parts.iter_mut().for_each(|delays| delays.flush(clocks));
     }
 }

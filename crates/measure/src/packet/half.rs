@@ -6,7 +6,7 @@ use kernel::clock::KernelClock;
 use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::hardware::HardwareScale;
-use packet::receiving::{Clocks, Receiving, Settled};
+use packet::receiving::{Clocks, Receiving};
 use packet::relation::{Delay, Relation};
 use packet::worst::WorstPackets;
 use record::{Moment, Record, TrackPoint};
@@ -26,7 +26,6 @@ use super::services::Services;
 use super::{Dialog, Ends, LiveFlow, LivePackets, PacketError, PartnerGone, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
-use crate::ring::{Pair, Slot};
 use crate::witness::{Grant, Measuring, Orders, ThrottleWatch, Wanted};
 
 /// Between two looks at the rings.
@@ -383,19 +382,22 @@ impl<'a> Half<'a> {
         for exchanged in self.exchange.take() {
             self.clocks_seen.take(&exchanged, &self.clocks);
         }
+        self.clocks_seen.round_trips.flush(&self.clocks);
         let mut long = Vec::new();
         if let Some(flow) = &mut self.sent {
             let (lateness, clocks) = (&mut flow.lateness, &self.clocks);
-            flow.sending.shared.ring.drain(|slots| {
-                for Pair { first_ns, second_ns } in slots.iter().map(Slot::pair) {
-                    lateness.take_exact(second_ns - first_ns, second_ns, clocks);
-                }
-            });
+            flow.sending.shared.ring.drain(|slots| lateness.take_slots(slots, clocks));
             long.push(flow.lateness.take_long());
         }
         if let Some(flow) = &mut self.received {
-            while let Ok(arrived) = flow.receives.ring.pop() {
-                flow.receiving.take(arrived);
+            while let Ok(some) = flow.receives.ring.read_chunk(flow.receives.ring.slots()) {
+                if some.is_empty() {
+                    break;
+                }
+                // In place: a packet and what it brings are long.
+                let (first, rest) = some.as_slices();
+                first.iter().chain(rest).for_each(|arrived| flow.receiving.take(arrived));
+                some.commit_all();
             }
             let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Realtime));
             let ReceivedFlow { receiving, counted, worst, delays, to_driver, between, to_program, hardware, .. } = flow;
@@ -406,10 +408,13 @@ impl<'a> Half<'a> {
                 receiver: self.hardware.as_ref().and_then(Hardware::receiving_scale),
             };
             let stamped = [known.sender.is_some(), known.receiver.is_some()];
-            receiving.settle(&known, now_ns, is_end, |one: Settled| {
-                worst.take(one);
-                hardware.take(&one.hardware, one.received_ns, stamped, clocks);
-                match one.sent_to_received {
+            let has_hardware = stamped.contains(&true);
+            while let Some(one) = receiving.next_settled(&known, now_ns, is_end) {
+                worst.take(&one);
+                if has_hardware {
+                    hardware.take(&one.hardware, one.received_ns, stamped, clocks);
+                }
+                match &one.sent_to_received {
                     Some(delay) => {
                         counted.reading_error_ns = counted.reading_error_ns.max(delay.reading_error_ns);
                         delays.take(delay, one.received_ns, clocks);
@@ -420,14 +425,18 @@ impl<'a> Half<'a> {
                     Some(ns) => to_driver.take_exact(ns, one.received_ns, clocks),
                     None => counted.without_transmitted += 1,
                 }
-                if let Some(delay) = one.transmitted_to_arrived {
+                if let Some(delay) = &one.transmitted_to_arrived {
                     between.take(delay, one.received_ns, clocks);
                 }
                 match one.arrived_to_received_ns {
                     Some(ns) => to_program.take_exact(ns, one.received_ns, clocks),
                     None => counted.without_arrived += 1,
                 }
-            });
+            }
+            for series in [delays, to_driver, between, to_program] {
+                series.flush(clocks);
+            }
+            hardware.flush(clocks);
             long.push(Vec::new());
             if let Some(explaining) = &mut self.explaining {
                 explaining.look(&self.clocks, &flow.to_program);
@@ -545,7 +554,7 @@ impl ClocksSeen {
         if seen.bound.is_contradiction() {
             self.contradiction.get_or_insert(at);
         }
-        self.round_trips.take(Delay { ns: seen.round_trip_ns, ..Delay::default() }, last_own.clock_ns, clocks);
+        self.round_trips.take(&Delay { ns: seen.round_trip_ns, ..Delay::default() }, last_own.clock_ns, clocks);
         self.track.take(TrackPoint {
             at,
             count: 1,

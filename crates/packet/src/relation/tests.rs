@@ -205,23 +205,3 @@ fn nothing_is_known_without_an_exchange() {
     assert!(relation.is_settled(0) && !relation.is_settled(1_000));
     assert_eq!(relation.delay(5, 10).map(|delay| delay.ns), Some(5));
 }
-
-proptest! {
-    #[test]
-    fn parts_are_the_same_whether_their_products_fit_64_bits_or_not(
-        value in any::<i64>(), shift in 0_u32..63, factor in any::<i64>(), other in 0_u32..63, divisor in 1..i64::MAX,
-    ) {
-        let (value, factor) = (value >> shift, factor >> other);
-        let exact = (i128::from(value) * i128::from(factor)).div_euclid(i128::from(divisor));
-        prop_assert_eq!(scaled(value, factor, divisor), clamped(exact));
-    }
-
-    #[test]
-    fn a_search_from_the_end_finds_what_any_search_does(
-        mut all in proptest::collection::vec(0_u8..40, 0..30), below in 0_u8..42,
-    ) {
-        all.sort_unstable();
-        let expected = all.partition_point(|one| *one < below);
-        prop_assert_eq!(count_before(&all.into(), |one| *one < below), expected);
-    }
-}

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
+use super::address::Source;
 use super::error::{OpenError, ReceiveError, SendError};
 use super::interface::Interface;
 use super::link::VlanTag;
@@ -286,7 +287,7 @@ impl End for XdpReceiver {
                     payload: frame.get(parsed.payload).unwrap_or_default(),
                     stack_ns: None,
                     hardware_ns: None,
-                    from: parsed.from,
+                    source: Source::Read(parsed.from),
                     vlan_tag: parsed.vlan_tag,
                 }))
             });

@@ -107,7 +107,12 @@ impl<E: End> ReceiveLoop<'_, E> {
 
     #[inline(always)]
     fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) || Self::now() > self.end_ns
+        self.is_over_at(Self::now())
+    }
+
+    #[inline(always)]
+    fn is_over_at(&self, now_ns: i64) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) || now_ns > self.end_ns
     }
 
     #[inline(always)]
@@ -116,9 +121,15 @@ impl<E: End> ReceiveLoop<'_, E> {
     }
 
     fn block(&mut self, counts: &mut ReceiveCounts) {
-        while !self.is_over() {
-            match self.end.wait(self.end_ns.min(Self::now() + LONGEST_WAIT_NS)) {
-                Ok(true) => while self.take(counts).is_some() {},
+        loop {
+            let now_ns = Self::now();
+            if self.is_over_at(now_ns) {
+                return;
+            }
+            match self.end.wait(self.end_ns.min(now_ns + LONGEST_WAIT_NS)) {
+                // After one of ours there is nearly always nothing more yet, which the wait finds as well. What strangers send may
+                // come without a pause.
+                Ok(true) => while self.take(counts) == Some(None) {},
                 Ok(false) => {}
                 Err(error) => self.fail(error, counts),
             }

@@ -80,7 +80,6 @@ fn blank(session: &Session) -> Arrived {
         flow: 0,
         sequence: 0,
         sent_before: 0,
-        scheduled_ns: 0,
         sent_ns: 0,
         earlier: EarlierStamps::default(),
     };

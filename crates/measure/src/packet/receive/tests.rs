@@ -1,6 +1,6 @@
 //! The receiving loop over an end that fails now and then, as one whose interface goes down and comes up again.
 
-use kernel::packet::{Counters, End, Launch, Origin, ReceiveError, Received, SendError, SentStamp};
+use kernel::packet::{Counters, End, Launch, ReceiveError, Received, SendError, SentStamp};
 
 use super::*;
 
@@ -35,14 +35,12 @@ impl End for Fails<'_> {
             flow: 0,
             sequence: self.packets,
             sent_before: 0,
-            scheduled_ns: 0,
             sent_ns: 0,
             earlier: EarlierStamps::default(),
         };
         header.write(&SESSION, &mut bytes);
         self.packets -= 1;
-        let received =
-            Received { payload: &bytes, stack_ns: None, hardware_ns: None, from: Origin::Unknown, vlan_tag: None };
+        let received = Received::of_unknown_way(&bytes);
         Ok(Some(take(received)))
     }
 

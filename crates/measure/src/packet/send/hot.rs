@@ -77,17 +77,10 @@ impl<E: End> SendLoop<'_, E> {
             }
             let scheduled_ns = next.ns() + self.realtime_ahead_ns;
             let sent_ns = now_ns(realtime);
-            let header = Header {
-                purpose: self.purpose,
-                flow: self.flow,
-                sequence,
-                sent_before: counts.sent,
-                scheduled_ns,
-                sent_ns,
-                earlier,
-            };
+            let header =
+                Header { purpose: self.purpose, flow: self.flow, sequence, sent_before: counts.sent, sent_ns, earlier };
             let refused = counts.refused;
-            self.send(header, &mut counts);
+            self.send(&header, scheduled_ns, &mut counts);
             if counts.refused == refused {
                 earlier.brought();
             }
@@ -117,10 +110,9 @@ impl<E: End> SendLoop<'_, E> {
     }
 
     #[inline(always)]
-    fn send(&mut self, header: Header, counts: &mut SendCounts) {
+    fn send(&mut self, header: &Header, scheduled_ns: i64, counts: &mut SendCounts) {
         header.write(&self.session, self.payload);
-        let launch =
-            self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: header.scheduled_ns + after_ns + ahead_ns });
+        let launch = self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: scheduled_ns + after_ns + ahead_ns });
         match self.end.send(self.payload, launch) {
             Ok(()) if header.purpose == Purpose::Measured => {
                 self.numbers.take(header.sequence);
@@ -134,10 +126,12 @@ impl<E: End> SendLoop<'_, E> {
         }
     }
 
-    /// Takes the stamps that have arrived.
+    /// Takes the stamps that have arrived, up to one of the last packet: what comes after that is taken with the next packet's.
     #[inline(always)]
     fn take_stamps(&mut self, earlier: &mut EarlierStamps) {
-        while let Some(stamp) = self.end.sent_stamp() {
+        let mut is_last = false;
+        while let Some(stamp) = if is_last { None } else { self.end.sent_stamp() } {
+            is_last = self.numbers.is_last(stamp.number);
             let sequence = self.numbers.sequence(stamp.number);
             if sequence != NO_SEQUENCE {
                 // Of a packet that was doubled on its way each kind comes twice.
@@ -161,13 +155,12 @@ impl<E: End> SendLoop<'_, E> {
                 flow: self.flow,
                 sequence: number,
                 sent_before: sent,
-                scheduled_ns: sent_ns,
                 sent_ns,
                 earlier,
             };
             // Not counted among the measured ones, refused or not.
             let mut counts = SendCounts::default();
-            self.send(header, &mut counts);
+            self.send(&header, sent_ns, &mut counts);
             if counts.refused == 0 {
                 earlier.brought();
             }

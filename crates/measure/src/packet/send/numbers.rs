@@ -29,6 +29,12 @@ impl Numbers {
         self.taken += 1;
     }
 
+    /// Whether it is the packet that the end has taken last.
+    #[inline(always)]
+    pub(super) const fn is_last(&self, number: u64) -> bool {
+        number.wrapping_add(1) == self.taken
+    }
+
     #[inline(always)]
     pub(super) fn sequence(&self, number: u64) -> u64 {
         self.sequences[Self::place(number)]

@@ -1,0 +1,302 @@
+//! Converts times of a node's system clock to the clock of that node that nobody corrects (`CLOCK_MONOTONIC_RAW`), by comparisons
+//! of both.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+use sync::bound::ClockReading;
+
+/// Comparisons that are kept: those of the last seconds.
+pub(crate) const KEPT: usize = 512;
+/// Between two comparisons a clock's rate is corrected by at most this (parts per billion): adjtime(3) by 500 parts per
+/// million, the kernel's own frequency by as much.
+const MOST_CORRECTION_PPB: i64 = 1_000_000;
+/// Smaller changes of a clock are no step (ns).
+const LEAST_STEP_NS: i64 = 20_000;
+/// Corrections that cancel each other between two comparisons, some 20 ms apart, are taken to be no larger than this (parts
+/// per billion): services change their corrections a few times a second at most.
+const HIDDEN_PPB: i64 = 1_000;
+/// What it makes that a time along a line is rounded down, and the line's share before (ns): the latter is below one up to 18
+/// minutes from comparison to comparison, and far below a bend's part beyond.
+const ROUNDING_NS: i64 = 2;
+
+/// A time between two comparisons or exchanges that is longer (ns; 13 days) is not prepared for, and neither is an error or a bound
+/// beyond [`FARTHEST_NS`] (36 years): sums of those that are prepared cannot overflow.
+pub(crate) const LONGEST_NS: i64 = 1 << 50;
+/// See [`LONGEST_NS`].
+pub(crate) const FARTHEST_NS: i64 = 1 << 60;
+
+pub(crate) fn clamped(ns: i128) -> i64 {
+    i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// A share of a time in units of 2^-40, made once for many packets, so that none of them divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share(i64);
+
+impl Share {
+    const BITS: u32 = 40;
+
+    /// What `part` is of a positive `whole`, rounded down.
+    pub(crate) fn of(part: i64, whole: i64) -> Self {
+        Self(clamped((i128::from(part) << Self::BITS).div_euclid(i128::from(whole.max(1)))))
+    }
+
+    /// At least so many parts per billion.
+    pub(crate) fn at_least_ppb(ppb: i64) -> Self {
+        Self(Self::of(ppb, 1_000_000_000).0.saturating_add(1))
+    }
+
+    /// This share of a time, rounded down (ns).
+    #[inline]
+    pub(crate) fn of_ns(self, ns: i64) -> i64 {
+        clamped((i128::from(self.0) * i128::from(ns)) >> Self::BITS)
+    }
+
+    /// As [`Self::of_ns`], of a time up to [`LONGEST_NS`] whose share fits 64 bits: what does not is wrong.
+    #[inline(always)]
+    pub(crate) fn of_short_ns(self, ns: i64) -> i64 {
+        #[expect(clippy::cast_possible_truncation, reason = "the caller knows that it fits")]
+        let share_ns = ((i128::from(self.0) * i128::from(ns)) >> Self::BITS) as i64;
+        share_ns
+    }
+
+    /// This share of a time before or after, rounded up (ns).
+    #[inline]
+    pub(crate) fn beyond_ns(self, ns: i64) -> i64 {
+        self.of_ns(ns.saturating_abs()).saturating_add(1)
+    }
+}
+
+/// What `ppb` parts per billion are of a time, rounded up (ns).
+pub(crate) fn part_ns(elapsed_ns: i64, ppb: i64) -> i64 {
+    let elapsed_ns = elapsed_ns.saturating_abs();
+    let exact = || clamped((i128::from(elapsed_ns) * i128::from(ppb)).div_euclid(1_000_000_000));
+    // A division of 128 bits takes ten times the instructions.
+    elapsed_ns.checked_mul(ppb).map_or_else(exact, |product| product.div_euclid(1_000_000_000)).saturating_add(1)
+}
+
+/// The number of elements before the first one that is not `before` another moment: as `partition_point`, but what is asked for
+/// is nearly always among the last, so those are looked at first, in steps that double.
+pub(crate) fn count_before<T>(all: &VecDeque<T>, before: impl Fn(&T) -> bool) -> usize {
+    let (mut high, mut step) = (all.len(), 1);
+    let mut low = loop {
+        let Some(at) = high.checked_sub(step) else { break 0 };
+        if before(&all[at]) {
+            break at + 1;
+        }
+        (high, step) = (at, step * 2);
+    };
+    while low < high {
+        let middle = low.midpoint(high);
+        if before(&all[middle]) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Converts times of a node's system clock to its uncorrected clock.
+#[derive(Clone, Debug, Default)]
+pub struct Scale {
+    readings: VecDeque<ClockReading>,
+    /// What is known of the time from each comparison to the next one: one fewer than there are comparisons.
+    stretches: VecDeque<Stretch>,
+    /// The stretch that was asked for last: the times of one packet, and those of the next one, nearly always lie in the same.
+    near: Cell<usize>,
+}
+
+/// The time between two comparisons, and the straight line through both.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: ClockReading,
+    /// How long it is on the system clock (ns), at most [`LONGEST_NS`].
+    whole_ns: i64,
+    /// How much more the uncorrected clock passed, as a share of the system clock's time.
+    more: Share,
+    /// The larger error of both comparisons, and what rounding makes (ns).
+    error_ns: i64,
+    /// How much the clock was corrected (parts per billion of the uncorrected time).
+    correction_ppb: i64,
+    /// How far it may have bent off the straight line, as a share of the time to the nearer comparison.
+    bend: Share,
+}
+
+/// A time of the uncorrected clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uncorrected {
+    /// The time (ns).
+    pub ns: i64,
+    /// How wrong it can be (ns).
+    pub error_ns: i64,
+}
+
+impl Stretch {
+    fn between(from: ClockReading, to: ClockReading) -> Self {
+        let whole_ns = to.clock_ns.saturating_sub(from.clock_ns).clamp(1, LONGEST_NS);
+        let raw_ns = to.raw_ns.saturating_sub(from.raw_ns);
+        let change_ns = to.clock_ns.saturating_sub(from.clock_ns).saturating_sub(raw_ns);
+        Self {
+            from,
+            whole_ns,
+            more: Share::of(raw_ns.saturating_sub(whole_ns), whole_ns),
+            error_ns: from.error_ns.max(to.error_ns).saturating_add(ROUNDING_NS).clamp(0, FARTHEST_NS),
+            correction_ppb: clamped((i128::from(change_ns) * 1_000_000_000).div_euclid(i128::from(raw_ns.max(1)))),
+            bend: Share::default(),
+        }
+    }
+
+    /// Between two comparisons the clock was corrected at about the rate that both show. `None` where the moment is not between
+    /// these two.
+    #[inline(always)]
+    fn at(&self, clock_ns: i64) -> Option<Uncorrected> {
+        let passed_ns = clock_ns.wrapping_sub(self.from.clock_ns);
+        if clock_ns <= self.from.clock_ns || passed_ns > self.whole_ns {
+            return None;
+        }
+        let nearer_ns = passed_ns.min(self.whole_ns - passed_ns);
+        let more_ns = self.more.of_short_ns(passed_ns);
+        Some(Uncorrected {
+            ns: self.from.raw_ns.wrapping_add(passed_ns).wrapping_add(more_ns),
+            error_ns: self.error_ns + self.bend.of_short_ns(nearer_ns) + 1,
+        })
+    }
+}
+
+impl Scale {
+    /// Takes the next comparison. Returns by how much the system clock was set since the last one (ns), if no correction of its
+    /// rate explains the change; all earlier comparisons are then forgotten.
+    pub fn take(&mut self, now: ClockReading) -> Option<i64> {
+        let Some(last) = self.last() else {
+            self.readings.push_back(now);
+            return None;
+        };
+        let elapsed_ns = now.raw_ns.saturating_sub(last.raw_ns);
+        if elapsed_ns <= 0 {
+            // The messages came in another order than they were sent.
+            return None;
+        }
+        let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
+        let errors_ns = last.error_ns.saturating_add(now.error_ns);
+        let explained_ns = part_ns(elapsed_ns, 2 * MOST_CORRECTION_PPB).saturating_add(errors_ns).max(LEAST_STEP_NS);
+        let is_step = change_ns.unsigned_abs() > explained_ns.unsigned_abs();
+        if is_step {
+            self.readings.clear();
+            self.stretches.clear();
+        } else {
+            if self.readings.len() == KEPT {
+                self.readings.pop_front();
+                self.stretches.pop_front();
+                self.bend(0);
+            }
+            self.stretches.push_back(Stretch::between(last, now));
+            let last = self.stretches.len() - 1;
+            self.bend(last);
+            if let Some(before) = last.checked_sub(1) {
+                self.bend(before);
+            }
+        }
+        self.readings.push_back(now);
+        is_step.then_some(change_ns)
+    }
+
+    /// The last comparison.
+    #[must_use]
+    pub fn last(&self) -> Option<ClockReading> {
+        self.readings.back().copied()
+    }
+
+    /// The same moment on the uncorrected clock; `None` without a comparison.
+    #[inline(always)]
+    #[must_use]
+    pub fn uncorrected(&self, clock_ns: i64) -> Option<Uncorrected> {
+        let in_stretch = |number: usize| self.stretches.get(number).and_then(|stretch| stretch.at(clock_ns));
+        in_stretch(self.near.get()).or_else(|| self.search(clock_ns))
+    }
+
+    /// The same, wherever it lies.
+    #[cold]
+    fn search(&self, clock_ns: i64) -> Option<Uncorrected> {
+        let after = count_before(&self.readings, |reading| reading.clock_ns < clock_ns);
+        match (after.checked_sub(1), self.readings.get(after)) {
+            (Some(before), Some(_)) => {
+                self.near.set(before);
+                let near = self.readings.get(before)?;
+                self.stretches.get(before)?.at(clock_ns).or_else(|| Some(beside(near, clock_ns)))
+            }
+            (Some(last), None) => self.readings.get(last).map(|near| beside(near, clock_ns)),
+            (None, first) => first.map(|near| beside(near, clock_ns)),
+        }
+    }
+
+    /// Computes how far a stretch may have bent. Where the rate was changed in it, the straight line is off by at most the part
+    /// that is nearer, at the change; and a change shows beside the stretches before and after.
+    fn bend(&mut self, at: usize) {
+        let correction_ppb = |at: Option<usize>| Some(self.stretches.get(at?)?.correction_ppb);
+        let Some(here_ppb) = correction_ppb(Some(at)) else { return };
+        let change_from =
+            |beside: Option<usize>| Some(here_ppb.saturating_sub(correction_ppb(beside)?).saturating_abs());
+        // At either end of what is kept, the only neighbour stands for both; a correction that has none may be all new.
+        let change_ppb = match (change_from(at.checked_sub(1)), change_from(at.checked_add(1))) {
+            (Some(one), Some(other)) => one.saturating_add(other),
+            (Some(one), None) | (None, Some(one)) => one.saturating_mul(2),
+            (None, None) => here_ppb.saturating_abs(),
+        };
+        let bend_ppb = change_ppb.min(MOST_CORRECTION_PPB).saturating_add(HIDDEN_PPB);
+        self.stretches[at].bend = Share::at_least_ppb(bend_ppb);
+    }
+}
+
+/// Outside of the comparisons the clock may have been corrected at any rate that is possible.
+fn beside(near: &ClockReading, clock_ns: i64) -> Uncorrected {
+    let away_ns = clock_ns.saturating_sub(near.clock_ns);
+    Uncorrected {
+        ns: near.raw_ns.saturating_add(away_ns),
+        error_ns: near.error_ns.saturating_add(part_ns(away_ns, MOST_CORRECTION_PPB)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_share_of_a_time_is_that_of_a_division(part in -2_000_000..2_000_000_i64, whole in 1..1_000_000_000_i64, along in 0.0..1.0) {
+            let ns = units::round_i64(units::approx_f64_i64(whole) * along);
+            let exact = i128::from(part) * i128::from(ns);
+            let lowest = exact.div_euclid(i128::from(whole));
+            let found = i128::from(Share::of(part, whole).of_ns(ns));
+            prop_assert!((lowest - 1..=lowest).contains(&found), "{} of {}", found, lowest);
+        }
+
+        #[test]
+        fn what_a_rate_allows_is_never_less_than_exact_nor_much_more(ppb in 0..2_000_000_i64, ns in -4_000_000_000_000..4_000_000_000_000_i64) {
+            let least = i128::from(ppb) * i128::from(ns.abs());
+            for found in [part_ns(ns, ppb), Share::at_least_ppb(ppb).beyond_ns(ns)] {
+                let found = i128::from(found) * 1_000_000_000;
+                prop_assert!(found >= least && found <= least + 10_000_000_000, "{} of {}", found, least);
+            }
+        }
+
+        #[test]
+        fn parts_are_the_same_whether_their_products_fit_64_bits_or_not(elapsed_ns in any::<i64>(), shift in 0_u32..63) {
+            let elapsed_ns = elapsed_ns >> shift;
+            let exact = (i128::from(elapsed_ns.saturating_abs()) * 1_000_000).div_euclid(1_000_000_000);
+            prop_assert_eq!(i128::from(part_ns(elapsed_ns, 1_000_000)), exact + 1);
+        }
+
+        #[test]
+        fn a_search_from_the_end_finds_what_any_search_does(
+            mut all in proptest::collection::vec(0_u8..40, 0..30), below in 0_u8..42,
+        ) {
+            all.sort_unstable();
+            let expected = all.partition_point(|one| *one < below);
+            prop_assert_eq!(count_before(&all.into(), |one| *one < below), expected);
+        }
+    }
+}
