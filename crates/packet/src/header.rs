@@ -2,26 +2,34 @@
 //!
 //! All numbers are in network order. The rest of the payload is filler.
 
+use std::num::NonZeroI64;
+
 use crate::tag;
 
-/// Length of the header with the stamps of one earlier packet (bytes): no measured packet has a smaller payload.
-pub const HEADER_BYTES: usize = 72;
+/// Length of the header with both stamps of one earlier packet (bytes): no measured packet has a smaller payload.
+pub const HEADER_BYTES: usize = STAMPS_AT + LONG_STAMPS_BYTES + TAG_BYTES;
 /// Earlier packets whose stamps a packet brings, at most: where its payload has room for them.
 pub const MOST_EARLIER: usize = 3;
-/// Length of the header with the stamps of so many earlier packets (bytes).
-pub const LARGEST_HEADER_BYTES: usize = HEADER_BYTES + (MOST_EARLIER - 1) * STAMPS_BYTES;
+/// Length of the header with all stamps of so many earlier packets (bytes).
+pub const LARGEST_HEADER_BYTES: usize = STAMPS_AT + MOST_EARLIER * LONG_STAMPS_BYTES + TAG_BYTES;
 /// What every header begins with.
 pub(crate) const MAGIC: u32 = 0x504e_4350;
 /// The form of the header.
 pub(crate) const FORM: u8 = 1;
 /// Length of the tag, the last part of the header (bytes).
 const TAG_BYTES: usize = 8;
-/// Where the stamps of the first earlier packet stand, and how long those of each are: its number and two times.
+/// Where the stamps of the first earlier packet stand.
 const STAMPS_AT: usize = 40;
-const STAMPS_BYTES: usize = 24;
-/// The stamps of an earlier packet that are known; of the next one, these bits are shifted by two.
-const HAS_STACK_STAMP: u8 = 1;
-const HAS_HARDWARE_STAMP: u8 = 2;
+/// How long those of each are: in 16 bits how many numbers it is before this packet, in 48 how much this one was sent after its
+/// kernel's stamp; and where interfaces stamp, the time of the interface.
+const STAMPS_BYTES: usize = 8;
+const LONG_STAMPS_BYTES: usize = 16;
+/// In the byte that says how many there are: each has an interface's stamp too.
+const ARE_LONG: u8 = 0x80;
+/// The bits of [`STAMPS_BYTES`] that are a time: signed, up to 39 hours.
+const AGE_BITS: u32 = 48;
+/// No stamp of the kernel's.
+const NO_AGE_NS: i64 = -(1 << (AGE_BITS - 1));
 
 /// What the two programs of one run share: packets of others are recognized by it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,6 +75,9 @@ pub enum Purpose {
     FollowUp = 1,
 }
 
+/// A stamp (ns); 0 is the kernel's word for none, and takes no room beside the time.
+pub type Stamp = Option<NonZeroI64>;
+
 /// The stamps that a packet got after it had left the program. They are known too late for the packet itself, so a later
 /// one brings them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,9 +85,25 @@ pub struct LaterStamps {
     /// Sequence number of the packet that they belong to.
     pub sequence: u64,
     /// When the kernel handed it to the network's driver (ns, `CLOCK_REALTIME` of the sender); `None` if it was not stamped.
-    pub stack_ns: Option<i64>,
+    pub stack_ns: Stamp,
     /// When the network interface sent it (ns, on its own clock); `None` if it was not stamped.
-    pub hardware_ns: Option<i64>,
+    pub hardware_ns: Stamp,
+}
+
+/// A stamp as the kernel gave it.
+#[inline]
+#[must_use]
+pub fn stamp(ns: Option<i64>) -> Stamp {
+    ns.and_then(NonZeroI64::new)
+}
+
+/// The earlier one of both, where there are two.
+#[inline]
+pub(crate) fn earlier(one: Stamp, other: Stamp) -> Stamp {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 impl LaterStamps {
@@ -84,10 +111,6 @@ impl LaterStamps {
     #[inline]
     #[must_use]
     pub fn earliest(self, other: Self) -> Self {
-        let earlier = |one: Option<i64>, other: Option<i64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
         Self {
             sequence: self.sequence,
             stack_ns: earlier(self.stack_ns, other.stack_ns),
@@ -98,7 +121,7 @@ impl LaterStamps {
     /// Whether there is none.
     #[inline]
     #[must_use]
-    pub const fn is_empty(self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.stack_ns.is_none() && self.hardware_ns.is_none()
     }
 }
@@ -110,7 +133,7 @@ pub struct EarlierStamps {
     /// Those that were learned last first.
     known: [LaterStamps; MOST_EARLIER],
     /// How many of them, from the first on, no packet has brought yet.
-    fresh: usize,
+    fresh: u8,
 }
 
 impl EarlierStamps {
@@ -123,12 +146,12 @@ impl EarlierStamps {
         let is_it = |known: &LaterStamps| known.sequence == stamps.sequence && !known.is_empty();
         if let Some((at, known)) = self.known.iter_mut().enumerate().find(|(_, known)| is_it(known)) {
             *known = known.earliest(stamps);
-            self.fresh = self.fresh.max(at + 1);
+            self.fresh = self.fresh.max(u8::try_from(at + 1).unwrap_or(u8::MAX));
             return;
         }
         self.known.copy_within(..MOST_EARLIER - 1, 1);
         self.known[0] = stamps;
-        self.fresh = (self.fresh + 1).min(MOST_EARLIER);
+        self.fresh = self.fresh.saturating_add(1);
     }
 
     /// A packet has brought those that were learned until now.
@@ -140,19 +163,14 @@ impl EarlierStamps {
     /// Those that are known.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = LaterStamps> {
-        self.known.iter().copied().filter(|stamps| !stamps.is_empty())
+        // They stand from the first place on.
+        self.known.iter().copied().take_while(|stamps| !stamps.is_empty())
     }
 
-    /// How many there is room for in a payload.
+    /// How many of such a length there is room for in a payload.
     #[inline]
-    fn fitting(payload_bytes: usize) -> usize {
-        (payload_bytes.saturating_sub(STAMPS_AT + TAG_BYTES) / STAMPS_BYTES).min(MOST_EARLIER)
-    }
-
-    /// How many stand in a header with these flags; room for one is always there.
-    #[inline]
-    fn counted(flags: u8) -> usize {
-        (1..MOST_EARLIER).rev().find(|at| flags >> (2 * at) & 3 != 0).map_or(1, |last| last + 1)
+    const fn fitting(payload_bytes: usize, stamps_bytes: usize) -> usize {
+        payload_bytes.saturating_sub(STAMPS_AT + TAG_BYTES) / stamps_bytes
     }
 }
 
@@ -190,12 +208,14 @@ pub enum NotOurs {
     Forged,
 }
 
+#[inline(always)]
 fn put(to: &mut [u8], at: usize, value: u64) {
     if let Some(place) = to.get_mut(at..at + 8) {
         place.copy_from_slice(&value.to_be_bytes());
     }
 }
 
+#[inline(always)]
 pub(crate) fn word(from: &[u8], at: usize) -> u64 {
     from.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
@@ -204,27 +224,34 @@ const fn unsigned(ns: i64) -> u64 {
     u64::from_ne_bytes(ns.to_ne_bytes())
 }
 
+const fn signed(word: u64) -> i64 {
+    i64::from_ne_bytes(word.to_ne_bytes())
+}
+
+#[inline(always)]
 pub(crate) fn time_ns(from: &[u8], at: usize) -> i64 {
-    i64::from_ne_bytes(word(from, at).to_ne_bytes())
+    signed(word(from, at))
 }
 
 /// Writes words, beginning with the second one of a packet.
+#[inline(always)]
 pub(crate) fn put_words<const N: usize>(to: &mut [u8], words: [u64; N]) {
     for (at, value) in words.into_iter().enumerate() {
         put(to, 8 + 8 * at, value);
     }
 }
 
-/// The first word of a packet.
-pub(crate) fn put_first(to: &mut [u8], purpose: u8, flow: u8, flags: u8) {
+/// The first word of a packet: what it carries is what is said of the packet before its numbers.
+#[inline(always)]
+pub(crate) fn put_first(to: &mut [u8], purpose: u8, flow: u8, count: u8) {
     let [a, b, c, d] = MAGIC.to_be_bytes();
-    put(to, 0, u64::from_be_bytes([a, b, c, d, FORM, purpose, flow, flags]));
+    put(to, 0, u64::from_be_bytes([a, b, c, d, FORM, purpose, flow, count]));
 }
 
 /// Whether the first word is that of a packet of this program, and the three bytes that it carries then.
 pub(crate) fn first(from: &[u8]) -> Option<[u8; 3]> {
-    let [a, b, c, d, form, purpose, flow, flags] = *from.first_chunk::<8>()?;
-    (u32::from_be_bytes([a, b, c, d]) == MAGIC && form == FORM).then_some([purpose, flow, flags])
+    let [a, b, c, d, form, purpose, flow, count] = *from.first_chunk::<8>()?;
+    (u32::from_be_bytes([a, b, c, d]) == MAGIC && form == FORM).then_some([purpose, flow, count])
 }
 
 pub(crate) const fn word_of_time(ns: i64) -> u64 {
@@ -235,64 +262,142 @@ impl Header {
     /// Writes the header, with its tag, to the front of a payload of at least [`HEADER_BYTES`], with the stamps of as many earlier
     /// packets as there is room for. Of a shorter one nothing is written.
     pub fn write(&self, session: &Session, payload: &mut [u8]) {
-        let bringing = self.earlier.fresh.clamp(1, EarlierStamps::fitting(payload.len()).max(1));
-        let mut flags = 0;
-        for (at, stamps) in self.earlier.known.iter().take(bringing).enumerate() {
-            let known = if stamps.stack_ns.is_some() { HAS_STACK_STAMP } else { 0 }
-                | if stamps.hardware_ns.is_some() { HAS_HARDWARE_STAMP } else { 0 };
-            flags |= known << (2 * at);
+        if payload.len() < HEADER_BYTES {
+            return;
         }
-        let count = EarlierStamps::counted(flags);
-        let Some(header) = payload.get_mut(..STAMPS_AT + count * STAMPS_BYTES + TAG_BYTES) else { return };
-        put_first(header, self.purpose as u8, self.flow, flags);
-        put_words(header, [session.number, self.sequence, self.sent_before, unsigned(self.sent_ns)]);
-        for (at, stamps) in self.earlier.known.iter().take(count).enumerate() {
-            let place = STAMPS_AT + at * STAMPS_BYTES;
-            put(header, place, stamps.sequence);
-            put(header, place + 8, unsigned(stamps.stack_ns.unwrap_or(0)));
-            put(header, place + 16, unsigned(stamps.hardware_ns.unwrap_or(0)));
+        let fresh = usize::from(self.earlier.fresh).clamp(1, MOST_EARLIER);
+        let are_long = self.earlier.known[..fresh].iter().any(|stamps| stamps.hardware_ns.is_some());
+        let (stamps_bytes, long) = if are_long { (LONG_STAMPS_BYTES, ARE_LONG) } else { (STAMPS_BYTES, 0) };
+        let count = fresh.min(EarlierStamps::fitting(payload.len(), stamps_bytes));
+        let Some(header) = payload.get_mut(..STAMPS_AT + count * stamps_bytes + TAG_BYTES) else { return };
+        let Some((front, rest)) = header.split_first_chunk_mut::<STAMPS_AT>() else { return };
+        put_first(front, self.purpose as u8, self.flow, u8::try_from(count).unwrap_or(0) | long);
+        put_words(front, [session.number, self.sequence, self.sent_before, unsigned(self.sent_ns)]);
+        for (place, stamps) in rest.chunks_exact_mut(stamps_bytes).zip(&self.earlier.known[..count]) {
+            put(place, 0, self.before_this(stamps));
+            put(place, STAMPS_BYTES, unsigned(stamps.hardware_ns.map_or(0, NonZeroI64::get)));
         }
         session.seal(header);
     }
 
+    /// Number and kernel's stamp of an earlier packet in one word; 0 where they are too far from this packet's own.
+    #[inline]
+    fn before_this(&self, stamps: &LaterStamps) -> u64 {
+        let numbers = self.sequence.wrapping_sub(stamps.sequence);
+        let age_ns = stamps.stack_ns.map_or(NO_AGE_NS, |ns| self.sent_ns.wrapping_sub(ns.get()));
+        let is_near = (1..1 << (u64::BITS - AGE_BITS)).contains(&numbers) && (NO_AGE_NS..-NO_AGE_NS).contains(&age_ns);
+        if is_near { numbers << AGE_BITS | unsigned(age_ns) & ((1 << AGE_BITS) - 1) } else { 0 }
+    }
+}
+
+/// Length of what stands before the tag (bytes), at most.
+const UNSEALED_BYTES: usize = LARGEST_HEADER_BYTES - TAG_BYTES;
+
+/// A header as it came, whose tag was found right. What it says is read when somebody asks: who receives is in a hurry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Genuine([u8; UNSEALED_BYTES]);
+
+impl Genuine {
     /// Reads the header of a payload that the session's partner wrote.
     ///
     /// # Errors
     /// If it is something else.
     pub fn read(session: &Session, payload: &[u8]) -> Result<Self, NotOurs> {
-        let bytes = payload.get(..HEADER_BYTES).ok_or(NotOurs::Foreign)?;
-        let [purpose, flow, flags] = first(bytes).ok_or(NotOurs::Foreign)?;
-        if word(bytes, 8) != session.number {
+        Self::check(session, payload)?;
+        Ok(Self::copied(payload))
+    }
+
+    /// The flow of a payload that the session's partner wrote; an error of others.
+    #[inline]
+    pub(crate) fn check(session: &Session, payload: &[u8]) -> Result<u8, NotOurs> {
+        let front = payload.first_chunk::<STAMPS_AT>().ok_or(NotOurs::Foreign)?;
+        let [purpose, flow, stamps] = first(front).ok_or(NotOurs::Foreign)?;
+        let count = usize::from(stamps & !ARE_LONG);
+        let is_known = purpose <= Purpose::FollowUp as u8 && count <= MOST_EARLIER && payload.len() >= HEADER_BYTES;
+        if !is_known || word(front, 8) != session.number {
             return Err(NotOurs::Foreign);
         }
-        let purpose = match purpose {
-            0 => Purpose::Measured,
-            1 => Purpose::FollowUp,
-            _ => return Err(NotOurs::Foreign),
-        };
-        let count = EarlierStamps::counted(flags);
-        let bytes = payload.get(..STAMPS_AT + count * STAMPS_BYTES + TAG_BYTES).ok_or(NotOurs::Forged)?;
-        if !session.has_sealed(bytes) {
-            return Err(NotOurs::Forged);
-        }
-        let mut earlier = EarlierStamps::default();
-        for (at, stamps) in earlier.known.iter_mut().take(count).enumerate() {
-            let (place, known) = (STAMPS_AT + at * STAMPS_BYTES, flags >> (2 * at));
-            *stamps = LaterStamps {
-                sequence: word(bytes, place),
-                stack_ns: (known & HAS_STACK_STAMP != 0).then(|| time_ns(bytes, place + 8)),
-                hardware_ns: (known & HAS_HARDWARE_STAMP != 0).then(|| time_ns(bytes, place + 16)),
-            };
-        }
-        Ok(Self {
-            purpose,
-            flow,
-            sequence: word(bytes, 16),
-            sent_before: word(bytes, 24),
-            sent_ns: time_ns(bytes, 32),
-            earlier,
+        let end = STAMPS_AT + count * stamps_bytes(stamps);
+        let sealed = payload.get(..end + TAG_BYTES).ok_or(NotOurs::Forged)?;
+        if session.has_sealed(sealed) { Ok(flow) } else { Err(NotOurs::Forged) }
+    }
+
+    /// The header of a payload that was checked. What stands behind its tag is never looked at.
+    #[inline]
+    pub(crate) fn copied(payload: &[u8]) -> Self {
+        Self(payload.first_chunk().copied().unwrap_or_else(|| Self::padded(payload)))
+    }
+
+    #[cold]
+    fn padded(payload: &[u8]) -> [u8; UNSEALED_BYTES] {
+        let mut bytes = [0; UNSEALED_BYTES];
+        bytes.iter_mut().zip(payload).for_each(|(to, from)| *to = *from);
+        bytes
+    }
+
+    /// What the packet is for.
+    #[inline(always)]
+    #[must_use]
+    pub const fn purpose(&self) -> Purpose {
+        if self.0[5] == Purpose::Measured as u8 { Purpose::Measured } else { Purpose::FollowUp }
+    }
+
+    /// As [`Header::flow`].
+    #[inline(always)]
+    #[must_use]
+    pub const fn flow(&self) -> u8 {
+        self.0[6]
+    }
+
+    /// As [`Header::sequence`].
+    #[inline(always)]
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        word(&self.0, 16)
+    }
+
+    /// As [`Header::sent_before`].
+    #[inline(always)]
+    #[must_use]
+    pub fn sent_before(&self) -> u64 {
+        word(&self.0, 24)
+    }
+
+    /// As [`Header::sent_ns`].
+    #[inline(always)]
+    #[must_use]
+    pub fn sent_ns(&self) -> i64 {
+        time_ns(&self.0, 32)
+    }
+
+    /// As [`Header::earlier`].
+    #[inline]
+    pub fn earlier(&self) -> impl Iterator<Item = LaterStamps> {
+        let stamps = self.0[7];
+        let bytes = stamps_bytes(stamps);
+        (0..usize::from(stamps & !ARE_LONG)).filter_map(move |number| {
+            let at = STAMPS_AT + number * bytes;
+            let hardware_ns = if bytes == STAMPS_BYTES { 0 } else { time_ns(&self.0, at + STAMPS_BYTES) };
+            self.earlier_one(word(&self.0, at), hardware_ns)
         })
     }
+
+    /// What [`Header::before_this`] has written; `None` where that is nothing.
+    #[inline]
+    fn earlier_one(&self, word: u64, hardware_ns: i64) -> Option<LaterStamps> {
+        let numbers = word >> AGE_BITS;
+        let age_ns = signed(word << (u64::BITS - AGE_BITS)) >> (u64::BITS - AGE_BITS);
+        let stack_ns = if age_ns == NO_AGE_NS { None } else { NonZeroI64::new(self.sent_ns().wrapping_sub(age_ns)) };
+        let hardware_ns = NonZeroI64::new(hardware_ns);
+        let stamps = LaterStamps { sequence: self.sequence().wrapping_sub(numbers), stack_ns, hardware_ns };
+        (numbers > 0 && !stamps.is_empty()).then_some(stamps)
+    }
+}
+
+/// How long the stamps of an earlier packet are, by the byte that says how many there are.
+#[inline(always)]
+const fn stamps_bytes(stamps: u8) -> usize {
+    if stamps & ARE_LONG == 0 { STAMPS_BYTES } else { LONG_STAMPS_BYTES }
 }
 
 #[cfg(test)]
@@ -310,39 +415,70 @@ mod tests {
             sequence: 1_000_000_007,
             sent_before: 999_999_990,
             sent_ns: 1_790_000_000_000_012_345,
-            earlier: LaterStamps { sequence: 1_000_000_006, stack_ns: Some(-5), hardware_ns: None }.into(),
+            earlier: LaterStamps { hardware_ns: None, ..stamps(6) }.into(),
         }
+    }
+
+    /// All that a genuine header says.
+    fn read(session: &Session, payload: &[u8]) -> Result<Header, NotOurs> {
+        Genuine::read(session, payload).map(|header| {
+            let mut earlier = EarlierStamps::default();
+            header.earlier().collect::<Vec<_>>().into_iter().rev().for_each(|stamps| earlier.take(stamps));
+            Header {
+                purpose: header.purpose(),
+                flow: header.flow(),
+                sequence: header.sequence(),
+                sent_before: header.sent_before(),
+                sent_ns: header.sent_ns(),
+                earlier,
+            }
+        })
+    }
+
+    /// Stamps of a packet that was sent shortly before, by the last digits of its number.
+    fn stamps(number: u8) -> LaterStamps {
+        let stack_ns = stamp(Some(1_790_000_000_000_000_000 + i64::from(number)));
+        LaterStamps { sequence: 1_000_000_000 + u64::from(number), stack_ns, hardware_ns: stamp(Some(-60)) }
     }
 
     #[test]
     fn as_many_earlier_stamps_come_along_as_the_payload_has_room_for() {
-        let stamps = |sequence| LaterStamps { sequence, stack_ns: Some(50), hardware_ns: Some(-60) };
         let mut earlier = EarlierStamps::default();
-        for sequence in 1..=4 {
-            earlier.take(LaterStamps { hardware_ns: None, ..stamps(sequence) });
+        for number in 1..=4 {
+            earlier.take(LaterStamps { hardware_ns: None, ..stamps(number) });
         }
         // The second stamp of a packet comes after the first one of the next.
         earlier.take(LaterStamps { stack_ns: None, ..stamps(3) });
         let known =
             [LaterStamps { hardware_ns: None, ..stamps(4) }, stamps(3), LaterStamps { hardware_ns: None, ..stamps(2) }];
         assert_eq!(earlier.iter().collect::<Vec<_>>(), known);
-        for (bytes, expected) in [(72, 1), (95, 1), (96, 2), (119, 2), (120, 3), (1_400, 3)] {
-            let mut payload = vec![0xff; bytes];
-            Header { earlier, ..header() }.write(&SESSION, &mut payload);
-            let read = Header::read(&SESSION, &payload).unwrap();
-            assert_eq!(read.earlier.iter().collect::<Vec<_>>(), known[..expected], "{bytes} bytes");
-            // A header that was cut claims to be ours.
-            let whole = HEADER_BYTES + (expected - 1) * STAMPS_BYTES;
-            if expected > 1 {
-                assert_eq!(Header::read(&SESSION, &payload[..whole - 1]), Err(NotOurs::Forged));
+        let mut without = EarlierStamps::default();
+        known.iter().rev().for_each(|one| without.take(LaterStamps { hardware_ns: None, ..*one }));
+        let of_kernel: Vec<_> = without.iter().collect();
+        // Those of interfaces take more room.
+        let cases = [
+            (earlier, &known[..], LONG_STAMPS_BYTES, [(64, 1), (79, 1), (80, 2), (95, 2), (96, 3), (1_400, 3)]),
+            (without, &of_kernel[..], STAMPS_BYTES, [(64, 2), (71, 2), (72, 3), (80, 3), (96, 3), (1_400, 3)]),
+        ];
+        for (earlier, known, stamps_bytes, rooms) in cases {
+            for (bytes, expected) in rooms {
+                let mut payload = vec![0xff; bytes];
+                Header { earlier, ..header() }.write(&SESSION, &mut payload);
+                let came = read(&SESSION, &payload).unwrap();
+                assert_eq!(came.earlier.iter().collect::<Vec<_>>(), known[..expected], "{bytes} bytes");
+                // A header that was cut claims to be ours.
+                let whole = STAMPS_AT + expected * stamps_bytes + TAG_BYTES;
+                if whole > HEADER_BYTES {
+                    assert_eq!(read(&SESSION, &payload[..whole - 1]), Err(NotOurs::Forged));
+                }
             }
         }
-        assert_eq!(LARGEST_HEADER_BYTES, 120);
+        assert_eq!((HEADER_BYTES, LARGEST_HEADER_BYTES), (64, 96));
         // What came along once does not come again, save the last one where there is no other.
         let brings = |earlier: EarlierStamps| {
             let mut payload = [0; LARGEST_HEADER_BYTES];
             Header { earlier, ..header() }.write(&SESSION, &mut payload);
-            Header::read(&SESSION, &payload).unwrap().earlier.iter().map(|one| one.sequence).collect::<Vec<_>>()
+            read(&SESSION, &payload).unwrap().earlier.iter().map(|one| one.sequence - 1_000_000_000).collect::<Vec<_>>()
         };
         earlier.brought();
         assert_eq!(brings(earlier), [4]);
@@ -354,30 +490,24 @@ mod tests {
         assert_eq!(brings(earlier), [5, 4]);
     }
 
-    /// The stamps that a header brought are not its own to bring.
-    fn known(mut header: Header) -> Header {
-        header.earlier.brought();
-        header
-    }
-
     #[test]
     fn what_is_written_is_read() {
         let mut bytes = [0; HEADER_BYTES];
         header().write(&SESSION, &mut bytes);
-        assert_eq!(Header::read(&SESSION, &bytes).map(known), Ok(known(header())));
+        assert_eq!(read(&SESSION, &bytes), Ok(header()));
         let mut longer = bytes.to_vec();
         longer.extend([0xff; 1_000]);
-        assert_eq!(Header::read(&SESSION, &longer).map(known), Ok(known(header())), "what follows is filler");
+        assert_eq!(read(&SESSION, &longer), Ok(header()), "what follows is filler");
     }
 
     #[test]
     fn another_session_is_foreign_and_another_key_a_forgery() {
         let mut bytes = [0; HEADER_BYTES];
         header().write(&SESSION, &mut bytes);
-        assert_eq!(Header::read(&Session { number: 8, ..SESSION }, &bytes), Err(NotOurs::Foreign));
-        assert_eq!(Header::read(&Session { key: [8; 16], ..SESSION }, &bytes), Err(NotOurs::Forged));
-        assert_eq!(Header::read(&SESSION, &bytes[..HEADER_BYTES - 1]), Err(NotOurs::Foreign));
-        assert_eq!(Header::read(&SESSION, b"hello"), Err(NotOurs::Foreign));
+        assert_eq!(read(&Session { number: 8, ..SESSION }, &bytes), Err(NotOurs::Foreign));
+        assert_eq!(read(&Session { key: [8; 16], ..SESSION }, &bytes), Err(NotOurs::Forged));
+        assert_eq!(read(&SESSION, &bytes[..HEADER_BYTES - 1]), Err(NotOurs::Foreign));
+        assert_eq!(read(&SESSION, b"hello"), Err(NotOurs::Foreign));
     }
 
     proptest! {
@@ -385,15 +515,31 @@ mod tests {
         fn no_changed_bit_passes(at in 0..LARGEST_HEADER_BYTES, bit in 0..8_u8) {
             let mut bytes = [0; LARGEST_HEADER_BYTES];
             let mut earlier = header().earlier;
-            (0..2).for_each(|sequence| earlier.take(LaterStamps { sequence, stack_ns: Some(1), hardware_ns: None }));
+            (4..6).for_each(|number| earlier.take(stamps(number)));
             Header { earlier, ..header() }.write(&SESSION, &mut bytes);
+            prop_assert!(read(&SESSION, &bytes).is_ok());
             bytes[at] ^= 1 << bit;
-            prop_assert!(Header::read(&SESSION, &bytes).is_err());
+            prop_assert!(read(&SESSION, &bytes).is_err());
+        }
+
+        #[test]
+        fn stamps_come_along_as_they_are_or_not_at_all(
+            numbers in 0..70_000_u64, age_ns in any::<i64>(), shift in 0..63_u32, has_stack in any::<bool>(), hardware_ns in any::<i64>(),
+        ) {
+            let age_ns = age_ns >> shift;
+            let stack_ns = stamp(has_stack.then(|| header().sent_ns.wrapping_sub(age_ns)));
+            let sequence = header().sequence - numbers;
+            let one = LaterStamps { sequence, stack_ns, hardware_ns: stamp(Some(hardware_ns)) };
+            let mut bytes = [0; LARGEST_HEADER_BYTES];
+            Header { earlier: one.into(), ..header() }.write(&SESSION, &mut bytes);
+            let came: Vec<_> = read(&SESSION, &bytes).unwrap().earlier.iter().collect();
+            let is_near = (1..65_536).contains(&numbers) && (stack_ns.is_none() || age_ns.saturating_abs() < 1 << 47);
+            prop_assert_eq!(came, if is_near && !one.is_empty() { vec![one] } else { Vec::new() });
         }
 
         #[test]
         fn bytes_of_others_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(Header::read(&SESSION, &bytes).is_err());
+            prop_assert!(read(&SESSION, &bytes).is_err());
         }
     }
 }

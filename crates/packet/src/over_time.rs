@@ -30,7 +30,7 @@ impl OverTime {
 
     /// Takes what is counted since the start, after the packet that the program had at `at_ns`.
     pub fn take(&mut self, at_ns: i64, arrivals: Arrivals, known_sent: u64) {
-        let offset_ns = u64::try_from(at_ns.saturating_sub(self.start_ns)).unwrap_or(0);
+        let offset_ns = self.offset_ns(at_ns);
         let missing = known_sent.saturating_sub(arrivals.once).saturating_sub(arrivals.too_old);
         let (seen, sent_before) = (self.seen, self.known_sent);
         let interval = self.interval_at(offset_ns);
@@ -41,6 +41,17 @@ impl OverTime {
         interval.reordered += arrivals.reordered - seen.reordered;
         self.seen = arrivals;
         self.known_sent = known_sent;
+    }
+
+    /// Whether a moment lies after all that was taken before, and begins an interval.
+    #[inline]
+    pub(crate) fn is_after(&self, at_ns: i64) -> bool {
+        self.offset_ns(at_ns) >= self.last_end_ns
+    }
+
+    #[inline]
+    fn offset_ns(&self, at_ns: i64) -> u64 {
+        at_ns.saturating_sub(self.start_ns).max(0).unsigned_abs()
     }
 
     /// The interval that contains a moment. A clock that is set back starts none anew: the last one takes what comes.

@@ -147,6 +147,6 @@ mod tests {
             reading: ClockReading { raw_ns: 0, clock_ns: 0, error_ns: 0 },
         };
         probe.write(&SESSION, &mut bytes);
-        assert_eq!(crate::header::Header::read(&SESSION, &bytes), Err(NotOurs::Foreign));
+        assert_eq!(crate::header::Genuine::read(&SESSION, &bytes), Err(NotOurs::Foreign));
     }
 }

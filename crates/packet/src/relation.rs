@@ -7,12 +7,16 @@
 //! No message arrives before it was sent: a question that was sent at `t1` and came at `t2` says that the answerer's clock is
 //! ahead by at most `t2 - t1`, and its answer that it is ahead by at least `-(t4 - t3)`.
 
+mod reader;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 
 use sync::bound::{ClockReading, OffsetBound};
 
 use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, Uncorrected, clamped, count_before};
+
+pub use reader::DelayReader;
 
 /// Exchanges through which the line of the likeliest offset goes: those of about a second.
 const FITTED: usize = 50;
@@ -247,10 +251,10 @@ impl Relation {
         self.between.clear();
     }
 
-    /// Whether an exchange took place after a moment of this node's system clock: what was received then need not wait longer.
+    /// When the last exchange took place (ns, this node's system clock): what was received before then need not wait longer.
     #[must_use]
-    pub fn is_settled(&self, own_ns: i64) -> bool {
-        self.held.back().is_some_and(|last| last.own_clock_ns > own_ns)
+    pub fn settled_to_ns(&self) -> Option<i64> {
+        self.held.back().map(|last| last.own_clock_ns)
     }
 
     /// The delay of what the partner sent at `partner_sent_ns` of its system clock and came at `own_received_ns` of this

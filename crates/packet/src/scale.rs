@@ -23,6 +23,8 @@ const ROUNDING_NS: i64 = 2;
 /// A time between two comparisons or exchanges that is longer (ns; 13 days) is not prepared for, and neither is an error or a bound
 /// beyond [`FARTHEST_NS`] (36 years): sums of those that are prepared cannot overflow.
 pub(crate) const LONGEST_NS: i64 = 1 << 50;
+/// What drifts make in a time as short as this is less than the error of any comparison (ns).
+const SHORT_NS: i64 = 100_000;
 /// See [`LONGEST_NS`].
 pub(crate) const FARTHEST_NS: i64 = 1 << 60;
 
@@ -110,7 +112,7 @@ pub struct Scale {
 
 /// The time between two comparisons, and the straight line through both.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+pub(crate) struct Stretch {
     from: ClockReading,
     /// How long it is on the system clock (ns), at most [`LONGEST_NS`].
     whole_ns: i64,
@@ -151,7 +153,7 @@ impl Stretch {
     /// Between two comparisons the clock was corrected at about the rate that both show. `None` where the moment is not between
     /// these two.
     #[inline(always)]
-    fn at(&self, clock_ns: i64) -> Option<Uncorrected> {
+    pub(crate) fn at(&self, clock_ns: i64) -> Option<Uncorrected> {
         let passed_ns = clock_ns.wrapping_sub(self.from.clock_ns);
         if clock_ns <= self.from.clock_ns || passed_ns > self.whole_ns {
             return None;
@@ -165,7 +167,29 @@ impl Stretch {
     }
 }
 
+impl Stretch {
+    /// How long it was on the uncorrected clock from one time in this stretch to a later one, at most [`SHORT_NS`]; `None` for
+    /// others.
+    #[inline(always)]
+    pub(crate) fn passed(&self, from_ns: i64, to_ns: i64) -> Option<Uncorrected> {
+        let passed_ns = to_ns.wrapping_sub(from_ns);
+        let is_in_it = self.from.clock_ns < from_ns && to_ns.wrapping_sub(self.from.clock_ns) <= self.whole_ns;
+        if !is_in_it || !(0..=SHORT_NS).contains(&passed_ns) {
+            return None;
+        }
+        // How far it can have bent off the line differs between both by no more than what it can bend in that time; the line's
+        // own slope is wrong by the errors of two comparisons in far longer.
+        let error_ns = self.bend.of_short_ns(passed_ns) + ROUNDING_NS;
+        Some(Uncorrected { ns: passed_ns + self.more.of_short_ns(passed_ns), error_ns })
+    }
+}
+
 impl Scale {
+    /// The stretch that was asked for last.
+    pub(crate) fn near(&self) -> Option<&Stretch> {
+        self.stretches.get(self.near.get())
+    }
+
     /// Takes the next comparison. Returns by how much the system clock was set since the last one (ns), if no correction of its
     /// rate explains the change; all earlier comparisons are then forgotten.
     pub fn take(&mut self, now: ClockReading) -> Option<i64> {
@@ -209,7 +233,7 @@ impl Scale {
     }
 
     /// The same moment on the uncorrected clock; `None` without a comparison.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub fn uncorrected(&self, clock_ns: i64) -> Option<Uncorrected> {
         let in_stretch = |number: usize| self.stretches.get(number).and_then(|stretch| stretch.at(clock_ns));

@@ -27,7 +27,7 @@ impl WorstPackets {
 
     #[cold]
     fn keep(&mut self, ns: i64, one: &Settled) {
-        self.kept.push((ns, *one));
+        self.kept.push((ns, one.clone()));
         if self.kept.len() == 2 * KEPT {
             self.kept.select_nth_unstable_by_key(KEPT - 1, |(ns, one)| (std::cmp::Reverse(*ns), one.received_ns));
             self.kept.truncate(KEPT);
@@ -41,13 +41,14 @@ impl WorstPackets {
             let received_ns = sample.to.at.realtime.as_ns();
             let is_it = |(ns, one): &&(i64, Settled)| *ns == sample.latency_ns && one.received_ns == received_ns;
             let Some((_, found)) = self.kept.iter().find(is_it) else { continue };
+            let hardware = found.hardware.as_deref().copied().unwrap_or_default();
             let parts = [
                 ("sent_to_transmitted", found.sent_to_transmitted_ns),
                 ("transmitted_to_arrived", found.transmitted_to_arrived.map(|delay| delay.ns)),
                 ("arrived_to_received", found.arrived_to_received_ns),
-                ("transmitted_to_hw_transmitted", found.hardware.transmitted_to_hw_transmitted.map(|delay| delay.ns)),
-                ("hw_transmitted_to_hw_arrived", found.hardware.hw_transmitted_to_hw_arrived.map(|delay| delay.ns)),
-                ("hw_arrived_to_arrived", found.hardware.hw_arrived_to_arrived.map(|delay| delay.ns)),
+                ("transmitted_to_hw_transmitted", hardware.transmitted_to_hw_transmitted.map(|delay| delay.ns)),
+                ("hw_transmitted_to_hw_arrived", hardware.hw_transmitted_to_hw_arrived.map(|delay| delay.ns)),
+                ("hw_arrived_to_arrived", hardware.hw_arrived_to_arrived.map(|delay| delay.ns)),
             ];
             let known =
                 parts.into_iter().filter_map(|(name, ns)| Some(NamedLatency { name: name.to_owned(), ns: ns? }));
@@ -74,12 +75,12 @@ mod tests {
             sent_to_transmitted_ns: Some(7),
             transmitted_to_arrived: Some(delay(ns - 10)),
             arrived_to_received_ns: Some(3),
-            hardware: HardwareParts {
+            hardware: Some(Box::new(HardwareParts {
                 transmitted_to_hw_transmitted: Some(delay(1)),
                 hw_transmitted_to_hw_arrived: Some(delay(ns - 13)),
                 hw_arrived_to_arrived: Some(delay(2)),
                 contradicting: 0,
-            },
+            })),
         }
     }
 

@@ -124,6 +124,7 @@ fn count_rare(touched: &mut [u64], boundaries: Option<&mut Boundaries>, value_ns
 }
 
 /// Marks a bin as non-empty.
+#[inline(always)]
 fn mark_touched(touched: &mut [u64], index: usize) {
     touched[index / 64] |= 1 << (index % 64);
 }
@@ -241,7 +242,10 @@ impl HistogramRecorder {
             // Every value up to the maximum has a bin.
             let Some(count) = counts.get_mut(index) else { break };
             if *count <= 0 {
-                count_rare(&mut self.touched, self.boundaries.as_mut(), value_ns);
+                match &mut self.boundaries {
+                    None => mark_touched(&mut self.touched, index),
+                    some => count_rare(&mut self.touched, some.as_mut(), value_ns),
+                }
             }
             *count += 1;
             sum_ns = sum_ns.wrapping_add(value_ns);

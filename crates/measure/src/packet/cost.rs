@@ -134,8 +134,8 @@ fn one_piece(
     }
     let mut delays = HistogramRecorder::default();
     while let Ok(arrived) = receives.ring.pop() {
-        let ns = arrived.stack_ns.map(|stack_ns| arrived.received_ns.saturating_sub(stack_ns));
-        if let (Some(Ok(ns)), Purpose::Measured) = (ns.map(u64::try_from), arrived.header.purpose) {
+        let ns = arrived.stack_ns.map(|stack_ns| arrived.received_ns.saturating_sub(stack_ns.get()));
+        if let (Some(Ok(ns)), Purpose::Measured) = (ns.map(u64::try_from), arrived.header.purpose()) {
             delays.record(ns);
         }
     }

@@ -200,6 +200,7 @@ impl Half<'_> {
         let ReceivedFlow {
             mut receives,
             receiving,
+            settled: _,
             counted,
             worst: worst_packets,
             delays,

@@ -6,7 +6,7 @@ use kernel::clock::KernelClock;
 use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::hardware::HardwareScale;
-use packet::receiving::{Clocks, Receiving};
+use packet::receiving::{Clocks, Receiving, Settled};
 use packet::relation::{Delay, Relation};
 use packet::worst::WorstPackets;
 use record::{Moment, Record, TrackPoint};
@@ -51,6 +51,8 @@ pub(super) struct SentFlow {
 pub(super) struct ReceivedFlow {
     pub(super) receives: Receives,
     pub(super) receiving: Receiving,
+    /// Room for those that are taken over at once.
+    pub(super) settled: Vec<Settled>,
     pub(super) counted: Counted,
     pub(super) worst: WorstPackets,
     pub(super) delays: Delays,
@@ -396,11 +398,23 @@ impl<'a> Half<'a> {
                 }
                 // In place: a packet and what it brings are long.
                 let (first, rest) = some.as_slices();
-                first.iter().chain(rest).for_each(|arrived| flow.receiving.take(arrived));
+                flow.receiving.take_all(first);
+                flow.receiving.take_all(rest);
                 some.commit_all();
             }
             let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Realtime));
-            let ReceivedFlow { receiving, counted, worst, delays, to_driver, between, to_program, hardware, .. } = flow;
+            let ReceivedFlow {
+                receiving,
+                settled,
+                counted,
+                worst,
+                delays,
+                to_driver,
+                between,
+                to_program,
+                hardware,
+                ..
+            } = flow;
             let clocks = &self.clocks;
             let known = Clocks {
                 relation: &self.clocks_seen.relation,
@@ -408,11 +422,11 @@ impl<'a> Half<'a> {
                 receiver: self.hardware.as_ref().and_then(Hardware::receiving_scale),
             };
             let stamped = [known.sender.is_some(), known.receiver.is_some()];
-            let has_hardware = stamped.contains(&true);
-            while let Some(one) = receiving.next_settled(&known, now_ns, is_end) {
-                worst.take(&one);
-                if has_hardware {
-                    hardware.take(&one.hardware, one.received_ns, stamped, clocks);
+            receiving.settle(&known, now_ns, is_end, settled);
+            for one in settled.iter() {
+                worst.take(one);
+                if let Some(parts) = &one.hardware {
+                    hardware.take(parts, one.received_ns, stamped, clocks);
                 }
                 match &one.sent_to_received {
                     Some(delay) => {
@@ -433,6 +447,7 @@ impl<'a> Half<'a> {
                     None => counted.without_arrived += 1,
                 }
             }
+            settled.clear();
             for series in [delays, to_driver, between, to_program] {
                 series.flush(clocks);
             }
@@ -505,6 +520,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     let received = |receives| ReceivedFlow {
         receives,
         receiving: Receiving::from(start_ns),
+        settled: Vec::new(),
         counted: Counted::default(),
         worst: WorstPackets::default(),
         delays: series("sent_to_received"),

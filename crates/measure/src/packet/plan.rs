@@ -234,7 +234,7 @@ fn check(request: &PacketRequest) -> Result<(), PacketPlanError> {
         "the payload",
         Some(request.size.into()),
         (least, MOST_BYTES.into()),
-        "80 to 65507 bytes (the header of a measured packet takes 80)",
+        "64 to 65507 bytes (the header of a measured packet takes 64)",
     )?;
     number(
         "the priority",
@@ -305,8 +305,8 @@ mod tests {
         let refused = |change: fn(&mut PacketRequest)| plan(Role::Initiator, change).unwrap_err().to_string();
         type Change = fn(&mut PacketRequest);
         let cases: [(&str, Change); 9] = [
-            ("80 to 65507", |request| request.size = 79),
-            ("80 to 65507", |request| request.size = 65_508),
+            ("64 to 65507", |request| request.size = 63),
+            ("64 to 65507", |request| request.size = 65_508),
             ("the interval of 9", |request| request.interval = Ns::from_us(9)),
             ("--sched-priority", |request| request.priority = Some(98)),
             ("1 to 4094", |request| (request.path, request.vlan) = (PacketPath::L2, Some(4_095))),

@@ -21,7 +21,7 @@ pub struct PacketRequest {
     pub interval: Ns,
     /// When the run ends.
     pub end: End,
-    /// Payload of each packet (bytes, 80 to 65507); the headers of the network come on top.
+    /// Payload of each packet (bytes, 64 to 65507); the headers of the network come on top.
     pub size: u32,
     /// How the receiver waits for packets.
     pub receive: ReceiveMode,

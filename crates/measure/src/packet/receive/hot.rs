@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::packet::{End, ReceiveError, Received};
-use packet::header::{Header, NotOurs, Purpose, Session};
+use packet::header::{NotOurs, Purpose, Session};
 use packet::receiving::Arrived;
 use record::ReceiveMode;
 use rtrb::Producer;
@@ -215,19 +215,23 @@ impl<E: End> ReceiveLoop<'_, E> {
         let (ring, outliers) = (&mut *self.ring, &mut self.outliers);
         let taken = self.end.receive(|received: Received<'_>| {
             let received_ns = now_ns(KernelClock::from(units::ClockId::Realtime));
-            match Header::read(&session, received.payload) {
-                Ok(header) if header.flow == flow => {
-                    let Received { stack_ns, hardware_ns, .. } = received;
+            let Received { payload, stack_ns, hardware_ns, .. } = received;
+            match Arrived::read((&session, flow), payload, [stack_ns, hardware_ns], received_ns) {
+                Ok(arrived) => {
+                    let number = match arrived.header.purpose() {
+                        Purpose::Measured => Some(super::signed(arrived.header.sequence())),
+                        Purpose::FollowUp => None,
+                    };
                     // First of all: what led to it is to stay recorded.
-                    if let (Some(outliers), Some(stack_ns), Purpose::Measured) = (outliers, stack_ns, header.purpose) {
+                    if let (Some(outliers), Some(stack_ns), Some(_)) = (outliers, stack_ns, number) {
                         outliers.look(stack_ns, received_ns);
                     }
-                    if ring.push(Arrived { header, hardware_ns, stack_ns, received_ns }).is_err() {
+                    if ring.push(arrived).is_err() {
                         strangers.dropped.fetch_add(1, Ordering::Relaxed);
                     }
-                    (header.purpose == Purpose::Measured).then(|| super::signed(header.sequence))
+                    number
                 }
-                Ok(_) | Err(NotOurs::Foreign) => {
+                Err(NotOurs::Foreign) => {
                     strangers.foreign.fetch_add(1, Ordering::Relaxed);
                     None
                 }

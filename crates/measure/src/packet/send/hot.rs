@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::packet::{End, Launch, SendError};
-use packet::header::{EarlierStamps, Header, LaterStamps, Purpose, Session};
+use packet::header::{EarlierStamps, Header, LaterStamps, Purpose, Session, stamp};
 
 use super::numbers::{NO_SEQUENCE, Numbers, signed};
 use crate::ring::{Pair, RingWriter};
@@ -97,7 +97,7 @@ impl<E: End> SendLoop<'_, E> {
         // Schedules after the last one were not skipped.
         counts.skipped -= sequence.saturating_sub(self.schedules).min(counts.skipped);
         self.leave(&counts);
-        self.follow_up(counts.sent, earlier, next);
+        self.follow_up(counts.sent, earlier, (sequence, next));
         counts
     }
 
@@ -130,18 +130,19 @@ impl<E: End> SendLoop<'_, E> {
     #[inline(always)]
     fn take_stamps(&mut self, earlier: &mut EarlierStamps) {
         let mut is_last = false;
-        while let Some(stamp) = if is_last { None } else { self.end.sent_stamp() } {
-            is_last = self.numbers.is_last(stamp.number);
-            let sequence = self.numbers.sequence(stamp.number);
+        while let Some(sent) = if is_last { None } else { self.end.sent_stamp() } {
+            is_last = self.numbers.is_last(sent.number);
+            let sequence = self.numbers.sequence(sent.number);
             if sequence != NO_SEQUENCE {
                 // Of a packet that was doubled on its way each kind comes twice.
-                earlier.take(LaterStamps { sequence, stack_ns: stamp.stack_ns, hardware_ns: stamp.hardware_ns });
+                let [stack_ns, hardware_ns] = [sent.stack_ns, sent.hardware_ns].map(stamp);
+                earlier.take(LaterStamps { sequence, stack_ns, hardware_ns });
             }
         }
     }
 
     /// Brings the last stamps, and says how many packets there were, more than once since each can be lost.
-    fn follow_up(&mut self, sent: u64, mut earlier: EarlierStamps, next: Schedule) {
+    fn follow_up(&mut self, sent: u64, mut earlier: EarlierStamps, (sequence, next): (u64, Schedule)) {
         let (monotonic, realtime) =
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         let first_ns = next.ns().max(now_ns(monotonic));
@@ -153,7 +154,8 @@ impl<E: End> SendLoop<'_, E> {
             let header = Header {
                 purpose: Purpose::FollowUp,
                 flow: self.flow,
-                sequence: number,
+                // Stamps say to which number before they belong.
+                sequence: sequence + number,
                 sent_before: sent,
                 sent_ns,
                 earlier,
