@@ -9,7 +9,8 @@ use std::time::Duration;
 use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead};
 use measure::{Machine, RunContext, Stop};
 use packet::dialog::{Endpoints, Message};
-use packet::header::{EarlierStamps, HEADER_BYTES, Header, Purpose, Session};
+use packet::header::{HEADER_BYTES, Header, Purpose, Session};
+use packet::stamps::EarlierStamps;
 use record::{End, HardwareMode, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
 use units::Ns;
 

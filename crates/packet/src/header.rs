@@ -4,27 +4,40 @@
 
 use std::num::NonZeroI64;
 
+use crate::stamps::{EarlierStamps, LaterStamps, MOST_EARLIER};
 use crate::tag;
 
 /// Length of the header with both stamps of one earlier packet (bytes): no measured packet has a smaller payload.
 pub const HEADER_BYTES: usize = STAMPS_AT + LONG_STAMPS_BYTES + TAG_BYTES;
-/// Earlier packets whose stamps a packet brings, at most: where its payload has room for them.
-pub const MOST_EARLIER: usize = 3;
 /// Length of the header with all stamps of so many earlier packets (bytes).
 pub const LARGEST_HEADER_BYTES: usize = STAMPS_AT + MOST_EARLIER * LONG_STAMPS_BYTES + TAG_BYTES;
 /// What every header begins with.
 pub(crate) const MAGIC: u32 = 0x504e_4350;
+/// The kind of a measured packet; those of the messages that compare clocks are others.
+const MEASURED: u8 = 0;
 /// The form of the header.
-pub(crate) const FORM: u8 = 1;
+pub(crate) const FORM: u8 = 2;
 /// Length of the tag, the last part of the header (bytes).
 const TAG_BYTES: usize = 8;
+/// Where the packet's own numbers stand, after the first word and the number of the session: its sequence, what it is with how many
+/// were sent before it, and its time.
+const NUMBERS_AT: usize = 16;
 /// Where the stamps of the first earlier packet stand.
 const STAMPS_AT: usize = 40;
+/// How many were sent before has so many bits: enough for two centuries at 50,000 a second. The byte above them says what the packet
+/// is for and how many stamps it brings, the one above that its flow.
+const COUNT_BITS: u32 = 48;
+const KIND_AT: usize = 25;
+const FLOW_AT: usize = 24;
+/// In the byte of what a packet is: [`Purpose::FollowUp`].
+const IS_FOLLOW_UP: u8 = 0x40;
+/// In the same byte, the bits that say how many stamps there are.
+const STAMPS_MASK: u8 = 0x3f;
 /// How long those of each are: in 16 bits how many numbers it is before this packet, in 48 how much this one was sent after its
 /// kernel's stamp; and where interfaces stamp, the time of the interface.
 const STAMPS_BYTES: usize = 8;
 const LONG_STAMPS_BYTES: usize = 16;
-/// In the byte that says how many there are: each has an interface's stamp too.
+/// In the same byte: each has an interface's stamp too.
 const ARE_LONG: u8 = 0x80;
 /// The bits of [`STAMPS_BYTES`] that are a time: signed, up to 39 hours.
 const AGE_BITS: u32 = 48;
@@ -47,19 +60,29 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// The tag of what stands before it in a packet, without the number of the session: that is compared by itself, and the key
+    /// The tag of a message: of what stands before it, without the number of the session. That is compared by itself, and the key
     /// is the session's too.
     fn tag(&self, bytes: &[u8]) -> u64 {
-        tag::of_words(&self.key, [bytes.get(..8), bytes.get(16..)].map(Option::unwrap_or_default))
+        tag::of_parts(&self.key, [bytes.get(..8), bytes.get(16..)].map(Option::unwrap_or_default))
     }
 
-    /// Writes the tag of what stands before it at the end of `bytes`.
+    /// The tag of a measured packet: also without the first word, which is the same in all of them and compared as well.
+    #[inline]
+    fn packet_tag(&self, bytes: &[u8]) -> u64 {
+        let bytes = bytes.get(NUMBERS_AT..).unwrap_or_default();
+        match bytes.try_into() {
+            Ok(usual) => tag::of_four(&self.key, usual),
+            Err(_) => tag::of_parts(&self.key, [bytes, &[]]),
+        }
+    }
+
+    /// Writes the tag of what stands before it at the end of a message.
     pub(crate) fn seal(&self, bytes: &mut [u8]) {
         let Some((body, tag)) = bytes.split_last_chunk_mut::<TAG_BYTES>() else { return };
         *tag = self.tag(body).to_be_bytes();
     }
 
-    /// Whether the last bytes are the tag of those before. Takes the same time wherever they differ.
+    /// Whether the last bytes of a message are the tag of those before. Takes the same time wherever they differ.
     pub(crate) fn has_sealed(&self, bytes: &[u8]) -> bool {
         bytes.split_last_chunk::<TAG_BYTES>().is_some_and(|(body, tag)| self.tag(body) ^ u64::from_be_bytes(*tag) == 0)
     }
@@ -73,113 +96,6 @@ pub enum Purpose {
     Measured = 0,
     /// It only brings the stamps of the packets before it, at the end of a run.
     FollowUp = 1,
-}
-
-/// A stamp (ns); 0 is the kernel's word for none, and takes no room beside the time.
-pub type Stamp = Option<NonZeroI64>;
-
-/// The stamps that a packet got after it had left the program. They are known too late for the packet itself, so a later
-/// one brings them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaterStamps {
-    /// Sequence number of the packet that they belong to.
-    pub sequence: u64,
-    /// When the kernel handed it to the network's driver (ns, `CLOCK_REALTIME` of the sender); `None` if it was not stamped.
-    pub stack_ns: Stamp,
-    /// When the network interface sent it (ns, on its own clock); `None` if it was not stamped.
-    pub hardware_ns: Stamp,
-}
-
-/// A stamp as the kernel gave it.
-#[inline]
-#[must_use]
-pub fn stamp(ns: Option<i64>) -> Stamp {
-    ns.and_then(NonZeroI64::new)
-}
-
-/// The earlier one of both, where there are two.
-#[inline]
-pub(crate) fn earlier(one: Stamp, other: Stamp) -> Stamp {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
-}
-
-impl LaterStamps {
-    /// The earlier one of both, of each kind: a packet that the network doubled is stamped once more for its copy.
-    #[inline]
-    #[must_use]
-    pub fn earliest(self, other: Self) -> Self {
-        Self {
-            sequence: self.sequence,
-            stack_ns: earlier(self.stack_ns, other.stack_ns),
-            hardware_ns: earlier(self.hardware_ns, other.hardware_ns),
-        }
-    }
-
-    /// Whether there is none.
-    #[inline]
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.stack_ns.is_none() && self.hardware_ns.is_none()
-    }
-}
-
-/// The stamps of the earlier packets that a packet brings: those that were learned since the packet before it, as far as its payload
-/// has room, and else the last one once more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EarlierStamps {
-    /// Those that were learned last first.
-    known: [LaterStamps; MOST_EARLIER],
-    /// How many of them, from the first on, no packet has brought yet.
-    fresh: u8,
-}
-
-impl EarlierStamps {
-    /// Takes a stamp that was learned now. Stamps of one packet come apart, and stand together; those that were learned first
-    /// go.
-    pub fn take(&mut self, stamps: LaterStamps) {
-        if stamps.is_empty() {
-            return;
-        }
-        let is_it = |known: &LaterStamps| known.sequence == stamps.sequence && !known.is_empty();
-        if let Some((at, known)) = self.known.iter_mut().enumerate().find(|(_, known)| is_it(known)) {
-            *known = known.earliest(stamps);
-            self.fresh = self.fresh.max(u8::try_from(at + 1).unwrap_or(u8::MAX));
-            return;
-        }
-        self.known.copy_within(..MOST_EARLIER - 1, 1);
-        self.known[0] = stamps;
-        self.fresh = self.fresh.saturating_add(1);
-    }
-
-    /// A packet has brought those that were learned until now.
-    #[inline]
-    pub const fn brought(&mut self) {
-        self.fresh = 0;
-    }
-
-    /// Those that are known.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = LaterStamps> {
-        // They stand from the first place on.
-        self.known.iter().copied().take_while(|stamps| !stamps.is_empty())
-    }
-
-    /// How many of such a length there is room for in a payload.
-    #[inline]
-    const fn fitting(payload_bytes: usize, stamps_bytes: usize) -> usize {
-        payload_bytes.saturating_sub(STAMPS_AT + TAG_BYTES) / stamps_bytes
-    }
-}
-
-impl From<LaterStamps> for EarlierStamps {
-    fn from(stamps: LaterStamps) -> Self {
-        let mut earlier = Self::default();
-        earlier.take(stamps);
-        earlier
-    }
 }
 
 /// The header of a packet.
@@ -220,7 +136,9 @@ pub(crate) fn word(from: &[u8], at: usize) -> u64 {
     from.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-const fn unsigned(ns: i64) -> u64 {
+/// The same bits; a number that is not below zero is the same.
+#[inline(always)]
+pub(crate) const fn unsigned(ns: i64) -> u64 {
     u64::from_ne_bytes(ns.to_ne_bytes())
 }
 
@@ -241,21 +159,24 @@ pub(crate) fn put_words<const N: usize>(to: &mut [u8], words: [u64; N]) {
     }
 }
 
-/// The first word of a packet: what it carries is what is said of the packet before its numbers.
+/// The first word of a packet.
 #[inline(always)]
-pub(crate) fn put_first(to: &mut [u8], purpose: u8, flow: u8, count: u8) {
+pub(crate) fn put_first(to: &mut [u8], kind: u8) {
     let [a, b, c, d] = MAGIC.to_be_bytes();
-    put(to, 0, u64::from_be_bytes([a, b, c, d, FORM, purpose, flow, count]));
+    put(to, 0, u64::from_be_bytes([a, b, c, d, FORM, kind, 0, 0]));
 }
 
-/// Whether the first word is that of a packet of this program, and the three bytes that it carries then.
-pub(crate) fn first(from: &[u8]) -> Option<[u8; 3]> {
-    let [a, b, c, d, form, purpose, flow, count] = *from.first_chunk::<8>()?;
-    (u32::from_be_bytes([a, b, c, d]) == MAGIC && form == FORM).then_some([purpose, flow, count])
+/// The kind of message that a packet of this program begins with; `None` of others.
+#[inline(always)]
+pub(crate) fn first(from: &[u8]) -> Option<u8> {
+    let [a, b, c, d, form, kind, 0, 0] = *from.first_chunk::<8>()? else { return None };
+    (u32::from_be_bytes([a, b, c, d]) == MAGIC && form == FORM).then_some(kind)
 }
 
-pub(crate) const fn word_of_time(ns: i64) -> u64 {
-    unsigned(ns)
+/// How many stamps of such a length there is room for in a payload.
+#[inline]
+const fn fitting(payload_bytes: usize, stamps_bytes: usize) -> usize {
+    payload_bytes.saturating_sub(STAMPS_AT + TAG_BYTES) / stamps_bytes
 }
 
 impl Header {
@@ -268,16 +189,21 @@ impl Header {
         let fresh = usize::from(self.earlier.fresh).clamp(1, MOST_EARLIER);
         let are_long = self.earlier.known[..fresh].iter().any(|stamps| stamps.hardware_ns.is_some());
         let (stamps_bytes, long) = if are_long { (LONG_STAMPS_BYTES, ARE_LONG) } else { (STAMPS_BYTES, 0) };
-        let count = fresh.min(EarlierStamps::fitting(payload.len(), stamps_bytes));
+        let count = fresh.min(fitting(payload.len(), stamps_bytes));
         let Some(header) = payload.get_mut(..STAMPS_AT + count * stamps_bytes + TAG_BYTES) else { return };
         let Some((front, rest)) = header.split_first_chunk_mut::<STAMPS_AT>() else { return };
-        put_first(front, self.purpose as u8, self.flow, u8::try_from(count).unwrap_or(0) | long);
-        put_words(front, [session.number, self.sequence, self.sent_before, unsigned(self.sent_ns)]);
+        put_first(front, MEASURED);
+        let purpose = if self.purpose == Purpose::FollowUp { IS_FOLLOW_UP } else { 0 };
+        let kind = u8::try_from(count).unwrap_or(0) | long | purpose;
+        let sent_before = self.sent_before & ((1 << COUNT_BITS) - 1);
+        let what = u64::from(u16::from_be_bytes([self.flow, kind])) << COUNT_BITS | sent_before;
+        put_words(front, [session.number, self.sequence, what, unsigned(self.sent_ns)]);
         for (place, stamps) in rest.chunks_exact_mut(stamps_bytes).zip(&self.earlier.known[..count]) {
             put(place, 0, self.before_this(stamps));
             put(place, STAMPS_BYTES, unsigned(stamps.hardware_ns.map_or(0, NonZeroI64::get)));
         }
-        session.seal(header);
+        let Some((body, tag)) = header.split_last_chunk_mut::<TAG_BYTES>() else { return };
+        *tag = session.packet_tag(body).to_be_bytes();
     }
 
     /// Number and kernel's stamp of an earlier packet in one word; 0 where they are too far from this packet's own.
@@ -311,15 +237,18 @@ impl Genuine {
     #[inline]
     pub(crate) fn check(session: &Session, payload: &[u8]) -> Result<u8, NotOurs> {
         let front = payload.first_chunk::<STAMPS_AT>().ok_or(NotOurs::Foreign)?;
-        let [purpose, flow, stamps] = first(front).ok_or(NotOurs::Foreign)?;
-        let count = usize::from(stamps & !ARE_LONG);
-        let is_known = purpose <= Purpose::FollowUp as u8 && count <= MOST_EARLIER && payload.len() >= HEADER_BYTES;
-        if !is_known || word(front, 8) != session.number {
+        let is_ours = first(front) == Some(MEASURED) && word(front, 8) == session.number;
+        if !is_ours || payload.len() < HEADER_BYTES {
             return Err(NotOurs::Foreign);
         }
-        let end = STAMPS_AT + count * stamps_bytes(stamps);
-        let sealed = payload.get(..end + TAG_BYTES).ok_or(NotOurs::Forged)?;
-        if session.has_sealed(sealed) { Ok(flow) } else { Err(NotOurs::Forged) }
+        let kind = front[KIND_AT];
+        let end = STAMPS_AT + usize::from(kind & STAMPS_MASK) * stamps_bytes(kind);
+        let Some((body, tag)) = payload.get(..end + TAG_BYTES).and_then(<[u8]>::split_last_chunk::<TAG_BYTES>) else {
+            return Err(NotOurs::Forged);
+        };
+        // Takes the same time wherever they differ. Whoever made the tag knows how many stamps there can be.
+        let is_genuine = session.packet_tag(body) ^ u64::from_be_bytes(*tag) == 0 && end <= UNSEALED_BYTES;
+        if is_genuine { Ok(front[FLOW_AT]) } else { Err(NotOurs::Forged) }
     }
 
     /// The header of a payload that was checked. What stands behind its tag is never looked at.
@@ -339,14 +268,14 @@ impl Genuine {
     #[inline(always)]
     #[must_use]
     pub const fn purpose(&self) -> Purpose {
-        if self.0[5] == Purpose::Measured as u8 { Purpose::Measured } else { Purpose::FollowUp }
+        if self.0[KIND_AT] & IS_FOLLOW_UP == 0 { Purpose::Measured } else { Purpose::FollowUp }
     }
 
     /// As [`Header::flow`].
     #[inline(always)]
     #[must_use]
     pub const fn flow(&self) -> u8 {
-        self.0[6]
+        self.0[FLOW_AT]
     }
 
     /// As [`Header::sequence`].
@@ -360,7 +289,7 @@ impl Genuine {
     #[inline(always)]
     #[must_use]
     pub fn sent_before(&self) -> u64 {
-        word(&self.0, 24)
+        word(&self.0, FLOW_AT) & ((1 << COUNT_BITS) - 1)
     }
 
     /// As [`Header::sent_ns`].
@@ -373,13 +302,17 @@ impl Genuine {
     /// As [`Header::earlier`].
     #[inline]
     pub fn earlier(&self) -> impl Iterator<Item = LaterStamps> {
-        let stamps = self.0[7];
-        let bytes = stamps_bytes(stamps);
-        (0..usize::from(stamps & !ARE_LONG)).filter_map(move |number| {
+        let kind = self.0[KIND_AT];
+        let bytes = stamps_bytes(kind);
+        let one = move |number: usize| {
             let at = STAMPS_AT + number * bytes;
             let hardware_ns = if bytes == STAMPS_BYTES { 0 } else { time_ns(&self.0, at + STAMPS_BYTES) };
             self.earlier_one(word(&self.0, at), hardware_ns)
-        })
+        };
+        // Nearly always one, by the kernel.
+        let only = if kind & !IS_FOLLOW_UP == 1 { self.earlier_one(word(&self.0, STAMPS_AT), 0) } else { None };
+        let others = if kind & !IS_FOLLOW_UP == 1 { 0 } else { usize::from(kind & STAMPS_MASK) };
+        only.into_iter().chain((0..others).filter_map(one))
     }
 
     /// What [`Header::before_this`] has written; `None` where that is nothing.
@@ -394,10 +327,10 @@ impl Genuine {
     }
 }
 
-/// How long the stamps of an earlier packet are, by the byte that says how many there are.
+/// How long the stamps of an earlier packet are, by the byte of what a packet is.
 #[inline(always)]
-const fn stamps_bytes(stamps: u8) -> usize {
-    if stamps & ARE_LONG == 0 { STAMPS_BYTES } else { LONG_STAMPS_BYTES }
+const fn stamps_bytes(kind: u8) -> usize {
+    if kind & ARE_LONG == 0 { STAMPS_BYTES } else { LONG_STAMPS_BYTES }
 }
 
 #[cfg(test)]
@@ -405,6 +338,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::stamps::stamp;
 
     const SESSION: Session = Session { number: 7, key: [9; 16] };
 

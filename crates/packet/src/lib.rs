@@ -7,6 +7,7 @@
 //! time services say on both nodes is held against it in [`services`]. Stamps of network interfaces are on clocks of their own,
 //! which [`hardware`] converts.
 
+pub mod arrived;
 pub mod dialog;
 pub mod hardware;
 pub mod header;
@@ -18,5 +19,6 @@ pub mod relation;
 pub mod scale;
 pub mod sequence;
 pub mod services;
+pub mod stamps;
 mod tag;
 pub mod worst;

@@ -12,7 +12,7 @@
 
 use sync::bound::ClockReading;
 
-use crate::header::{NotOurs, Session, first, put_first, put_words, time_ns, word, word_of_time};
+use crate::header::{NotOurs, Session, first, put_first, put_words, time_ns, unsigned, word};
 
 /// Length of a message (bytes).
 pub const PROBE_BYTES: usize = 80;
@@ -49,17 +49,17 @@ pub struct Probe {
 impl Probe {
     /// Writes the message, with its tag.
     pub fn write(&self, session: &Session, bytes: &mut [u8; PROBE_BYTES]) {
-        put_first(bytes, self.kind as u8, 0, 0);
+        put_first(bytes, self.kind as u8);
         put_words(
             bytes,
             [
                 session.number,
                 self.number,
-                word_of_time(self.sent_ns),
-                word_of_time(self.received_ns),
-                word_of_time(self.reading.raw_ns),
-                word_of_time(self.reading.clock_ns),
-                word_of_time(self.reading.error_ns),
+                unsigned(self.sent_ns),
+                unsigned(self.received_ns),
+                unsigned(self.reading.raw_ns),
+                unsigned(self.reading.clock_ns),
+                unsigned(self.reading.error_ns),
                 0,
             ],
         );
@@ -72,7 +72,7 @@ impl Probe {
     /// If it is something else.
     pub fn read(session: &Session, bytes: &[u8]) -> Result<Self, NotOurs> {
         let bytes: &[u8; PROBE_BYTES] = bytes.try_into().map_err(|_| NotOurs::Foreign)?;
-        let [kind, ..] = first(bytes).ok_or(NotOurs::Foreign)?;
+        let kind = first(bytes).ok_or(NotOurs::Foreign)?;
         if word(bytes, 8) != session.number {
             return Err(NotOurs::Foreign);
         }

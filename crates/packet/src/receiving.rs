@@ -6,49 +6,19 @@ use std::num::NonZeroI64;
 
 use record::FlowInterval;
 
+use crate::arrived::Arrived;
 use crate::hardware::HardwareScale;
-use crate::header::{Genuine, LaterStamps, NotOurs, Purpose, Session, Stamp, stamp};
+use crate::header::Purpose;
 use crate::over_time::OverTime;
 use crate::relation::{Delay, DelayReader, Relation};
 use crate::scale::Uncorrected;
 use crate::sequence::{Arrival, Arrivals, SequenceTracker};
+use crate::stamps::{LaterStamps, Stamp};
 
 /// How long a packet waits for the stamps that a later one brings (ns): long enough for a few periods of a slow flow.
 const STAMPS_WAIT_NS: i64 = 250_000_000;
 /// How long a packet waits for the next exchange of the clocks (ns).
 const CLOCKS_WAIT_NS: i64 = 1_000_000_000;
-
-/// A packet, as the receiving thread has taken it.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrived {
-    /// Its header.
-    pub header: Genuine,
-    /// When the network interface received it (ns, on its own clock).
-    pub hardware_ns: Stamp,
-    /// When the kernel received it (ns, `CLOCK_REALTIME` of the receiver).
-    pub stack_ns: Stamp,
-    /// When the program had it (ns, `CLOCK_REALTIME` of the receiver).
-    pub received_ns: i64,
-}
-
-impl Arrived {
-    /// Reads what was received at `received_ns` and stamped by the kernel and the interface.
-    ///
-    /// # Errors
-    /// If it is no packet of the session and the flow.
-    pub fn read(
-        (session, flow): (&Session, u8),
-        payload: &[u8],
-        [stack_ns, hardware_ns]: [Option<i64>; 2],
-        received_ns: i64,
-    ) -> Result<Self, NotOurs> {
-        if Genuine::check(session, payload)? != flow {
-            return Err(NotOurs::Foreign);
-        }
-        let [stack_ns, hardware_ns] = [stack_ns, hardware_ns].map(stamp);
-        Ok(Self { header: Genuine::copied(payload), hardware_ns, stack_ns, received_ns })
-    }
-}
 
 /// A packet of which all is known that will be known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,7 +164,7 @@ impl Receiving {
                 received_ns < clocks_from_ns
                     || is_settled && (!clocks.has_hardware() || waiting.has_hardware_clocks(clocks))
             };
-            if !is_end && !(has_stamps() && has_clocks()) {
+            if !(is_end || has_stamps() && has_clocks()) {
                 break;
             }
             let one = if clocks.has_hardware() { None } else { waiting.settled_near(&reader) };
@@ -331,7 +301,8 @@ mod tests {
 
     use super::*;
     use crate::hardware::HardwareReading;
-    use crate::header::{Header, LARGEST_HEADER_BYTES};
+    use crate::header::{Header, LARGEST_HEADER_BYTES, NotOurs, Session};
+    use crate::stamps::stamp;
 
     const SESSION: Session = Session { number: 7, key: [9; 16] };
 
@@ -483,6 +454,21 @@ mod tests {
         assert_eq!(late.len(), 1, "the other one is younger");
         assert!(late[0].sent_to_received.is_some(), "by the exchange before it");
         assert_eq!(all(&mut receiving, &relation, 9_200, true).len(), 1);
+    }
+
+    #[test]
+    fn packets_that_are_taken_together_stand_in_their_own_intervals() {
+        // A packet each 7 ms; each tenth is lost.
+        let at_ns = |number: u64| 5_000 + i64::try_from(number).unwrap() * 7_000_000;
+        let all: Vec<Arrived> = (0..200)
+            .filter(|number| number % 10 != 3)
+            .map(|number| arrived(number, at_ns(number), LaterStamps::default()))
+            .collect();
+        let (mut together, mut single) = (Receiving::from(0), Receiving::from(0));
+        together.take_all(&all);
+        all.iter().for_each(|one| single.take_all(std::slice::from_ref(one)));
+        assert_eq!(together.over_time(), single.over_time());
+        assert_eq!(together.over_time().len(), 14, "of 100 ms each");
     }
 
     #[test]

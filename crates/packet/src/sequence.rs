@@ -48,6 +48,7 @@ impl Default for SequenceTracker {
 
 impl SequenceTracker {
     /// Takes the number of a packet that arrived.
+    #[inline]
     pub fn take(&mut self, sequence: u64) -> Arrival {
         let arrival = match self.highest {
             None => {
@@ -55,7 +56,10 @@ impl SequenceTracker {
                 Arrival::InOrder
             }
             Some(highest) if sequence > highest => {
-                self.forget_between(highest, sequence);
+                // Its own place is marked anew below.
+                if sequence - highest > 1 {
+                    self.forget_between(highest, sequence);
+                }
                 self.highest = Some(sequence);
                 Arrival::InOrder
             }
@@ -102,7 +106,7 @@ impl SequenceTracker {
             self.seen.fill(0);
             return;
         }
-        for number in highest + 1..=sequence {
+        for number in highest + 1..sequence {
             let (word, bit) = Self::place(number);
             self.seen[word] &= !bit;
         }

@@ -116,8 +116,8 @@ impl Boundaries {
 /// Counts what is beyond adding one to a bin's count: the first sample of a bin, and those of a split bin.
 #[cold]
 #[inline(never)]
-fn count_rare(touched: &mut [u64], boundaries: Option<&mut Boundaries>, value_ns: u64) {
-    mark_touched(touched, bin_index(value_ns));
+fn count_rare(touched: &mut [u64], filled: &mut usize, boundaries: Option<&mut Boundaries>, value_ns: u64) {
+    mark_touched(touched, filled, bin_index(value_ns));
     if let Some(boundaries) = boundaries {
         boundaries.count(value_ns);
     }
@@ -125,8 +125,10 @@ fn count_rare(touched: &mut [u64], boundaries: Option<&mut Boundaries>, value_ns
 
 /// Marks a bin as non-empty.
 #[inline(always)]
-fn mark_touched(touched: &mut [u64], index: usize) {
-    touched[index / 64] |= 1 << (index % 64);
+fn mark_touched(touched: &mut [u64], filled: &mut usize, index: usize) {
+    let (word, bit) = (&mut touched[index / 64], 1 << (index % 64));
+    *filled += usize::from(*word & bit == 0);
+    *word |= bit;
 }
 
 /// Calls `take` with the position of each set bit, in ascending order.
@@ -148,6 +150,8 @@ pub struct HistogramRecorder {
     /// One bit for each bin, set if the bin has samples. Iteration then costs time only for non-empty bins, even if a
     /// single stall has extended the range.
     touched: Vec<u64>,
+    /// How many of them were set since samples were moved to or from here.
+    filled: usize,
     count: u64,
     min_ns: u64,
     max_ns: u64,
@@ -170,6 +174,7 @@ impl HistogramRecorder {
             counts: vec![0; FIRST_BINS],
             boundaries: None,
             touched: vec![0; FIRST_BINS / 64],
+            filled: 0,
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -243,8 +248,8 @@ impl HistogramRecorder {
             let Some(count) = counts.get_mut(index) else { break };
             if *count <= 0 {
                 match &mut self.boundaries {
-                    None => mark_touched(&mut self.touched, index),
-                    some => count_rare(&mut self.touched, some.as_mut(), value_ns),
+                    None => mark_touched(&mut self.touched, &mut self.filled, index),
+                    some => count_rare(&mut self.touched, &mut self.filled, some.as_mut(), value_ns),
                 }
             }
             *count += 1;
@@ -266,7 +271,7 @@ impl HistogramRecorder {
         if index >= self.counts.len() {
             self.make_room(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS);
         }
-        count_rare(&mut self.touched, self.boundaries.as_mut(), value_ns);
+        count_rare(&mut self.touched, &mut self.filled, self.boundaries.as_mut(), value_ns);
         self.counts[index] += 1;
     }
 
@@ -320,8 +325,11 @@ impl HistogramRecorder {
         if self.counts.len() > total.counts.len() {
             total.make_room(self.counts.len());
         }
-        let mut bins = Vec::with_capacity(self.filled());
+        let mut bins = Vec::with_capacity(self.filled);
         for (word, (touched, touched_total)) in self.touched.iter_mut().zip(&mut total.touched).enumerate() {
+            if *touched == 0 {
+                continue;
+            }
             *touched_total |= *touched;
             for_each_bit(std::mem::take(touched), |bit| {
                 let index = word * 64 + bit;
@@ -350,17 +358,12 @@ impl HistogramRecorder {
 
     /// Forgets what stands beside the bins.
     fn forget_numbers(&mut self) {
+        self.filled = 0;
         self.count = 0;
         self.min_ns = u64::MAX;
         self.max_ns = 0;
         self.sum_ns = 0;
         self.sum_squares_ns2 = 0;
-    }
-
-    /// How many bins have samples.
-    fn filled(&self) -> usize {
-        let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
-        usize::try_from(filled).unwrap_or(0)
     }
 
     /// Number of samples recorded so far.
@@ -399,7 +402,8 @@ impl HistogramRecorder {
         if self.count == 0 {
             return Histogram::default();
         }
-        let mut bins = Vec::with_capacity(self.filled());
+        let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
+        let mut bins = Vec::with_capacity(usize::try_from(filled).unwrap_or(0));
         self.for_each_bin(|index, count| bins.push((bin_value(index), count)));
         Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
     }

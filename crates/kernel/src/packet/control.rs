@@ -99,9 +99,13 @@ impl<'a> Iterator for Messages<'a> {
     #[inline]
     fn next(&mut self) -> Option<Said<'a>> {
         const WORD: usize = size_of::<usize>();
-        let length = usize::from_ne_bytes(self.rest.get(..WORD)?.try_into().ok()?);
-        let level = libc::c_int::from_ne_bytes(self.rest.get(WORD..WORD + 4)?.try_into().ok()?);
-        let kind = libc::c_int::from_ne_bytes(self.rest.get(WORD + 4..WORD + 8)?.try_into().ok()?);
+        // One comparison for all three.
+        let header = self.rest.first_chunk::<HEADER_BYTES>()?;
+        let (length, numbers) = header.split_first_chunk::<WORD>()?;
+        let number = |at: usize| {
+            numbers.get(at..).and_then(<[u8]>::first_chunk::<4>).map(|four| libc::c_int::from_ne_bytes(*four))
+        };
+        let (length, level, kind) = (usize::from_ne_bytes(*length), number(0)?, number(4)?);
         let data = self.rest.get(HEADER_BYTES..length)?;
         self.rest = self.rest.get(length.next_multiple_of(WORD)..).unwrap_or_default();
         Some(Said { level, kind, data })

@@ -1,6 +1,6 @@
 //! Series of delays that have an error, which differs from one interval to the next.
 
-use packet::receiving::HardwareParts;
+use packet::receiving::{HardwareParts, Settled};
 use packet::relation::Delay;
 use record::{Counters, Place, Series, Uncertainty, WorstSample};
 
@@ -10,13 +10,32 @@ use crate::explain::Known;
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 
+/// The two points of a latency that ended at a time.
+const fn pair(ns: i64, second_ns: i64) -> Pair {
+    Pair { first_ns: second_ns.saturating_sub(ns), second_ns }
+}
+
+/// The same where the difference is known to fit: the compiler then sees that the latency is `ns`.
+#[inline(always)]
+const fn near_pair(ns: i64, second_ns: i64) -> Pair {
+    Pair { first_ns: second_ns.wrapping_sub(ns), second_ns }
+}
+
+/// Whether a latency that ended at a time fits, and began before another.
+#[inline(always)]
+fn began_before(ns: i64, second_ns: i64, end_ns: i64) -> bool {
+    second_ns.checked_sub(ns).is_some_and(|first_ns| first_ns < end_ns)
+}
+
+fn uncertainty(delay: &Delay) -> Uncertainty {
+    Uncertainty { below_ns: delay.below_ns, above_ns: delay.above_ns, spread_ns: Some(delay.spread_ns) }
+}
+
 /// Collects the delays of one latency.
 pub(crate) struct Delays {
     name: &'static str,
     interval_maximum_ns: u64,
     collector: Collector,
-    /// Samples of the open interval that the collector does not have yet: many at once cost it less.
-    pending: Vec<Pair>,
     /// Of the intervals that are finished.
     uncertainties: Vec<Option<Uncertainty>>,
     open: Option<Uncertainty>,
@@ -28,7 +47,6 @@ impl Delays {
             name,
             interval_maximum_ns,
             collector: Collector::new(0, None, start_ns, interval_maximum_ns, None),
-            pending: Vec::new(),
             uncertainties: Vec::new(),
             open: None,
         }
@@ -40,52 +58,13 @@ impl Delays {
     }
 
     /// Takes a delay that ended at `received_ns` of this node's CLOCK_REALTIME.
-    #[inline(always)]
     pub(crate) fn take(&mut self, delay: &Delay, received_ns: i64, clocks: &ClockWatch) {
-        self.take_pair(Pair { first_ns: received_ns.saturating_sub(delay.ns), second_ns: received_ns }, clocks);
-        match &mut self.open {
-            Some(Uncertainty { below_ns, above_ns, spread_ns: Some(spread_ns) }) => {
-                // Nearly none is the widest so far, and a branch costs less than a store.
-                if delay.below_ns > *below_ns {
-                    *below_ns = delay.below_ns;
-                }
-                if delay.above_ns > *above_ns {
-                    *above_ns = delay.above_ns;
-                }
-                if delay.spread_ns > *spread_ns {
-                    *spread_ns = delay.spread_ns;
-                }
-            }
-            open => {
-                let Delay { below_ns, above_ns, spread_ns, .. } = *delay;
-                *open = Some(Uncertainty { below_ns, above_ns, spread_ns: Some(spread_ns) });
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn take_pair(&mut self, pair: Pair, clocks: &ClockWatch) {
-        if pair.first_ns >= self.collector.interval_end_ns() {
-            self.begin_interval(pair, clocks);
-        } else {
-            self.pending.push(pair);
-        }
-    }
-
-    /// With a sample after the open interval.
-    #[cold]
-    fn begin_interval(&mut self, pair: Pair, clocks: &ClockWatch) {
-        self.flush(clocks);
-        self.collector.take(pair, clocks);
+        self.collector.take(pair(delay.ns, received_ns), clocks);
         while self.uncertainties.len() < self.collector.finished().len() {
             self.uncertainties.push(self.open.take());
         }
-    }
-
-    /// Hands what was taken to those who look: call it when no more is there for now.
-    pub(crate) fn flush(&mut self, clocks: &ClockWatch) {
-        self.collector.take_each(&self.pending, |pair| *pair, clocks);
-        self.pending.clear();
+        let this = uncertainty(delay);
+        self.open = Some(self.open.map_or(this, |open| open.widest(this)));
     }
 
     /// As [`Self::take`], where there is one; whether there was.
@@ -96,10 +75,58 @@ impl Delays {
         delay.is_some()
     }
 
-    /// Takes a time that was read on one clock, and so has no error.
+    /// Takes the delay of each of many packets, which ended when the program had it; returns how many have none.
     #[inline(always)]
-    pub(crate) fn take_exact(&mut self, ns: i64, at_ns: i64, clocks: &ClockWatch) {
-        self.take_pair(Pair { first_ns: at_ns.saturating_sub(ns), second_ns: at_ns }, clocks);
+    pub(crate) fn take_each(
+        &mut self,
+        all: &[Settled],
+        delay: impl Fn(&Settled) -> Option<&Delay> + Copy,
+        clocks: &ClockWatch,
+    ) -> u64 {
+        let end_ns = self.collector.interval_end_ns();
+        let mut widest = self.open.unwrap_or(Uncertainty { spread_ns: Some(0), ..Uncertainty::default() });
+        let mut spread_ns = widest.spread_ns.unwrap_or(0);
+        // Nearly always all have one, in the interval that is open. Then many at once cost the collector less.
+        let are_plain = all.iter().all(|one| {
+            delay(one).filter(|delay| began_before(delay.ns, one.received_ns, end_ns)).is_some_and(|delay| {
+                widest.below_ns = widest.below_ns.max(delay.below_ns);
+                widest.above_ns = widest.above_ns.max(delay.above_ns);
+                spread_ns = spread_ns.max(delay.spread_ns);
+                true
+            })
+        });
+        if !are_plain {
+            return all.iter().map(|one| u64::from(!self.take_known(delay(one), one.received_ns, clocks))).sum();
+        }
+        if !all.is_empty() {
+            self.open = Some(Uncertainty { spread_ns: Some(spread_ns), ..widest });
+        }
+        let of = |one: &Settled| near_pair(delay(one).map_or(0, |delay| delay.ns), one.received_ns);
+        self.collector.take_each(all, of, clocks);
+        0
+    }
+
+    /// The same of times that were read on one clock, and so have no error.
+    #[inline(always)]
+    pub(crate) fn take_each_exact(
+        &mut self,
+        all: &[Settled],
+        ns: impl Fn(&Settled) -> Option<i64> + Copy,
+        clocks: &ClockWatch,
+    ) -> u64 {
+        let end_ns = self.collector.interval_end_ns();
+        if all.iter().all(|one| ns(one).is_some_and(|ns| began_before(ns, one.received_ns, end_ns))) {
+            self.collector.take_each(all, |one| near_pair(ns(one).unwrap_or(0), one.received_ns), clocks);
+            return 0;
+        }
+        let mut without = 0;
+        for one in all {
+            match ns(one) {
+                Some(ns) => self.collector.take(pair(ns, one.received_ns), clocks),
+                None => without += 1,
+            }
+        }
+        without
     }
 
     /// Takes times that were read on one clock, all in the order of time.
@@ -129,13 +156,12 @@ impl Delays {
 
     /// The series and its worst samples; `None` if there is no sample.
     pub(crate) fn finish(
-        mut self,
+        self,
         place: &Place,
         (interval_ns, is_judged): (u64, bool),
         counters: &Counters,
-        (ended_ns, clocks): (i64, &ClockWatch),
+        ended_ns: i64,
     ) -> Option<(Series, Vec<WorstSample>)> {
-        self.flush(clocks);
         let collected = self.collector.finish(ended_ns);
         let worst = if is_judged { collected.worst_at(self.name, place) } else { Vec::new() };
         let mut series = collected.into_series(self.name, place.clone(), counters);
@@ -197,8 +223,65 @@ impl HardwareDelays {
         }
         self.contradicting += u64::from(parts.contradicting);
     }
+}
 
-    pub(super) fn flush(&mut self, clocks: &ClockWatch) {
-        self.parts.iter_mut().for_each(|delays| delays.flush(clocks));
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use record::Direction;
+    use units::ClockId;
+
+    use super::*;
+
+    /// A packet that the program had at a time, with a delay of so much and an error of a tenth.
+    fn settled(received_ns: i64, ns: Option<i64>) -> Settled {
+        let error_ns = |ns: i64| ns.unsigned_abs() / 10;
+        let delay = |ns| Delay { ns, below_ns: error_ns(ns), above_ns: 2 * error_ns(ns), ..Delay::default() };
+        Settled {
+            sequence: 0,
+            received_ns,
+            sent_to_received: ns.map(delay),
+            sent_to_transmitted_ns: ns,
+            transmitted_to_arrived: None,
+            arrived_to_received_ns: None,
+            hardware: None,
+        }
+    }
+
+    fn series(delays: Delays) -> Option<Series> {
+        let place = Place::Flow { flow: 0, direction: Direction::Received, queue: None };
+        delays.finish(&place, (1_000, false), &Counters::default(), i64::MAX).map(|(series, _)| series)
+    }
+
+    proptest! {
+        #[test]
+        fn many_at_once_are_taken_as_one_by_one(
+            packets in prop::collection::vec((0_i64..3_000, prop::option::weighted(0.98, -500_i64..200_000)), 1..300),
+            at_once in 1_usize..80,
+        ) {
+            let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
+            let mut at_ns = 0;
+            let all: Vec<Settled> = packets.iter().map(|(passed_ns, ns)| {
+                at_ns += passed_ns;
+                settled(at_ns, *ns)
+            }).collect();
+            let new = || Delays::new("some", 0, 50_000);
+            let ([mut many, mut single], [mut exact, mut exact_single]) = ([new(), new()], [new(), new()]);
+            let (mut without, mut without_exact) = (0, 0);
+            for some in all.chunks(at_once) {
+                without += many.take_each(some, |one| one.sent_to_received.as_ref(), &clocks);
+                without_exact += exact.take_each_exact(some, |one| one.sent_to_transmitted_ns, &clocks);
+            }
+            for one in &all {
+                single.take_known(one.sent_to_received.as_ref(), one.received_ns, &clocks);
+                if let Some(ns) = one.sent_to_transmitted_ns {
+                    exact_single.collector.take(pair(ns, one.received_ns), &clocks);
+                }
+            }
+            let expected = u64::try_from(packets.iter().filter(|(_, ns)| ns.is_none()).count()).unwrap();
+            prop_assert_eq!((without, without_exact), (expected, expected));
+            prop_assert_eq!(series(many), series(single));
+            prop_assert_eq!(series(exact), series(exact_single));
+        }
     }
 }

@@ -79,9 +79,7 @@ impl Half<'_> {
         let place = Place::Flow { flow: self.plan.own_flow().into(), direction: Direction::RoundTrip, queue: None };
         let ClocksSeen { exchanges, offsets, track, round_trips, .. } = self.clocks_seen;
         let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
-        if let Some((series, _)) =
-            round_trips.finish(&place, (interval_ns, false), &Counters::default(), (ended_ns, &self.clocks))
-        {
+        if let Some((series, _)) = round_trips.finish(&place, (interval_ns, false), &Counters::default(), ended_ns) {
             parts.series.push(Series { interval_ns: None, ..series });
         }
         let clocks = ClockRelation {
@@ -164,9 +162,7 @@ impl Half<'_> {
         }
         parts.threads.push(facts);
         let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
-        if let Some((mut series, _)) =
-            lateness.finish(&place, (interval_ns, false), &counters, (ended_ns, &self.clocks))
-        {
+        if let Some((mut series, _)) = lateness.finish(&place, (interval_ns, false), &counters, ended_ns) {
             series.counters.missed_periods = sent.skipped;
             parts.series.push(series);
         }
@@ -242,9 +238,7 @@ impl Half<'_> {
         let unjudged = [to_driver, between, to_program].into_iter().chain(of_hardware).map(|series| (series, false));
         for (series, is_judged) in [(delays, true)].into_iter().chain(unjudged) {
             let counters = if is_judged { &counters } else { &plain };
-            if let Some((series, mut worst)) =
-                series.finish(&place, (interval_ns, is_judged), counters, (ended_ns, &self.clocks))
-            {
+            if let Some((series, mut worst)) = series.finish(&place, (interval_ns, is_judged), counters, ended_ns) {
                 worst_packets.add_parts(&mut worst);
                 parts.series.push(series);
                 parts.worst.extend(worst);

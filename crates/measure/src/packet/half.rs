@@ -384,7 +384,6 @@ impl<'a> Half<'a> {
         for exchanged in self.exchange.take() {
             self.clocks_seen.take(&exchanged, &self.clocks);
         }
-        self.clocks_seen.round_trips.flush(&self.clocks);
         let mut long = Vec::new();
         if let Some(flow) = &mut self.sent {
             let (lateness, clocks) = (&mut flow.lateness, &self.clocks);
@@ -428,30 +427,14 @@ impl<'a> Half<'a> {
                 if let Some(parts) = &one.hardware {
                     hardware.take(parts, one.received_ns, stamped, clocks);
                 }
-                match &one.sent_to_received {
-                    Some(delay) => {
-                        counted.reading_error_ns = counted.reading_error_ns.max(delay.reading_error_ns);
-                        delays.take(delay, one.received_ns, clocks);
-                    }
-                    None => counted.unrelated += 1,
-                }
-                match one.sent_to_transmitted_ns {
-                    Some(ns) => to_driver.take_exact(ns, one.received_ns, clocks),
-                    None => counted.without_transmitted += 1,
-                }
-                if let Some(delay) = &one.transmitted_to_arrived {
-                    between.take(delay, one.received_ns, clocks);
-                }
-                match one.arrived_to_received_ns {
-                    Some(ns) => to_program.take_exact(ns, one.received_ns, clocks),
-                    None => counted.without_arrived += 1,
-                }
+                let reading_error_ns = one.sent_to_received.map_or(0, |delay| delay.reading_error_ns);
+                counted.reading_error_ns = counted.reading_error_ns.max(reading_error_ns);
             }
+            counted.unrelated += delays.take_each(settled, |one| one.sent_to_received.as_ref(), clocks);
+            between.take_each(settled, |one| one.transmitted_to_arrived.as_ref(), clocks);
+            counted.without_transmitted += to_driver.take_each_exact(settled, |one| one.sent_to_transmitted_ns, clocks);
+            counted.without_arrived += to_program.take_each_exact(settled, |one| one.arrived_to_received_ns, clocks);
             settled.clear();
-            for series in [delays, to_driver, between, to_program] {
-                series.flush(clocks);
-            }
-            hardware.flush(clocks);
             long.push(Vec::new());
             if let Some(explaining) = &mut self.explaining {
                 explaining.look(&self.clocks, &flow.to_program);

@@ -1,7 +1,8 @@
 //! The delays of many packets one after the other, which nearly always lie between the same comparisons and exchanges: these are
 //! looked up once, and not for each packet.
 
-use super::{Between, Delay, Known, Relation, middle_ns};
+use super::{Between, Delay, Known, Relation};
+use crate::header::unsigned;
 use crate::scale::{Share, Stretch, Uncorrected};
 
 /// Computes delays of packets in about the order in which they came.
@@ -68,24 +69,22 @@ impl Relation {
 }
 
 impl Near<'_> {
-    /// The delay of a packet that lies there; `None` of others. All but the two times is prepared so that no sum overflows.
+    /// The delay of a packet that lies there; `None` of others, and where the bounds contradict each other. All but the two times is prepared so that no sum overflows.
     #[inline(always)]
     fn delay(&self, (sent_ns, received_ns): (i64, i64)) -> Option<Delay> {
         let (sent, came) = (self.partner.at(sent_ns)?, self.own.at(received_ns)?);
         let Known { bound, likely } = self.between.at(came.ns, self.max_drift)?;
-        let middle_ns = if bound.is_contradiction() {
-            middle_ns(bound)
-        } else {
-            likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns)
-        };
+        if bound.is_contradiction() {
+            return None;
+        }
+        let middle_ns = likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns);
         let error_ns = sent.error_ns + came.error_ns;
-        let width = |ns: i64| (ns + error_ns).max(0).unsigned_abs();
         Some(Delay {
             ns: came.ns.wrapping_sub(sent.ns).wrapping_sub(middle_ns),
-            below_ns: width(bound.upper_ns - middle_ns),
-            above_ns: width(middle_ns - bound.lower_ns),
+            below_ns: unsigned(bound.upper_ns - middle_ns + error_ns),
+            above_ns: unsigned(middle_ns - bound.lower_ns + error_ns),
             spread_ns: likely.spread_ns,
-            reading_error_ns: error_ns.unsigned_abs(),
+            reading_error_ns: unsigned(error_ns),
         })
     }
 
@@ -94,9 +93,9 @@ impl Near<'_> {
     fn part(&self, whole: &Delay, (sent_ns, received_ns): (i64, i64), (left_ns, came_ns): (i64, i64)) -> Option<Delay> {
         let before = self.partner.passed(sent_ns, left_ns)?;
         let Uncorrected { ns: after_ns, error_ns: after_error_ns } = self.own.passed(came_ns, received_ns)?;
-        let reading_error_ns = (before.error_ns + after_error_ns).unsigned_abs();
+        let reading_error_ns = unsigned(before.error_ns + after_error_ns);
         // The offset is known for the end of the whole.
-        let error_ns = reading_error_ns + self.max_drift.of_short_ns(after_ns).unsigned_abs() + 1;
+        let error_ns = reading_error_ns + unsigned(self.max_drift.of_short_ns(after_ns)) + 1;
         Some(Delay {
             ns: whole.ns.wrapping_sub(before.ns + after_ns),
             below_ns: whole.below_ns + error_ns,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::packet::{End, ReceiveError, Received};
-use packet::header::{NotOurs, Purpose, Session};
-use packet::receiving::Arrived;
+use packet::arrived::Arrived;
+use packet::header::{NotOurs, Session};
 use record::ReceiveMode;
 use rtrb::Producer;
 
@@ -14,6 +14,8 @@ use crate::explain::OutlierWatch;
 
 /// How long a receiver waits for a packet before it looks whether it is to end (ns).
 const LONGEST_WAIT_NS: i64 = 50_000_000;
+/// After so many packets a receiver that blocks looks at the clock whatever comes.
+const PACKETS_AT_ONCE: u32 = 64;
 /// The share of an interval before a packet is due, and after it, in which a receiver that knows the schedule asks without a
 /// pause (percent). The rest is sleep, so that no limit of the kernel's stops it.
 const ASKS_AROUND_PERCENT: i64 = 30;
@@ -107,12 +109,12 @@ impl<E: End> ReceiveLoop<'_, E> {
 
     #[inline(always)]
     fn is_over(&self) -> bool {
-        self.is_over_at(Self::now())
+        self.is_stopped() || Self::now() > self.end_ns
     }
 
     #[inline(always)]
-    fn is_over_at(&self, now_ns: i64) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) || now_ns > self.end_ns
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -121,17 +123,20 @@ impl<E: End> ReceiveLoop<'_, E> {
     }
 
     fn block(&mut self, counts: &mut ReceiveCounts) {
-        loop {
-            let now_ns = Self::now();
-            if self.is_over_at(now_ns) {
-                return;
-            }
-            match self.end.wait(self.end_ns.min(now_ns + LONGEST_WAIT_NS)) {
-                // After one of ours there is nearly always nothing more yet, which the wait finds as well. What strangers send may
-                // come without a pause.
-                Ok(true) => while self.take(counts) == Some(None) {},
-                Ok(false) => {}
-                Err(error) => self.fail(error, counts),
+        while !self.is_over() {
+            let until_ns = self.end_ns.min(Self::now() + LONGEST_WAIT_NS);
+            // The clock is read for each packet in the wait, and here for some.
+            for _ in 0..PACKETS_AT_ONCE {
+                if self.is_stopped() {
+                    return;
+                }
+                match self.end.wait(until_ns) {
+                    // After one of ours there is nearly always nothing more yet, which the wait finds as well. What strangers
+                    // send may come without a pause.
+                    Ok(true) => while self.take(counts) == Some(None) {},
+                    Ok(false) => break,
+                    Err(error) => self.fail(error, counts),
+                }
             }
         }
     }
@@ -211,25 +216,21 @@ impl<E: End> ReceiveLoop<'_, E> {
     /// Takes one packet, if there is one; of one of ours that is measured also its number.
     #[inline(always)]
     fn take(&mut self, counts: &mut ReceiveCounts) -> Option<Option<i64>> {
-        let (session, flow, strangers) = (self.session, self.flow, self.strangers);
+        let (session, flow, strangers) = (&self.session, self.flow, self.strangers);
         let (ring, outliers) = (&mut *self.ring, &mut self.outliers);
         let taken = self.end.receive(|received: Received<'_>| {
             let received_ns = now_ns(KernelClock::from(units::ClockId::Realtime));
             let Received { payload, stack_ns, hardware_ns, .. } = received;
-            match Arrived::read((&session, flow), payload, [stack_ns, hardware_ns], received_ns) {
-                Ok(arrived) => {
-                    let number = match arrived.header.purpose() {
-                        Purpose::Measured => Some(super::signed(arrived.header.sequence())),
-                        Purpose::FollowUp => None,
-                    };
-                    // First of all: what led to it is to stay recorded.
-                    if let (Some(outliers), Some(stack_ns), Some(_)) = (outliers, stack_ns, number) {
+            match Arrived::hand_over(ring, (session, flow), payload, [stack_ns, hardware_ns], received_ns) {
+                Ok(handed) => {
+                    // What led to it is to stay recorded.
+                    if let (Some(outliers), Some(stack_ns), Some(_)) = (outliers, stack_ns, handed.measured) {
                         outliers.look(stack_ns, received_ns);
                     }
-                    if ring.push(arrived).is_err() {
+                    if handed.is_dropped {
                         strangers.dropped.fetch_add(1, Ordering::Relaxed);
                     }
-                    number
+                    handed.measured.map(super::signed)
                 }
                 Err(NotOurs::Foreign) => {
                     strangers.foreign.fetch_add(1, Ordering::Relaxed);

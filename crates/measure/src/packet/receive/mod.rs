@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use kernel::packet::End;
-use packet::header::{EarlierStamps, HEADER_BYTES, Header, Purpose, Session};
-use packet::receiving::Arrived;
+use packet::arrived::Arrived;
+use packet::header::{HEADER_BYTES, Header, Purpose, Session};
+use packet::stamps::EarlierStamps;
 use record::ReceiveMode;
 use rtrb::{Consumer, Producer, RingBuffer};
 use units::ClockId;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::packet::{End, Launch, SendError};
-use packet::header::{EarlierStamps, Header, LaterStamps, Purpose, Session, stamp};
+use packet::header::{Header, Purpose, Session};
+use packet::stamps::{EarlierStamps, LaterStamps, stamp};
 
 use super::numbers::{NO_SEQUENCE, Numbers, signed};
 use crate::ring::{Pair, RingWriter};
