@@ -1,7 +1,7 @@
 /* Sends forged copies of a measured packet as fast as it can: flood INTERFACE PORT COUNT TO_PORT
  *
- * Takes one packet of 128 bytes of a run that leaves by INTERFACE to UDP port PORT, changes the last byte of its tag (byte 80 of the payload) and
- * its destination to TO_PORT, and sends COUNT copies of that frame past the stack (AF_PACKET). Prints how many were sent and the
+ * Takes one packet of 128 bytes of a run that leaves by INTERFACE to UDP port PORT, changes a byte that its tag covers (the last one of its
+ * sequence number, byte 24 of the payload) and its destination to TO_PORT, and sends COUNT copies of that frame past the stack (AF_PACKET). Prints how many were sent and the
  * seconds that it took. IPv4 without options, no VLAN. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { IP = 14, UDP = IP + 20, PAYLOAD = UDP + 8, MEASURED = 128, LAST_OF_TAG = PAYLOAD + 79, BATCH = 64 };
+enum { IP = 14, UDP = IP + 20, PAYLOAD = UDP + 8, MEASURED = 128, LAST_OF_SEQUENCE = PAYLOAD + 23, BATCH = 64 };
 
 static double now(void)
 {
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         }
     } while (length < PAYLOAD + MEASURED || frame[12] != 8 || frame[13] != 0 || frame[IP + 9] != 17 ||
              (unsigned)(frame[UDP + 2] << 8 | frame[UDP + 3]) != port);
-    frame[LAST_OF_TAG] ^= 1;
+    frame[LAST_OF_SEQUENCE] ^= 1;
     put16(frame + UDP + 2, to_port);
     /* No checksum: IPv4 allows that, and the forged bytes are to be found by the tag alone. */
     put16(frame + UDP + 6, 0);
