@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 
 use sync::bound::{ClockReading, OffsetBound};
 
+use crate::header::unsigned;
 use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, Uncorrected, clamped, count_before};
 
 pub use reader::DelayReader;
@@ -69,7 +70,7 @@ impl Between {
     #[inline(always)]
     fn at(&self, own_raw_ns: i64, max_drift: Share) -> Option<Known> {
         let passed_ns = own_raw_ns.wrapping_sub(self.from_ns);
-        if own_raw_ns <= self.from_ns || passed_ns > self.whole_ns {
+        if own_raw_ns <= self.from_ns || unsigned(passed_ns) > unsigned(self.whole_ns) {
             return None;
         }
         let drift_ns = [passed_ns, self.whole_ns - passed_ns].map(|away_ns| max_drift.of_short_ns(away_ns) + 1);
@@ -172,8 +173,11 @@ impl Relation {
         let (came, went, sent, arrived) = (came?, went?, sent?, arrived?);
         let at_ns = came.ns.max(went.ns);
         let away = |moment: Uncorrected| self.max_drift.beyond_ns(at_ns.saturating_sub(moment.ns));
-        let upper_ns = came.ns.saturating_sub(sent.ns).saturating_add(came.error_ns + sent.error_ns + away(came));
-        let lower_ns = went.ns.saturating_sub(arrived.ns).saturating_sub(went.error_ns + arrived.error_ns + away(went));
+        let sum = |all: [i64; 3]| all.into_iter().fold(0, i64::saturating_add);
+        let (upper_error_ns, lower_error_ns) =
+            (sum([came.error_ns, sent.error_ns, away(came)]), sum([went.error_ns, arrived.error_ns, away(went)]));
+        let upper_ns = came.ns.saturating_sub(sent.ns).saturating_add(upper_error_ns);
+        let lower_ns = went.ns.saturating_sub(arrived.ns).saturating_sub(lower_error_ns);
         let own = OffsetBound { lower_ns, upper_ns };
         let bound = match self.held.back() {
             Some(last) if last.own_raw_ns <= at_ns => intersection(own, self.aged(last, at_ns)),

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 use sync::bound::ClockReading;
 
+use crate::header::unsigned;
+
 /// Comparisons that are kept: those of the last seconds.
 pub(crate) const KEPT: usize = 512;
 /// Between two comparisons a clock's rate is corrected by at most this (parts per billion): adjtime(3) by 500 parts per
@@ -155,7 +157,8 @@ impl Stretch {
     #[inline(always)]
     pub(crate) fn at(&self, clock_ns: i64) -> Option<Uncorrected> {
         let passed_ns = clock_ns.wrapping_sub(self.from.clock_ns);
-        if clock_ns <= self.from.clock_ns || passed_ns > self.whole_ns {
+        // A difference that does not fit is below zero, and so a huge number without its sign.
+        if clock_ns <= self.from.clock_ns || unsigned(passed_ns) > unsigned(self.whole_ns) {
             return None;
         }
         let nearer_ns = passed_ns.min(self.whole_ns - passed_ns);
@@ -175,8 +178,10 @@ impl Stretch {
         let passed_ns = to_ns.wrapping_sub(from_ns);
         // Computed before it is known to be wanted, as a number with a sign: the processor has one instruction for that.
         let (bend_ns, more_ns) = (self.bend.of_short_ns(passed_ns), self.more.of_short_ns(passed_ns));
-        let is_in_it = self.from.clock_ns < from_ns && to_ns.wrapping_sub(self.from.clock_ns) <= self.whole_ns;
-        if !is_in_it || !(0..=SHORT_NS).contains(&passed_ns) {
+        let since_ns = to_ns.wrapping_sub(self.from.clock_ns);
+        let is_in_it =
+            self.from.clock_ns < from_ns && from_ns <= to_ns && unsigned(since_ns) <= unsigned(self.whole_ns);
+        if !is_in_it || passed_ns > SHORT_NS {
             return None;
         }
         // How far it can have bent off the line differs between both by no more than what it can bend in that time; the line's
@@ -194,6 +199,8 @@ impl Scale {
     /// Takes the next comparison. Returns by how much the system clock was set since the last one (ns), if no correction of its
     /// rate explains the change; all earlier comparisons are then forgotten.
     pub fn take(&mut self, now: ClockReading) -> Option<i64> {
+        // The partner's own can be any number.
+        let now = ClockReading { error_ns: now.error_ns.clamp(0, FARTHEST_NS), ..now };
         let Some(last) = self.last() else {
             self.readings.push_back(now);
             return None;

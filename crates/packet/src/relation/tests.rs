@@ -221,3 +221,28 @@ fn nothing_is_known_without_an_exchange() {
     assert_eq!(relation.settled_to_ns(), Some(20));
     assert_eq!(relation.delay(5, 10).map(|delay| delay.ns), Some(5));
 }
+
+/// Times of a partner that says anything, mostly ones that lie near each other.
+fn any_time() -> impl Strategy<Value = i64> {
+    prop_oneof![6 => 0_i64..2_000_000_000, 1 => any::<i64>(), 1 => prop::sample::select(vec![i64::MIN, -1, 0, i64::MAX])]
+}
+
+proptest! {
+    #[test]
+    fn a_partner_that_says_anything_breaks_nothing(
+        said in prop::collection::vec(prop::array::uniform6(any_time()), 1..40), max_drift_ppb in any::<u32>(),
+    ) {
+        let mut relation = Relation::new(max_drift_ppb);
+        for [a, b, c, d, e, f] in said {
+            relation.own_reading(ClockReading { raw_ns: a, clock_ns: b, error_ns: c });
+            relation.partner_reading(ClockReading { raw_ns: d, clock_ns: e, error_ns: f });
+            relation.exchange((a, b), (c, d));
+            let mut reader = DelayReader::new(&relation);
+            for (programs, kernels) in [((e, f), (a, b)), ((a, b), (a, b)), ((c, d), (c.saturating_add(5), d))] {
+                reader.delays(programs, Some(kernels));
+                reader.delays(programs, None);
+                relation.delay(programs.0, programs.1);
+            }
+        }
+    }
+}
