@@ -42,7 +42,7 @@ const TEXTS: [&str; 12] = [
 pub fn edited(base: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let mut root: Value = serde_json::from_str(base).expect("a seed is JSON");
     for _ in 0..u.int_in_range(1..=6)? {
-        let mut budget = usize::from(u.arbitrary::<u16>()?);
+        let mut budget = usize::try_from(u.arbitrary::<u32>()?).unwrap_or(0);
         edit(&mut root, &mut budget, u)?;
     }
     Ok(root.to_string())

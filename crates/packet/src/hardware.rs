@@ -13,8 +13,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use sync::bound::{ClockReading, OffsetBounds};
+use units::clamp_i64;
 
-use crate::scale::{Uncorrected, clamped, part_ns};
+use crate::scale::{Uncorrected, part_ns};
 
 /// Readings that are kept: those of the last seconds, far longer than any packet waits.
 const KEPT: usize = 128;
@@ -85,7 +86,8 @@ impl Stretch {
     /// How much more or less the clock passed here than the rate of another stretch makes of the same time (ns), and how much of
     /// that the errors of the readings can have made.
     fn unlike(self, other: Self) -> (i64, i64) {
-        let scaled = |ns: i64| clamped(i128::from(ns) * i128::from(self.raw_ns()) / i128::from(other.raw_ns().max(1)));
+        let scaled =
+            |ns: i64| clamp_i64(i128::from(ns) * i128::from(self.raw_ns()) / i128::from(other.raw_ns().max(1)));
         let unlike_ns = self.clock_ns().saturating_sub(scaled(other.clock_ns())).saturating_abs();
         (unlike_ns, self.errors_ns().saturating_add(scaled(other.errors_ns())))
     }
@@ -151,7 +153,8 @@ impl HardwareScale {
         let here = self.stretch_to(at)?;
         let beside = [self.stretch_to(at.checked_sub(1)?), self.stretch_to(at + 1)];
         let passed_ns = stamp_ns.saturating_sub(here.from.clock_ns);
-        let along_ns = clamped(i128::from(here.raw_ns()) * i128::from(passed_ns) / i128::from(here.clock_ns().max(1)));
+        let along_ns =
+            clamp_i64(i128::from(here.raw_ns()) * i128::from(passed_ns) / i128::from(here.clock_ns().max(1)));
         let nearer_ns = along_ns.min(here.raw_ns().saturating_sub(along_ns));
         let stretches = || beside.into_iter().flatten();
         // Without a neighbor nothing shows that the clock went straight.

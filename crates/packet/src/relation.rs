@@ -13,9 +13,10 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 use sync::bound::{ClockReading, OffsetBound};
+use units::clamp_i64;
 
 use crate::header::unsigned;
-use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, Uncorrected, clamped, count_before};
+use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, Uncorrected, count_before};
 
 pub use reader::DelayReader;
 
@@ -189,7 +190,7 @@ impl Relation {
         }
         let (forward_ns, backward_ns) = (came.ns.saturating_sub(sent.ns), arrived.ns.saturating_sub(went.ns));
         let round_trip_ns = forward_ns.saturating_add(backward_ns);
-        let alone_ns = clamped((i128::from(forward_ns) - i128::from(backward_ns)).div_euclid(2));
+        let alone_ns = clamp_i64((i128::from(forward_ns) - i128::from(backward_ns)).div_euclid(2));
         // Until it is known, the middle.
         let likely = Likely { offset_ns: middle_ns(bound), spread_ns: 0 };
         let own_clock_ns = own_received_ns.max(own_sent_ns);
@@ -334,7 +335,7 @@ pub fn intersection(one: OffsetBound, other: OffsetBound) -> OffsetBound {
 }
 
 fn middle_ns(bound: OffsetBound) -> i64 {
-    clamped((i128::from(bound.lower_ns) + i128::from(bound.upper_ns)).div_euclid(2))
+    clamp_i64((i128::from(bound.lower_ns) + i128::from(bound.upper_ns)).div_euclid(2))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 use sync::bound::ClockReading;
+use units::clamp_i64;
 
 use crate::header::unsigned;
 
@@ -30,10 +31,6 @@ const SHORT_NS: i64 = 100_000;
 /// See [`LONGEST_NS`].
 pub(crate) const FARTHEST_NS: i64 = 1 << 60;
 
-pub(crate) fn clamped(ns: i128) -> i64 {
-    i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
-}
-
 /// A share of a time in units of 2^-40, made once for many packets, so that none of them divides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share(i64);
@@ -43,7 +40,7 @@ impl Share {
 
     /// What `part` is of a positive `whole`, rounded down.
     pub(crate) fn of(part: i64, whole: i64) -> Self {
-        Self(clamped((i128::from(part) << Self::BITS).div_euclid(i128::from(whole.max(1)))))
+        Self(clamp_i64((i128::from(part) << Self::BITS).div_euclid(i128::from(whole.max(1)))))
     }
 
     /// At least so many parts per billion.
@@ -54,7 +51,7 @@ impl Share {
     /// This share of a time, rounded down (ns).
     #[inline]
     pub(crate) fn of_ns(self, ns: i64) -> i64 {
-        clamped((i128::from(self.0) * i128::from(ns)) >> Self::BITS)
+        clamp_i64((i128::from(self.0) * i128::from(ns)) >> Self::BITS)
     }
 
     /// As [`Self::of_ns`], of a time up to [`LONGEST_NS`] whose share fits 64 bits: what does not is wrong.
@@ -75,7 +72,7 @@ impl Share {
 /// What `ppb` parts per billion are of a time, rounded up (ns).
 pub(crate) fn part_ns(elapsed_ns: i64, ppb: i64) -> i64 {
     let elapsed_ns = elapsed_ns.saturating_abs();
-    let exact = || clamped((i128::from(elapsed_ns) * i128::from(ppb)).div_euclid(1_000_000_000));
+    let exact = || clamp_i64((i128::from(elapsed_ns) * i128::from(ppb)).div_euclid(1_000_000_000));
     // A division of 128 bits takes ten times the instructions.
     elapsed_ns.checked_mul(ppb).map_or_else(exact, |product| product.div_euclid(1_000_000_000)).saturating_add(1)
 }
@@ -147,7 +144,7 @@ impl Stretch {
             whole_ns,
             more: Share::of(raw_ns.saturating_sub(whole_ns), whole_ns),
             error_ns: from.error_ns.max(to.error_ns).saturating_add(ROUNDING_NS).clamp(0, FARTHEST_NS),
-            correction_ppb: clamped((i128::from(change_ns) * 1_000_000_000).div_euclid(i128::from(raw_ns.max(1)))),
+            correction_ppb: clamp_i64((i128::from(change_ns) * 1_000_000_000).div_euclid(i128::from(raw_ns.max(1)))),
             bend: Share::default(),
         }
     }

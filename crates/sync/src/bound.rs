@@ -9,6 +9,7 @@
 //! rate. All bounds on one side age alike, so the tightest stays the tightest and is the only one that is kept.
 
 use record::TrackPoint;
+use units::clamp_i64;
 
 /// A comparison of the clock with one that nobody corrects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,7 @@ impl Rate {
             return;
         }
         let change_ns = now.clock_ns.saturating_sub(from.clock_ns).saturating_sub(elapsed_ns);
-        let ppb = |ns: i64| i64::try_from(i128::from(ns) * 1_000_000_000 / i128::from(elapsed_ns)).unwrap_or(i64::MAX);
+        let ppb = |ns: i64| clamp_i64(i128::from(ns) * 1_000_000_000 / i128::from(elapsed_ns));
         let error_ppb = ppb(from.error_ns.saturating_add(now.error_ns)).saturating_add(1);
         let correction_ppb = ppb(change_ns);
         *self = Self { from: Some(now), correction_ppb, error_ppb, swing: stated, swing_before: self.swing };
@@ -187,11 +188,11 @@ impl OffsetBounds {
         let elapsed_ns = now.raw_ns.saturating_sub(last.raw_ns);
         let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
         // What the stated corrections explain: one of them was in force first, the other one then.
-        let explained_ns =
-            |ppb: i64| i64::try_from(i128::from(elapsed_ns) * i128::from(ppb) / 1_000_000_000).unwrap_or(0);
+        let explained_ns = |ppb: i64| clamp_i64(i128::from(elapsed_ns) * i128::from(ppb) / 1_000_000_000);
         let (now_ppb, before_ppb) = self.stated.unwrap_or_default();
-        let [least_ns, most_ns] = [now_ppb.min(before_ppb), now_ppb.max(before_ppb)].map(explained_ns);
-        let unexplained_ns = change_ns.saturating_sub(change_ns.clamp(least_ns, most_ns));
+        let (one_ns, other_ns) = (explained_ns(now_ppb), explained_ns(before_ppb));
+        let nearest_ns = change_ns.clamp(one_ns.min(other_ns), one_ns.max(other_ns));
+        let unexplained_ns = change_ns.saturating_sub(nearest_ns);
         // A rate is corrected by at most 500 parts per million (1000 by adjtime(3)), and what else a device does it states; an
         // oscillator is not off by more either. Twice that, and the errors, is a step.
         let largest_ns = drift_ns(elapsed_ns, 2_000_000).saturating_add(last.error_ns).saturating_add(now.error_ns);
@@ -228,9 +229,10 @@ impl OffsetBounds {
         let at = self.last?;
         let since_ns = at.clock_ns.saturating_sub(stamp_ns);
         let corrected_ns = i128::from(since_ns) * i128::from(self.rate.correction_ppb) / 1_000_000_000;
-        let drift_ns = drift_ns(since_ns, i64::from(self.max_drift_ppb) * 2 + self.rate.largest_error_ppb());
+        let drift_ns =
+            drift_ns(since_ns, (i64::from(self.max_drift_ppb) * 2).saturating_add(self.rate.largest_error_ppb()));
         let value_ns = value_ns
-            .saturating_add(i64::try_from(corrected_ns).unwrap_or(0))
+            .saturating_add(clamp_i64(corrected_ns))
             .saturating_add(direction.saturating_mul(drift_ns.saturating_add(at.error_ns)));
         Some(Side { value_ns, at })
     }
@@ -470,5 +472,22 @@ mod tests {
         assert!(bound.is_contradiction());
         assert_eq!(bound.width_ns(), 0);
         assert_eq!(OffsetBound { lower_ns: -7, upper_ns: 5 }.largest_ns(), 7);
+    }
+
+    proptest! {
+        /// What a partner says of the clock of its interface is compared too.
+        #[test]
+        fn readings_and_corrections_of_any_size_break_nothing(
+            said in prop::collection::vec((prop::array::uniform3(any::<i64>()), any::<Option<i64>>()), 1..20),
+        ) {
+            let mut bounds = OffsetBounds::new(u32::MAX);
+            for ([raw_ns, clock_ns, error_ns], correction_ppb) in said {
+                bounds.state_correction(correction_ppb);
+                bounds.compare(ClockReading { raw_ns, clock_ns, error_ns });
+                bounds.received(error_ns, clock_ns);
+                bounds.sent(raw_ns, error_ns);
+                let _ = bounds.now();
+            }
+        }
     }
 }

@@ -37,6 +37,12 @@ pub fn round_i64(value: f64) -> i64 {
     value.round() as i64
 }
 
+/// The number; the lowest or highest one of 64 bits where it is beyond them.
+#[must_use]
+pub fn clamp_i64(value: i128) -> i64 {
+    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+}
+
 /// The sum, `u64::MAX` where it would exceed that.
 ///
 /// For numbers out of a file, which can be anything; a sum of ours never comes near.

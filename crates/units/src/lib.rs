@@ -17,7 +17,7 @@ mod random;
 
 pub use clock::{ClockId, Monotonic, Realtime, Timestamp};
 pub use clock_name::ClockName;
-pub use convert::{approx_f64, approx_f64_i64, round_i64, round_u64, total};
+pub use convert::{approx_f64, approx_f64_i64, clamp_i64, round_i64, round_u64, total};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use duration::{DurationError, Ns};
 pub use lines::whole_lines;
