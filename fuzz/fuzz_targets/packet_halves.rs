@@ -34,5 +34,6 @@ fn joined(said: &str, partner_asked: bool) {
     let Ok(joined) = joined else { return };
     let _ = analyse::verdict(&joined, 10_000);
     let again = Record::from_json(&joined.to_json()).expect("what was written is read");
-    assert_eq!(again, joined);
+    // Both are far too long to be printed.
+    assert!(again == joined, "what was written reads back otherwise");
 }

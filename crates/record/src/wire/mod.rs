@@ -188,8 +188,11 @@ impl<'a> RecordWire<'a> {
                         part.series
                     )));
                 };
-                if series.intervals.last().is_some_and(|last| last.start_offset_ns > start_offset_ns) {
-                    return Err(contradiction(format!("intervals[{at}] begins before the one before it")));
+                let is_after = |last: &Interval| (last.start_offset_ns, last.length_ns) <= (start_offset_ns, length_ns);
+                if !series.intervals.last().is_none_or(is_after) {
+                    return Err(contradiction(format!(
+                        "intervals[{at}] begins before the one before it, or with it and is shorter"
+                    )));
                 }
                 series.intervals.push(Interval {
                     start_offset_ns,

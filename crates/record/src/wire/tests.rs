@@ -80,6 +80,14 @@ fn a_file_that_contradicts_itself_is_refused_with_the_place() {
         },
         "intervals[1] begins before the one before it",
     );
+    refused(
+        |file| {
+            let mut shorter = file["intervals"][0].clone();
+            shorter["length_ns"] = json!(0);
+            file["intervals"].as_array_mut().unwrap().insert(1, shorter);
+        },
+        "intervals[1] begins before the one before it, or with it and is shorter",
+    );
     refused(|file| file["nodes"][0]["clocks"]["read"] = json!(["sundial"]), "'sundial' is not a clock");
 }
 
