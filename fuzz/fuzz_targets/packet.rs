@@ -47,17 +47,35 @@ struct Stamps {
 #[derive(Arbitrary, Debug)]
 enum Step {
     /// The partner's program writes a packet, and it comes in a payload of this length.
-    Packet { sequence: u64, sent_before: u64, is_follow_up: bool, sent: Time, earlier: Vec<Stamps>, bytes: u8, came: [Time; 2] },
+    Packet {
+        sequence: u64,
+        sent_before: u64,
+        is_follow_up: bool,
+        sent: Time,
+        earlier: Vec<Stamps>,
+        bytes: u8,
+        came: [Time; 2],
+    },
     /// A packet of any bytes comes, with a right tag behind so many words of them.
-    Sealed { body: Vec<u8>, came: [Time; 2] },
+    Sealed {
+        body: Vec<u8>,
+        came: [Time; 2],
+    },
     /// Something comes.
     Bytes(Vec<u8>),
     /// A message with a right tag comes, of this kind and these words.
-    Message { kind: u8, words: [Time; 6] },
+    Message {
+        kind: u8,
+        words: [Time; 6],
+    },
     Own([Time; 3]),
     Exchange([Time; 4]),
     /// The clock of an interface is read, of this node or of the partner.
-    Interface { is_own: bool, clocks: [Time; 3], correction_ppb: i32 },
+    Interface {
+        is_own: bool,
+        clocks: [Time; 3],
+        correction_ppb: i32,
+    },
     Settle(Time),
 }
 

@@ -125,7 +125,8 @@ fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
             sent_by: sender.sent_by.clone().or_else(|| receiver.sent_by.clone()),
             ..receiver.clone()
         };
-        own.lost = own.sent.zip(own.arrived).map(|(sent, arrived)| sent.saturating_sub(arrived.saturating_add(own.too_old)));
+        own.lost =
+            own.sent.zip(own.arrived).map(|(sent, arrived)| sent.saturating_sub(arrived.saturating_add(own.too_old)));
     }
     run.flows.sort_by_key(|flow| flow.flow);
 }
