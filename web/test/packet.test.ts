@@ -21,7 +21,7 @@ function flow(more: Partial<PacketFlowView> = {}): PacketFlowView {
     doubled: 2, reordered: 1, too_old: 0, foreign: 0, forged: 0, counts_sentence: "", series: 0, delay: delay(47_000, 6_000_000, "\u00b19.0 us"),
     parts: [part("sent_to_transmitted", "sending program to driver", 8_000, 9_000), part("transmitted_to_arrived", "network", 500, -400, "\u00b19.0 us"),
       part("arrived_to_received", "receiving kernel to program", 38_000, 5_991_400)],
-    parts_sentence: null, lateness: null,
+    parts_sentence: null, lateness: null, launch: null, launched: null,
     over_time: { start_offset_ns: [0, 1e9, 2e9], length_ns: [1e9, 1e9, 1e9], count: [5, 0, 7], median_ns: [47_000, null, 45_000], highest_ns: [90_000, null, 6_000_000], below_ns: [9_000, null, 4_000], above_ns: [9_000, null, 4_000] },
     arrivals: {
       start_offset_ns: [0, 1e8, 3e8], length_ns: [1e8, 1e8, 1e8], sent: [100, 50, 10], arrived: [97, 51, 10], missing: [3, 2, 2], doubled: [0, 2, 0], reordered: [0, 1, 0],

@@ -95,5 +95,5 @@ fn queueing_disciplines_are_read_from_the_root_downwards() {
     let seen: Vec<_> = disciplines.iter().map(|qdisc| (&*qdisc.kind, qdisc.handle, qdisc.parent)).collect();
     assert_eq!(seen, [("htb", 0x7_0000, Qdisc::ROOT), ("pfifo", 0x8_0000, 0x7_0001)]);
     let wanted = LaunchClock { clock: ClockId::Tai, is_deadline: false };
-    assert_eq!(Qdisc::launch_support(&disciplines, wanted), LaunchSupport::Ignored);
+    assert_eq!(Qdisc::launch_support(&disciplines, wanted, 0), LaunchSupport::Ignored);
 }

@@ -78,7 +78,7 @@ fn etf_holds_packets_until_their_launch_time_and_drops_what_is_too_late() {
         QdiscDetail::Etf { clock: Some(ClockId::Tai), delta_ns: DELTA_NS, is_deadline: false, is_offloaded: false };
     let qdiscs = read_qdiscs(&network);
     assert_eq!(qdiscs.iter().map(|qdisc| &qdisc.detail).collect::<Vec<_>>(), [&detail]);
-    assert_eq!(Qdisc::launch_support(&qdiscs, tai), LaunchSupport::Honored);
+    assert_eq!(Qdisc::launch_support(&qdiscs, tai, 0), LaunchSupport::Honored);
     let (mut a, mut b) = launching_ends(&network, tai);
     let clock = KernelClock::from(ClockId::Tai);
     for number in 0..10_u8 {
@@ -99,7 +99,7 @@ fn etf_holds_packets_until_their_launch_time_and_drops_what_is_too_late() {
     assert_eq!(next.iter().map(|stamp| stamp.number).collect::<Vec<_>>(), [10]);
     // With another clock than its own it takes nothing.
     let monotonic = LaunchClock { clock: ClockId::Monotonic, is_deadline: false };
-    assert_eq!(Qdisc::launch_support(&qdiscs, monotonic), LaunchSupport::OtherClock(ClockId::Tai));
+    assert_eq!(Qdisc::launch_support(&qdiscs, monotonic, 0), LaunchSupport::OtherClock(ClockId::Tai));
     let (mut a, mut b) = launching_ends(&network, monotonic);
     let launch = Launch { at_ns: monotonic_ns() + 1_000_000 };
     assert_eq!(a.send(&[9; 50], Some(launch)), Err(SendError::LaunchRefused));
@@ -114,7 +114,7 @@ fn fq_holds_packets_until_their_launch_time() {
         return;
     }
     let monotonic = LaunchClock { clock: ClockId::Monotonic, is_deadline: false };
-    assert_eq!(Qdisc::launch_support(&read_qdiscs(&network), monotonic), LaunchSupport::Honored);
+    assert_eq!(Qdisc::launch_support(&read_qdiscs(&network), monotonic, 0), LaunchSupport::Honored);
     let (mut a, mut b) = launching_ends(&network, monotonic);
     for number in 0..10_u8 {
         let at_ns = monotonic_ns() + 20_000_000;

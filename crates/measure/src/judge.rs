@@ -2,7 +2,7 @@
 //!
 //! Facts are values without defaults, so that a kind that forgets one does not compile.
 
-use record::{ClockStep, Measurement, Moment, ReasonCode, Validity, WorstSample};
+use record::{ClockStep, Measurement, Moment, ReasonCode, Sampling, Validity, WorstSample};
 use units::format::span;
 
 use crate::stop::WATCHDOG_S;
@@ -128,7 +128,11 @@ fn judge_emptiness(facts: &Facts<'_>, validity: &mut Validity) {
             validity.add(ReasonCode::NoSamples, format!("{}: the loop did not turn once", thread.place));
         }
     } else if facts.threads.iter().all(|thread| thread.taken.unwrap_or(0) == 0) {
-        validity.add(ReasonCode::NoSamples, format!("the run ended before its first {}", kind.sample));
+        let detail = match kind.sampling {
+            Sampling::Packets => "not one packet came; a firewall between the nodes can keep them back".to_owned(),
+            _ => format!("the run ended before its first {}", kind.sample),
+        };
+        validity.add(ReasonCode::NoSamples, detail);
     }
 }
 

@@ -123,6 +123,7 @@ fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
             skipped: sender.skipped.or(receiver.skipped),
             refused: sender.refused.or(receiver.refused),
             sent_by: sender.sent_by.clone().or_else(|| receiver.sent_by.clone()),
+            launch: sender.launch.clone().or_else(|| receiver.launch.clone()),
             ..receiver.clone()
         };
         own.lost =

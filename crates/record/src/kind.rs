@@ -321,6 +321,13 @@ kinds! {
                 sign: Sign::NotNegative,
             },
             Latency {
+                name: "launch_to_transmitted",
+                from: "the time at which the sending system was to let the packet go (SO_TXTIME), where one was given",
+                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, which etf does ahead of that time by its delta",
+                at: "transmitted at",
+                sign: Sign::NegativeIsEarly,
+            },
+            Latency {
                 name: "transmitted_to_arrived",
                 from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
                 to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",

@@ -45,7 +45,8 @@ pub use manifest::{
 };
 pub use node::{Node, Nodes};
 pub use packet::{
-    ClockRelation, FlowInterval, HardwareStamps, NodeExplanation, NodeServices, PacketFlow, PacketRun, ServiceRelation,
+    ClockRelation, FlowInterval, HardwareStamps, NodeExplanation, NodeServices, PacketFlow, PacketLaunch, PacketRun,
+    ServiceRelation,
 };
 pub use place::{Direction, Place};
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};

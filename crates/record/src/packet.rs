@@ -3,9 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::format;
-
 use units::format::latency;
+use units::{ClockId, ClockName, format};
 
 use crate::{ClockStep, Explanation, Spread, SyncRun, TrackPoint};
 
@@ -154,6 +153,9 @@ pub struct PacketFlow {
     /// The way that the packets took through the sending system: "UDP", "AF_XDP, zero-copy"; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_by: Option<String>,
+    /// When the sending system was to let each packet go; absent if the sender gave no launch times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<PacketLaunch>,
     /// The way that the packets took through the receiving system; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_by: Option<String>,
@@ -211,6 +213,52 @@ pub struct PacketFlow {
     /// those in which nothing came are left out. Empty if the receiver did not report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<FlowInterval>,
+}
+
+/// When the sending system was to let the packets of a flow go (SO_TXTIME).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketLaunch {
+    /// How long after its schedule each packet was to leave (ns).
+    pub after_ns: u64,
+    /// The clock of these times.
+    pub clock: ClockName,
+    /// That clock less CLOCK_REALTIME at the start, as the sending kernel has it (ns).
+    pub clock_ahead_ns: i64,
+    /// The queueing discipline that keeps packets until then: "etf", "fq"; absent where it was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_by: Option<String>,
+    /// How long before that time the discipline hands them to the driver (ns): the `delta` of etf.
+    #[serde(default)]
+    pub ahead_ns: u64,
+    /// Whether the network interface then keeps them until their time (`offload` of etf).
+    #[serde(default)]
+    pub is_offloaded: bool,
+}
+
+impl PacketLaunch {
+    /// As a part of a sentence: "to leave 500 us after their schedule (etf on the clock tai, 37 s ahead of realtime; it hands
+    /// them to the driver 200 us before)".
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let by = self.kept_by.as_ref().map_or_else(String::new, |by| format!("{by} "));
+        let mut words =
+            format!("to leave {} after their schedule ({by}on the clock {}", format::span(self.after_ns), self.clock);
+        // How far the monotonic clock is away says nothing to anybody.
+        if self.clock == ClockName::System(ClockId::Tai) {
+            words.push_str(&match self.clock_ahead_ns {
+                0 => ", which this kernel was never told to be ahead of realtime".to_owned(),
+                ahead => format!(", {} ahead of realtime", format::span(ahead.unsigned_abs())),
+            });
+        }
+        if self.ahead_ns > 0 {
+            words.push_str(&format!("; it hands them to the driver {} before", format::span(self.ahead_ns)));
+        }
+        if self.is_offloaded {
+            words.push_str("; the interface keeps them until then");
+        }
+        words.push(')');
+        words
+    }
 }
 
 impl PacketFlow {

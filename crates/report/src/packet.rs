@@ -5,8 +5,8 @@ mod parts;
 use std::collections::BTreeSet;
 
 use record::{
-    ClockRelation, HardwareStamps, Histogram, Interval, Moment, NodeExplanation, PacketFlow, Place, Record, Series,
-    TrackPoint, Uncertainty, WorstSample,
+    ClockRelation, HardwareStamps, Histogram, Interval, Moment, NodeExplanation, PacketFlow, PacketLaunch, Place,
+    Record, Series, TrackPoint, Uncertainty, WorstSample,
 };
 use units::{approx_f64, format};
 
@@ -262,6 +262,8 @@ fn flow(flow: &PacketFlow, record: &Record) -> PacketFlowView {
         parts: parts_of(record, flow).iter().map(|(name, words)| part(record, flow, name, words)).collect(),
         parts_sentence: parts_sentence(record, flow),
         lateness: series_of(record, flow, "scheduled_to_sent").and_then(|series| delay(record, series)),
+        launch: flow.launch.as_ref().map(PacketLaunch::in_words),
+        launched: series_of(record, flow, "launch_to_transmitted").and_then(|series| delay(record, series)),
         over_time: delays.map(over_time).unwrap_or_default(),
         arrivals: arrivals(flow),
     }

@@ -1368,6 +1368,15 @@ export interface PacketFlowView {
    */
   lateness?: PacketDelayView | null;
   /**
+   * When packets were to leave, in words: "to leave 500 us after their schedule (fq on the clock monotonic)"; null if they had
+   * no launch times.
+   */
+  launch?: string | null;
+  /**
+   * How long after its launch time the driver had each packet; null if there was none, or no stamp.
+   */
+  launched?: PacketDelayView | null;
+  /**
    * Packets that were sent and did not arrive; null if one of the nodes did not report.
    */
   lost?: Exact | null;

@@ -84,6 +84,9 @@ function Flow(props: Props) {
           <div><dt>packets</dt><dd>{flow.counts_sentence}</dd></div>
           {flow.parts_sentence && <div><dt>parts of the way</dt><dd>{flow.parts_sentence}</dd></div>}
           {flow.lateness && <div><dt>sender</dt><dd>sent {format.latency(flow.lateness.median_ns)} after the schedule (median), at worst {format.latency(flow.lateness.highest_ns)}</dd></div>}
+          {flow.launch && <div><dt>launch times</dt><dd>{flow.launch}{flow.launched
+            ? `: the driver had the packets ${format.latency(flow.launched.lowest_ns)} to ${format.latency(flow.launched.highest_ns)} after them (median ${format.latency(flow.launched.median_ns)})`
+            : ": when the driver had the packets is not known"}</dd></div>}
         </dl>
       </div>
       {flow.delay ? <><DelaysOverTime {...props} /><Parts {...props} /></> : <p class="nothing">No packet of this flow has a delay. Look at what stands above, and whether a firewall lies between the nodes.</p>}

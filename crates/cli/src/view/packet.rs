@@ -16,6 +16,9 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
         let by = by.map_or_else(String::new, |by| format!("{by}, "));
         let head = format!("{} -> {}: {by}{}", flow.from, flow.to, flow.schedule_words());
         text.push_str(&wrap::paragraph(&head, "", width));
+        if let Some(launch) = &flow.launch {
+            text.push_str(&wrap::paragraph(&format!("packets were {}", launch.in_words()), "  ", width));
+        }
         text.push('\n');
         text.push_str(&delays(record, flow));
         text.push_str(&counts(flow));

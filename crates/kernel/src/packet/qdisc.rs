@@ -76,6 +76,12 @@ pub enum QdiscDetail {
     Other,
 }
 
+/// `TC_PRIO_CONTROL`, include/uapi/linux/pkt_sched.h: `fq` keeps packets of this priority in a queue of their own, which it
+/// empties first and without looking at their times (`fq_classify`, net/sched/sch_fq.c).
+const PRIORITY_CONTROL: u32 = 7;
+/// `TC_PRIO_MAX`, of which `fq` makes a mask.
+const PRIORITY_MASK: u32 = 15;
+
 /// Priorities of packets that queueing disciplines tell apart (`TC_PRIO_MAX`); of higher ones the lowest four bits count.
 const PRIORITIES: usize = 16;
 
@@ -99,6 +105,8 @@ pub enum LaunchSupport {
     OtherClock(ClockId),
     /// There is an `etf` of the other mode (deadline or exact time), which drops packets of this one.
     OtherMode,
+    /// There is an `fq`, which sends packets of this priority at once.
+    Bypassed,
 }
 
 impl Qdisc {
@@ -118,10 +126,10 @@ impl Qdisc {
         Ok(answers.iter().filter_map(|answer| Self::parse(answer, interface_index)).collect())
     }
 
-    /// What these do with the launch times of a socket. Which of several a packet passes is not looked at: its priority,
-    /// or a filter, decides that.
+    /// What these do with the launch times of a socket whose packets have a priority. Which of several a packet passes is not
+    /// looked at: its priority, or a filter, decides that.
     #[must_use]
-    pub fn launch_support(all: &[Self], wanted: LaunchClock) -> LaunchSupport {
+    pub fn launch_support(all: &[Self], wanted: LaunchClock, priority: u32) -> LaunchSupport {
         let mut support = LaunchSupport::Ignored;
         for qdisc in all {
             match &qdisc.detail {
@@ -135,7 +143,10 @@ impl Qdisc {
                     };
                 }
                 QdiscDetail::Other if qdisc.kind == "fq" && wanted.clock == ClockId::Monotonic => {
-                    return LaunchSupport::Honored;
+                    if priority & PRIORITY_MASK != PRIORITY_CONTROL {
+                        return LaunchSupport::Honored;
+                    }
+                    support = LaunchSupport::Bypassed;
                 }
                 _ => {}
             }
@@ -289,12 +300,21 @@ mod tests {
     fn a_launch_time_does_something_only_with_the_right_discipline() {
         let wanted = |clock| LaunchClock { clock, is_deadline: false };
         let other = |kind: &str| Qdisc::parse(&answer(kind, &[]), 3).unwrap();
-        let support = |all: &[Qdisc], clock| Qdisc::launch_support(all, wanted(clock));
+        let support = |all: &[Qdisc], clock| Qdisc::launch_support(all, wanted(clock), 3);
         assert_eq!(support(&[other("pfifo_fast")], ClockId::Tai), LaunchSupport::Ignored);
         assert_eq!(support(&[other("mq"), etf(11, 0)], ClockId::Tai), LaunchSupport::Honored);
         assert_eq!(support(&[etf(11, 0)], ClockId::Monotonic), LaunchSupport::OtherClock(ClockId::Tai));
         assert_eq!(support(&[etf(11, ETF_DEADLINE)], ClockId::Tai), LaunchSupport::OtherMode);
         assert_eq!(support(&[other("fq")], ClockId::Monotonic), LaunchSupport::Honored);
         assert_eq!(support(&[other("fq")], ClockId::Tai), LaunchSupport::Ignored);
+        for (priority, expected) in [
+            (6, LaunchSupport::Honored),
+            (7, LaunchSupport::Bypassed),
+            (15, LaunchSupport::Honored),
+            (23, LaunchSupport::Bypassed),
+        ] {
+            let found = Qdisc::launch_support(&[other("fq")], wanted(ClockId::Monotonic), priority);
+            assert_eq!(found, expected, "priority {priority}");
+        }
     }
 }

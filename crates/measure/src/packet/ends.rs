@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 
 use kernel::packet::interface::Interface;
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
-use kernel::packet::qdisc::{LaunchSupport, Qdisc};
+use kernel::packet::qdisc::Qdisc;
 use kernel::packet::route::Route;
 use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::xdp::{Flow, XdpEnd, XdpPlan};
-use kernel::packet::{End, LaunchClock, LookupError, OpenError, SocketOptions, Stamps};
+use kernel::packet::{End, LookupError, OpenError, SocketOptions, Stamps};
 use packet::dialog::Endpoints;
 use record::{HardwareMode, PacketPath, PacketRequest};
-use units::ClockId;
 
 use super::hardware::{Hardware, HardwareError, Wanted};
+use super::launch::{LaunchError, Launcher};
 use super::plan::Role;
 
 /// Room for received packets (bytes): 0.1 s of 50,000 small ones a second, with what the kernel adds to each.
@@ -25,8 +25,6 @@ const XDP_SLOTS: u32 = 4_096;
 /// The kernel's stamps that are wanted: when the driver takes a packet, and when the stack gets it.
 const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
 
-/// The clock and the kind of launch times.
-const LAUNCH: LaunchClock = LaunchClock { clock: ClockId::Tai, is_deadline: false };
 /// Interfaces that hand packets on to others, whose disciplines may hold them back.
 pub(super) const HANDING_ON: [&str; 6] = ["bond", "bridge", "team", "macvlan", "macvtap", "ipvlan"];
 
@@ -52,16 +50,8 @@ pub enum EndsError {
         most: usize,
     },
     /// Launch times would change nothing, or be the end of all packets.
-    #[error(
-        "packets leave this node through {interface}, where {what}: set up etf for these packets alone (tc-etf(8): clockid CLOCK_TAI; \
-         it drops what has no launch time), or leave --launch-time out"
-    )]
-    Launch {
-        /// The interface.
-        interface: String,
-        /// What its queueing disciplines do.
-        what: String,
-    },
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
     /// Nothing that this program sends leaves the node, not even the connection.
     #[error(
         "no packet without a launch time leaves this node through {interface}: its queueing discipline is etf alone, which drops \
@@ -117,6 +107,8 @@ pub struct Ends {
     pub(super) clock: UdpEnd,
     pub(super) data: Data,
     pub(super) hardware: Option<Hardware>,
+    /// What keeps the packets until their launch time, where this node sends and they have one.
+    pub(super) launcher: Option<Launcher>,
     reaches: SocketAddr,
     way: String,
 }
@@ -133,11 +125,11 @@ impl Ends {
         local: SocketAddr,
         reaches: SocketAddr,
     ) -> Result<Self, EndsError> {
+        let priority = request.priority.unwrap_or(0);
+        let mut launcher = None;
         if role.sends(request.direction) {
-            check_gate(reaches, request.priority.unwrap_or(0))?;
-            if request.launch_time.is_some() {
-                check_launch(reaches)?;
-            }
+            check_gate(reaches, priority)?;
+            launcher = request.launch_time.map(|_| Launcher::find(reaches, priority)).transpose()?;
         }
         let at = at_port(local, 0);
         let wanted = Wanted { sends: role.sends(request.direction), receives: role.other().sends(request.direction) };
@@ -147,7 +139,7 @@ impl Ends {
         let sent_stamps = stamps(hardware.as_ref().is_some_and(Hardware::stamps_sent));
         let plain = |stamps| UdpPlan { stamps, ..UdpPlan::new(at) };
         let clock = UdpEnd::open(&plain(STAMPS))?;
-        let launch = request.launch_time.map(|_| LAUNCH);
+        let launch = launcher.map(Launcher::clock);
         let sending =
             SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
         let receiving = SocketOptions { receive_buffer_bytes: Some(RECEIVE_BUFFER_BYTES), ..SocketOptions::default() };
@@ -191,7 +183,7 @@ impl Ends {
                 (Data::Xdp(end.into()), way)
             }
         };
-        Ok(Self { clock, data, hardware, reaches, way })
+        Ok(Self { clock, data, hardware, launcher, reaches, way })
     }
 
     /// What the partner has to know.
@@ -272,22 +264,6 @@ fn closed_gate(interface: &Interface, priority: u32, connection: &'static str) -
 const CLOSED_TO_ALL: &str =
     " (the connection has this priority too, and so has PTP where ptp4l's socket_priority does not say otherwise)";
 
-/// Whether launch times of packets to a node are honored, as far as that can be seen.
-fn check_launch(reaches: SocketAddr) -> Result<(), EndsError> {
-    let interface = Interface::read_by_index(Route::to(reaches)?.interface_index)?;
-    if interface.kind.as_deref().is_some_and(|kind| HANDING_ON.contains(&kind)) {
-        return Ok(());
-    }
-    let mut disciplines = Qdisc::read(interface.index)?;
-    if let Some(vlan) = interface.vlan {
-        disciplines.extend(Qdisc::read(vlan.lower_index)?);
-    }
-    match launch_fault(&disciplines) {
-        Some(what) => Err(EndsError::Launch { interface: interface.name, what }),
-        None => Ok(()),
-    }
-}
-
 /// Checks that the connection to a node can be made, as far as this node's queueing disciplines show.
 ///
 /// # Errors
@@ -346,21 +322,6 @@ fn drops_all(disciplines: &[Qdisc]) -> bool {
     }
 }
 
-/// What is wrong with an interface's queueing disciplines for packets with launch times; `None` if nothing is.
-fn launch_fault(disciplines: &[Qdisc]) -> Option<String> {
-    match Qdisc::launch_support(disciplines, LAUNCH) {
-        LaunchSupport::Honored => None,
-        LaunchSupport::OtherClock(clock) => {
-            Some(format!("the queueing discipline etf has the clock {}, which drops all of them", clock.name()))
-        }
-        LaunchSupport::OtherMode => Some("the queueing discipline etf takes deadlines alone".to_owned()),
-        LaunchSupport::Ignored if disciplines.iter().any(|discipline| discipline.kind == "fq") => Some(
-            "the queueing discipline fq has launch times on CLOCK_MONOTONIC, and drops those on CLOCK_TAI".to_owned(),
-        ),
-        LaunchSupport::Ignored => Some("no queueing discipline holds packets back until their launch time".to_owned()),
-    }
-}
-
 /// The partner's port at the address by which this node reaches it, with the scope that it has here.
 fn at_port(partner: SocketAddr, port: u16) -> SocketAddr {
     let mut address = partner;
@@ -405,28 +366,5 @@ mod tests {
             assert!(words.contains(expected), "{expected}: {words}");
         }
         assert!(!of("").contains("PTP"));
-    }
-
-    #[test]
-    fn launch_times_that_nothing_honors_are_refused_with_what_is_there() {
-        let discipline = |kind: &str, detail| Qdisc { kind: kind.to_owned(), handle: 0, parent: Qdisc::ROOT, detail };
-        let etf = |clock, is_deadline| {
-            discipline(
-                "etf",
-                QdiscDetail::Etf { clock: Some(clock), delta_ns: 200_000, is_deadline, is_offloaded: false },
-            )
-        };
-        let fault = |disciplines: &[Qdisc]| launch_fault(disciplines).unwrap_or_default();
-        let prio = || discipline("prio", QdiscDetail::Other);
-        assert_eq!(fault(&[prio(), etf(ClockId::Tai, false)]), "");
-        for (disciplines, words) in [
-            (vec![], "no queueing discipline"),
-            (vec![prio()], "no queueing discipline"),
-            (vec![discipline("fq", QdiscDetail::Other)], "fq has launch times on CLOCK_MONOTONIC"),
-            (vec![etf(ClockId::Monotonic, false)], "has the clock monotonic"),
-            (vec![etf(ClockId::Tai, true)], "deadlines alone"),
-        ] {
-            assert!(fault(&disciplines).contains(words), "{words}: {}", fault(&disciplines));
-        }
     }
 }

@@ -12,6 +12,7 @@ use units::format::{count, span};
 use super::delays::HardwareDelays;
 use super::half::{ClocksSeen, Ending, Half, ReceivedFlow, SentFlow};
 use super::receive::hot::ReceiveCounts;
+use super::send::hot::SendCounts;
 use crate::clock_watch::moment_now;
 use crate::crew::{Watching, now_ns};
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
@@ -128,7 +129,7 @@ impl Half<'_> {
         (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
         parts: &mut Parts,
     ) {
-        let SentFlow { mut sending, lateness, .. } = flow;
+        let SentFlow { mut sending, lateness, launched, .. } = flow;
         let number = u32::from(self.plan.own_flow());
         let place = Place::Flow { flow: number, direction: Direction::Sent, queue: None };
         let sent = sending.shared.report();
@@ -136,7 +137,7 @@ impl Half<'_> {
         let mut counters =
             Counters { dropped: sending.shared.ring.dropped(), missed_periods: sent.skipped, ..Counters::default() };
         let mut facts = ThreadFacts {
-            place: format!("the sender of {place}"),
+            place: format!("the sender of flow {number}"),
             end,
             taken: Some(sent.sent),
             dropped: counters.dropped,
@@ -152,10 +153,7 @@ impl Half<'_> {
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
             counters.interrupted_sleeps = report.counts.interrupted_sleeps;
-            facts.lacks = report
-                .counts
-                .refusal
-                .map(|first| (ReasonCode::PacketsRefused, format!("{} packets (first: {first})", count(sent.refused))));
+            facts.lacks = not_sent(&report.counts).map(|detail| (ReasonCode::PacketsRefused, detail));
         } else if end == ThreadEnd::Whole {
             // It was called off before it began.
             facts.taken = Some(0);
@@ -166,10 +164,17 @@ impl Half<'_> {
             series.counters.missed_periods = sent.skipped;
             parts.series.push(series);
         }
+        let counters = Counters { dropped: sending.shared.launched.dropped(), ..Counters::default() };
+        parts
+            .series
+            .extend(launched.finish(&place, (interval_ns, false), &counters, ended_ns).map(|(series, _)| series));
+        let realtime_ahead_ns = self.started.realtime.as_ns() - self.started.monotonic.as_ns();
+        let launch = self.plan.request.launch_time.zip(self.launcher);
         parts.flows.push(PacketFlow {
             from: self.setup.node.to_owned(),
             to: self.partner.node.clone(),
             sent_by: Some(self.way.clone()),
+            launch: launch.map(|(after, launcher)| launcher.describe(after.0, realtime_ahead_ns)),
             sent: Some(sent.sent),
             skipped: Some(sent.skipped),
             refused: Some(sent.refused),
@@ -214,7 +219,7 @@ impl Half<'_> {
         let (report, end) = receives.member.report();
         let mut counters = Counters { dropped, ..Counters::default() };
         let mut facts = ThreadFacts {
-            place: format!("the receiver of {place}"),
+            place: format!("the receiver of flow {number}"),
             end,
             taken: Some(arrivals.once),
             dropped,
@@ -304,6 +309,20 @@ impl Half<'_> {
     }
 }
 
+/// Why packets that were due may not have left this node.
+fn not_sent(counts: &SendCounts) -> Option<String> {
+    let refused = counts.refusal.map(|first| format!("{} packets (first: {first})", count(counts.refused)));
+    let missed = (counts.launch_missed > 0).then(|| {
+        format!(
+            "{} packets whose launch time passed while they waited in the queueing discipline, which dropped them: they are among \
+             the lost ones",
+            count(counts.launch_missed)
+        )
+    });
+    let both: Vec<String> = refused.into_iter().chain(missed).collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
 /// Why packets that reached this node may not have reached this program.
 fn not_received(counts: &ReceiveCounts) -> Option<String> {
     let dropped = (counts.kernel_dropped > 0).then(|| {
@@ -322,9 +341,20 @@ fn not_received(counts: &ReceiveCounts) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use kernel::packet::ReceiveError;
+    use kernel::packet::{ReceiveError, SendError};
 
     use super::*;
+
+    #[test]
+    fn what_kept_packets_on_this_node_is_named() {
+        assert_eq!(not_sent(&SendCounts::default()), None);
+        let refusal = Some(SendError::LaunchRefused);
+        let counts = SendCounts { refused: 3, refusal, launch_missed: 8, ..SendCounts::default() };
+        let words = not_sent(&counts).unwrap_or_default();
+        for expected in ["3 packets", "refuses the launch time", "8 packets whose launch time passed"] {
+            assert!(words.contains(expected), "{expected}: {words}");
+        }
+    }
 
     #[test]
     fn what_kept_packets_from_the_program_is_named() {

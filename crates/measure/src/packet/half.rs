@@ -19,9 +19,10 @@ use super::delays::{Delays, HardwareDelays};
 use super::ends::Data;
 use super::explain::Explaining;
 use super::hardware::Hardware;
+use super::launch::Launcher;
 use super::plan::{PacketPlan, Role};
 use super::receive::{ReceivePlan, Receives, Recorded};
-use super::send::{SendPlan, Sending};
+use super::send::{LaunchPlan, SendPlan, Sending};
 use super::services::Services;
 use super::{Dialog, Ends, LiveFlow, LivePackets, PacketError, PartnerGone, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
@@ -44,6 +45,8 @@ const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
 pub(super) struct SentFlow {
     pub(super) sending: Sending,
     pub(super) lateness: Delays,
+    /// How far from their launch times packets reached the driver; empty if they have none.
+    pub(super) launched: Delays,
     pub(super) report: Option<SentReport>,
 }
 
@@ -104,6 +107,7 @@ pub(super) struct Half<'a> {
     pub(super) plan: PacketPlan,
     pub(super) partner: Endpoints,
     pub(super) way: String,
+    pub(super) launcher: Option<Launcher>,
     pub(super) ground: Ground,
     pub(super) throttle: ThrottleWatch,
     pub(super) grants: Vec<Grant>,
@@ -134,7 +138,7 @@ impl<'a> Half<'a> {
         let way = ends.in_words();
         ends.aim(partner)?;
         let reaches = ends.clock_of(partner);
-        let Ends { clock, data, hardware, .. } = ends;
+        let Ends { clock, data, hardware, launcher, .. } = ends;
         let ground = Ground::take(GroundPlan {
             clock: ClockId::Monotonic,
             cpu: plan.cpu,
@@ -156,11 +160,15 @@ impl<'a> Half<'a> {
         };
         let start_ns = now_ns(ClockId::Realtime);
         let (sent, received) = match data {
-            Data::Udp { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), (start_ns, recorded))?,
-            Data::Link { receiver, sender } => start_threads(&plan, setup, (*receiver, *sender), (start_ns, recorded))?,
+            Data::Udp { receiver, sender } => {
+                start_threads(&plan, setup, (*receiver, *sender), (start_ns, launcher, recorded))?
+            }
+            Data::Link { receiver, sender } => {
+                start_threads(&plan, setup, (*receiver, *sender), (start_ns, launcher, recorded))?
+            }
             Data::Xdp(end) => {
                 let (sender, receiver) = end.split();
-                start_threads(&plan, setup, (receiver, sender), (start_ns, recorded))?
+                start_threads(&plan, setup, (receiver, sender), (start_ns, launcher, recorded))?
             }
         };
         let members: Vec<(u32, Grant)> = sent
@@ -191,6 +199,7 @@ impl<'a> Half<'a> {
             setup,
             partner: partner.clone(),
             way,
+            launcher,
             ground,
             throttle,
             grants,
@@ -259,6 +268,7 @@ impl<'a> Half<'a> {
     fn count_from(&mut self, start_ns: i64) {
         if let Some(flow) = &mut self.sent {
             flow.lateness.begin_at(start_ns);
+            flow.launched.begin_at(start_ns);
         }
         if let Some(flow) = &mut self.received {
             flow.receiving = Receiving::from(start_ns);
@@ -386,8 +396,10 @@ impl<'a> Half<'a> {
         }
         let mut long = Vec::new();
         if let Some(flow) = &mut self.sent {
-            let (lateness, clocks) = (&mut flow.lateness, &self.clocks);
-            flow.sending.shared.ring.drain(|slots| lateness.take_slots(slots, clocks));
+            let SentFlow { sending, lateness, launched, .. } = flow;
+            let (shared, clocks) = (&sending.shared, &self.clocks);
+            shared.ring.drain(|slots| lateness.take_slots(slots, clocks));
+            shared.launched.drain(|slots| launched.take_slots(slots, clocks));
             long.push(flow.lateness.take_long());
         }
         if let Some(flow) = &mut self.received {
@@ -478,7 +490,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     plan: &PacketPlan,
     setup: &Setup<'_>,
     (receiver, sender): (R, S),
-    (start_ns, recorded): (i64, Option<Recorded>),
+    (start_ns, launcher, recorded): (i64, Option<Launcher>, Option<Recorded>),
 ) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
     let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
     let wanted = |thread| Wanted { thread, policy: plan.policy, cpu: plan.cpu };
@@ -489,7 +501,11 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
         interval_ns: plan.interval_ns,
         is_real_time: plan.policy.priority() > 0,
         schedules: plan.schedules,
-        launch: plan.request.launch_time.map(|after| (after.0, tai_ahead_ns())),
+        launch: plan
+            .request
+            .launch_time
+            .zip(launcher)
+            .map(|(after, launcher)| LaunchPlan { after_ns: after.0, launcher }),
     };
     let receive_plan = move || ReceivePlan {
         session: setup.session,
@@ -499,7 +515,12 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
         is_real_time: plan.policy.priority() > 0,
         recorded,
     };
-    let sent = |sending| SentFlow { sending, lateness: series("scheduled_to_sent"), report: None };
+    let sent = |sending| SentFlow {
+        sending,
+        lateness: series("scheduled_to_sent"),
+        launched: series("launch_to_transmitted"),
+        report: None,
+    };
     let received = |receives| ReceivedFlow {
         receives,
         receiving: Receiving::from(start_ns),
@@ -521,11 +542,6 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     let sends =
         if plan.sends() { Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?)) } else { None };
     Ok((sends, receives))
-}
-
-/// CLOCK_TAI less CLOCK_REALTIME, as this kernel has it (ns).
-fn tai_ahead_ns() -> i64 {
-    crate::clock_watch::tai_less_utc_s().map_or(0, |seconds| i64::from(seconds) * 1_000_000_000)
 }
 
 impl ClocksSeen {

@@ -11,6 +11,7 @@ mod explain;
 mod finish;
 mod half;
 mod hardware;
+mod launch;
 mod plan;
 mod receive;
 mod send;

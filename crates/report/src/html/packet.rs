@@ -100,19 +100,22 @@ fn side_by_side(page: &mut String, runs: &[(&Record, &PacketRun)]) {
 fn one_flow(page: &mut String, run: &Record, flow: &PacketFlow) {
     let _ = writeln!(
         page,
-        "<p><b>{} to {}</b>: {}, {}. {}.</p>",
+        "<p><b>{} to {}</b>: {}, {}{}. {}.</p>",
         escape(&flow.from),
         escape(&flow.to),
         escape(&path_words(flow)),
         flow.schedule_words(),
+        flow.launch.as_ref().map_or_else(String::new, |launch| format!(", {}", escape(&launch.in_words()))),
         counts_sentence(flow)
     );
     let whole = delays_of(run, flow).filter(|series| series.name == "sent_to_received");
     let whole = whole.map(|series| ("sending program to receiving program", series));
     let parts = known_parts(run, flow);
     let late = series_of(run, flow, "scheduled_to_sent").map(|series| ("schedule to sending program", series));
+    let launched =
+        series_of(run, flow, "launch_to_transmitted").map(|series| ("launch time to sending driver", series));
     let rows: Vec<(&str, &Series)> =
-        whole.into_iter().chain(parts).chain(late).filter(|(_, series)| series.taken() > 0).collect();
+        whole.into_iter().chain(parts).chain(late).chain(launched).filter(|(_, series)| series.taken() > 0).collect();
     if rows.is_empty() {
         page.push_str("<p>No packet has a delay.</p>\n");
         return;

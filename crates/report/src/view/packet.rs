@@ -86,6 +86,11 @@ pub struct PacketFlowView {
     pub parts_sentence: Option<String>,
     /// How late packets were sent; null if the sender did not report.
     pub lateness: Option<PacketDelayView>,
+    /// When packets were to leave, in words: "to leave 500 us after their schedule (fq on the clock monotonic)"; null if they had
+    /// no launch times.
+    pub launch: Option<String>,
+    /// How long after its launch time the driver had each packet; null if there was none, or no stamp.
+    pub launched: Option<PacketDelayView>,
     /// Delays over time.
     pub over_time: PacketDelaysView,
     /// Arrivals over time.

@@ -69,7 +69,7 @@ pub(crate) struct SendArgs {
     /// VLAN of the packets (1 to 4094), on the path l2
     #[arg(long, value_name = "N")]
     vlan: Option<u16>,
-    /// Have the network send each packet so long after its schedule (SO_TXTIME; needs the queueing discipline etf, with CLOCK_TAI)
+    /// Have the sending system let each packet go so long after its schedule (SO_TXTIME; needs the queueing discipline etf or fq)
     #[arg(long, value_name = "D")]
     launch_time: Option<Ns>,
     /// Do not ask time services how far the clocks are apart: the exchange of the two programs alone says it

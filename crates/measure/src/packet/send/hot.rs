@@ -34,14 +34,29 @@ pub(crate) struct SendLoop<'a, E> {
     pub(super) spins: bool,
     /// Packets to send, skipped schedules among them.
     pub(super) schedules: u64,
-    /// How long after its schedule a packet is to leave (ns), and the clock of that less CLOCK_REALTIME (ns).
-    pub(super) launch: Option<(i64, i64)>,
+    pub(super) launch: Option<LaunchTimes>,
     pub(super) ring: RingWriter<'a>,
+    /// When packets were to leave, and when the driver had them.
+    pub(super) launched: RingWriter<'a>,
+    /// Of these sequence numbers it is written down: a packet that was doubled on its way has two stamps.
+    pub(super) launched_below: u64,
     pub(super) stop: &'a AtomicBool,
     pub(super) watchdog: &'a AtomicBool,
     /// How many were sent, skipped and refused, for others to read.
     pub(super) so_far: [&'a AtomicU64; 3],
 }
+
+/// When packets are to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchTimes {
+    /// How long after its schedule (ns).
+    pub(super) after_ns: i64,
+    /// The clock of these times less CLOCK_REALTIME (ns).
+    pub(super) ahead_ns: i64,
+}
+
+/// Between two looks at whether a waiting loop is to end (ns).
+const LOOK_NS: i64 = 20_000_000;
 
 /// What the loop counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +67,8 @@ pub(crate) struct SendCounts {
     pub(crate) interrupted_sleeps: u64,
     /// The first refusal.
     pub(crate) refusal: Option<SendError>,
+    /// Packets that the queueing discipline dropped since their launch time passed while they waited there.
+    pub(crate) launch_missed: u64,
 }
 
 impl<E: End> SendLoop<'_, E> {
@@ -62,6 +79,7 @@ impl<E: End> SendLoop<'_, E> {
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         let mut counts = SendCounts::default();
         let mut earlier = EarlierStamps::default();
+        let missed_before = self.end.counters().launch_missed;
         let mut sequence = 0;
         let mut next = Schedule::at_ns(self.start_ns);
         while sequence < self.schedules && !self.stop.load(Ordering::Relaxed) {
@@ -98,7 +116,11 @@ impl<E: End> SendLoop<'_, E> {
         // Schedules after the last one were not skipped.
         counts.skipped -= sequence.saturating_sub(self.schedules).min(counts.skipped);
         self.leave(&counts);
+        self.wait_for_launches(&mut earlier);
+        // Those that bring the last stamps are not counted.
+        counts.launch_missed = self.end.counters().launch_missed - missed_before;
         self.follow_up(counts.sent, earlier, (sequence, next));
+        self.wait_for_launches(&mut EarlierStamps::default());
         counts
     }
 
@@ -113,7 +135,7 @@ impl<E: End> SendLoop<'_, E> {
     #[inline(always)]
     fn send(&mut self, header: &Header, scheduled_ns: i64, counts: &mut SendCounts) {
         header.write(&self.session, self.payload);
-        let launch = self.launch.map(|(after_ns, ahead_ns)| Launch { at_ns: scheduled_ns + after_ns + ahead_ns });
+        let launch = self.launch.map(|times| Launch { at_ns: scheduled_ns + times.after_ns + times.ahead_ns });
         match self.end.send(self.payload, launch) {
             Ok(()) if header.purpose == Purpose::Measured => {
                 self.numbers.take(header.sequence);
@@ -136,9 +158,31 @@ impl<E: End> SendLoop<'_, E> {
             let sequence = self.numbers.sequence(sent.number);
             if sequence != NO_SEQUENCE {
                 // Of a packet that was doubled on its way each kind comes twice.
+                if let (Some(times), Some(stack_ns), true) =
+                    (self.launch, sent.stack_ns, sequence >= self.launched_below)
+                {
+                    self.launched_below = sequence + 1;
+                    let launch_ns =
+                        self.start_ns + self.realtime_ahead_ns + signed(sequence) * self.interval_ns + times.after_ns;
+                    self.launched.push(Pair { first_ns: launch_ns, second_ns: stack_ns });
+                }
                 let [stack_ns, hardware_ns] = [sent.stack_ns, sent.hardware_ns].map(stamp);
                 earlier.take(LaterStamps { sequence, stack_ns, hardware_ns });
             }
+        }
+    }
+
+    /// Sleeps until the last packet is to have left, and takes stamps meanwhile: whoever is told before that all were sent
+    /// would take the rest for lost.
+    fn wait_for_launches(&mut self, earlier: &mut EarlierStamps) {
+        let Some(times) = self.launch else { return };
+        let monotonic = KernelClock::from(units::ClockId::Monotonic);
+        let until_ns = now_ns(monotonic) + times.after_ns;
+        let mut now = now_ns(monotonic);
+        while now < until_ns && !self.stop.load(Ordering::Relaxed) && !self.watchdog.load(Ordering::Relaxed) {
+            let _ = sleep_until(monotonic, &Schedule::at_ns(until_ns.min(now + LOOK_NS)));
+            self.take_stamps(earlier);
+            now = now_ns(monotonic);
         }
     }
 

@@ -11,8 +11,9 @@ use packet::dialog::SentReport;
 use packet::header::{Purpose, Session};
 use units::ClockId;
 
-use self::hot::{SendCounts, SendLoop};
+use self::hot::{LaunchTimes, SendCounts, SendLoop};
 use self::numbers::Numbers;
+use super::launch::Launcher;
 use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
 use crate::ring::Ring;
 use crate::witness::Wanted;
@@ -26,6 +27,8 @@ const SPINS_BELOW_NS: i64 = 100_000;
 #[derive(Debug)]
 pub(crate) struct SendShared {
     pub(crate) ring: Ring,
+    /// Launch times, and when the driver had the packets (ns of CLOCK_REALTIME).
+    pub(crate) launched: Ring,
     pub(crate) stop: AtomicBool,
     pub(crate) watchdog: Arc<AtomicBool>,
     pub(crate) sent: AtomicU64,
@@ -36,6 +39,19 @@ pub(crate) struct SendShared {
 }
 
 impl SendShared {
+    fn new([slots, launched]: [usize; 2], watchdog: Arc<AtomicBool>) -> Self {
+        Self {
+            ring: Ring::new(slots),
+            launched: Ring::new(launched),
+            stop: AtomicBool::new(false),
+            watchdog,
+            sent: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            realtime_ahead_ns: AtomicI64::new(0),
+        }
+    }
+
     /// What was sent so far.
     pub(crate) fn report(&self) -> SentReport {
         let [sent, skipped, refused] =
@@ -54,8 +70,16 @@ pub(crate) struct SendPlan {
     /// Whether the thread is real-time, and so has to sleep between two packets.
     pub(crate) is_real_time: bool,
     pub(crate) schedules: u64,
-    /// How long after its schedule a packet is to leave (ns), and the clock of that less CLOCK_REALTIME (ns).
-    pub(crate) launch: Option<(i64, i64)>,
+    /// When packets are to leave, where that is asked for.
+    pub(crate) launch: Option<LaunchPlan>,
+}
+
+/// When packets are to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchPlan {
+    /// How long after its schedule each is to leave (ns).
+    pub(crate) after_ns: i64,
+    pub(crate) launcher: Launcher,
 }
 
 /// What the thread is born with.
@@ -84,15 +108,8 @@ impl Sending {
         wanted: Wanted,
         watchdog: Arc<AtomicBool>,
     ) -> Result<Self, ArmError> {
-        let shared = Arc::new(SendShared {
-            ring: Ring::new(RING_SLOTS),
-            stop: AtomicBool::new(false),
-            watchdog,
-            sent: AtomicU64::new(0),
-            skipped: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
-            realtime_ahead_ns: AtomicI64::new(0),
-        });
+        let launched = if plan.launch.is_some() { RING_SLOTS } else { 0 };
+        let shared = Arc::new(SendShared::new([RING_SLOTS, launched], watchdog));
         // Filler that no compression on the way makes smaller than it looks matters to nobody here; zeros are plain.
         let payload = vec![0; plan.size];
         let work = Sender { end, plan, payload, numbers: Box::new(Numbers::new()), shared: Arc::clone(&shared) };
@@ -103,6 +120,12 @@ impl Sending {
 
 impl<E: End> Sender<E> {
     fn of(&mut self, shared: &SendShared, start_ns: i64, purpose: Purpose, schedules: u64) -> SendCounts {
+        let realtime_ahead_ns = shared.realtime_ahead_ns.load(Ordering::Relaxed);
+        // What warms the loop up is nobody's packet: it has no launch time, and is not waited for.
+        let launch =
+            self.plan.launch.filter(|_| purpose == Purpose::Measured).map(|LaunchPlan { after_ns, launcher }| {
+                LaunchTimes { after_ns, ahead_ns: launcher.ahead_ns(realtime_ahead_ns) }
+            });
         SendLoop {
             end: &mut self.end,
             session: self.plan.session,
@@ -111,12 +134,14 @@ impl<E: End> Sender<E> {
             payload: &mut self.payload,
             numbers: &mut self.numbers,
             start_ns,
-            realtime_ahead_ns: shared.realtime_ahead_ns.load(Ordering::Relaxed),
+            realtime_ahead_ns,
             interval_ns: self.plan.interval_ns,
             spins: !self.plan.is_real_time && self.plan.interval_ns < SPINS_BELOW_NS,
             schedules,
-            launch: self.plan.launch,
+            launch,
             ring: shared.ring.writer(),
+            launched: shared.launched.writer(),
+            launched_below: 0,
             stop: &shared.stop,
             watchdog: &shared.watchdog,
             so_far: [&shared.sent, &shared.skipped, &shared.refused],
@@ -134,15 +159,7 @@ impl<E: End + Send> Work for Sender<E> {
 
     fn warm_up(&mut self, meter: Meter) {
         // A few packets that nobody measures, by the same code; what they leave in the ring is not theirs to leave.
-        let spare = SendShared {
-            ring: Ring::new(8),
-            stop: AtomicBool::new(false),
-            watchdog: Arc::default(),
-            sent: AtomicU64::new(0),
-            skipped: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
-            realtime_ahead_ns: AtomicI64::new(0),
-        };
+        let spare = SendShared::new([8, 8], Arc::default());
         let start_ns = now_ns(ClockId::Monotonic);
         let interval_ns = std::mem::replace(&mut self.plan.interval_ns, 100_000);
         let _ = meter.around(|| self.of(&spare, start_ns, Purpose::FollowUp, 3));

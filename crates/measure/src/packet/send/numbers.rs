@@ -35,9 +35,11 @@ impl Numbers {
         number.wrapping_add(1) == self.taken
     }
 
+    /// The sequence number of a packet; [`NO_SEQUENCE`] once so many were taken after it that it is forgotten.
     #[inline(always)]
     pub(super) fn sequence(&self, number: u64) -> u64 {
-        self.sequences[Self::place(number)]
+        let taken_after = self.taken.wrapping_sub(number).wrapping_sub(1);
+        if taken_after >= UNSTAMPED as u64 { NO_SEQUENCE } else { self.sequences[Self::place(number)] }
     }
 }
 
@@ -45,4 +47,22 @@ impl Numbers {
 #[inline(always)]
 pub(super) fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_that_comes_too_late_belongs_to_no_other_packet() {
+        let mut numbers = Numbers::new();
+        let sequences = 100_000..100_000 + UNSTAMPED as u64;
+        sequences.clone().for_each(|sequence| numbers.take(sequence));
+        assert!(sequences.clone().enumerate().all(|(number, sequence)| numbers.sequence(number as u64) == sequence));
+        numbers.take(200_000);
+        assert_eq!((numbers.sequence(0), numbers.sequence(1)), (NO_SEQUENCE, 100_001));
+        assert_eq!(numbers.sequence(UNSTAMPED as u64), 200_000);
+        // None has this number yet.
+        assert_eq!(numbers.sequence(UNSTAMPED as u64 + 1), NO_SEQUENCE);
+    }
 }
