@@ -213,7 +213,7 @@ fuzz_target!(|run: (u32, Vec<Step>)| {
     let (max_drift_ppb, steps) = run;
     let mut node = Node {
         relation: Relation::new(max_drift_ppb),
-        receiving: Receiving::from(0),
+        receiving: Receiving::from(0, 1_000_000),
         interfaces: Default::default(),
         has_interface: [false; 2],
         taken: 0,

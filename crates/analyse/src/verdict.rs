@@ -1,6 +1,6 @@
 //! The verdict of one run about its deadline, and the exit status that follows.
 
-use record::{Deciding, Histogram, Interval, Record, Series, Sign, Uncertainty, Verdict, VerdictState};
+use record::{Deciding, Histogram, Interval, Record, Sampling, Series, Sign, Uncertainty, Verdict, VerdictState};
 use units::format;
 
 /// The exit status of a command that made this run.
@@ -147,7 +147,11 @@ fn conclude(
     );
     // What never arrived did not arrive in time.
     let lost = units::total(record.series.iter().filter(|series| series.judged).filter_map(|one| one.counters.lost));
+    let is_loss_unknown = kind.sampling == Sampling::Packets
+        && record.series.iter().any(|series| series.judged && series.counters.lost.is_none());
     let flows = record.packets().map_or(&[][..], |run| &run.flows);
+    // Where it is not known which of them arrived after all, at least so many did not.
+    let lost = lost.max(units::total(flows.iter().filter_map(record::PacketFlow::lost_at_least)));
     let refused = units::total(flows.iter().filter_map(|flow| flow.refused));
     if check.beyond > 0 || lost > 0 || refused > 0 {
         let missed = match deciding.missed_periods {
@@ -163,6 +167,10 @@ fn conclude(
             VerdictState::Broken,
             format!("{worst}; {} beyond {limit}{missed}{lost}{refused}", format::count(check.beyond)),
         );
+    }
+    if is_loss_unknown {
+        let reason = format!("{worst}, but how many {} were lost is not known", kind.samples);
+        return (VerdictState::CannotTell, reason);
     }
     if check.is_unbounded {
         let reason = format!("{worst}; nothing is known of its error, so that no limit can be held against it");
@@ -281,17 +289,30 @@ mod tests {
     #[test]
     fn a_lost_packet_did_not_arrive_in_time() {
         let mut record = record_of(Measurement::Packet, &[5_000; 2_000]);
+        let unknown = verdict(&record, 100_000);
+        assert_eq!(unknown.state, VerdictState::CannotTell);
+        assert!(unknown.reason.contains("how many packets were lost is not known"), "{}", unknown.reason);
+        assert_eq!(verdict(&record, 4_000).state, VerdictState::Broken, "whatever was lost beside");
         record.series[0].counters.lost = Some(0);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
         record.series[0].counters.lost = Some(1);
         let judged = verdict(&record, 100_000);
         assert_eq!(judged.state, VerdictState::Broken);
         assert!(judged.reason.contains("0 beyond 100 us, 1 lost"), "{}", judged.reason);
+        // One of two that are missing came so late that nobody knows whether it was a copy.
+        record.series[0].counters.lost = None;
+        for (too_old, state) in [(1, VerdictState::Broken), (2, VerdictState::CannotTell)] {
+            let flow = record::PacketFlow { sent: Some(9), arrived: Some(7), too_old, ..record::PacketFlow::default() };
+            record.detail =
+                record::Detail::Packet(record::PacketRun { flows: vec![flow], ..record::PacketRun::default() });
+            assert_eq!(verdict(&record, 100_000).state, state, "{too_old} too old");
+        }
     }
 
     #[test]
     fn an_error_of_which_nothing_is_known_is_not_taken_for_none() {
         let mut record = record_of(Measurement::Packet, &[5_000; 2_000]);
+        record.series[0].counters.lost = Some(0);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds, "readings of one clock have no such error");
         record.series[0].uncertainty = Some(Uncertainty::UNKNOWN);
         for limit_ns in [1_000, 100_000, u64::MAX / 2, u64::MAX] {
@@ -307,6 +328,7 @@ mod tests {
     #[test]
     fn a_packet_that_the_sending_system_refused_did_not_arrive_in_time() {
         let mut record = record_of(Measurement::Packet, &[5_000; 2_000]);
+        record.series[0].counters.lost = Some(0);
         for (refused, state) in [(0, VerdictState::Holds), (3, VerdictState::Broken)] {
             let flow = record::PacketFlow { refused: Some(refused), ..record::PacketFlow::default() };
             record.detail =

@@ -35,7 +35,9 @@ impl Listening {
             command.args(["--sched-priority", "other"]);
         }
         command.arg("--token-file").arg(folder.path().join("token")).args(more);
-        command.arg("-o").arg(folder.path().join("listened.json"));
+        if more.contains(&"--once") {
+            command.arg("-o").arg(folder.path().join("listened.json"));
+        }
         std::fs::write(folder.path().join("to"), format!("{address}:{port}")).unwrap();
         let said = std::fs::File::create(folder.path().join("said")).unwrap();
         let child = command.stdout(Stdio::null()).stderr(said).spawn().unwrap();
@@ -202,7 +204,7 @@ fn a_file_that_cannot_be_written_is_named_before_anybody_can_connect() {
     let token = folder.path().join("token");
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
     command.args(["packet", "listen", "--on", "127.0.0.1", "--sched-priority", "other", "--token-file"]).arg(&token);
-    let output = command.arg("-o").arg(folder.path().join("missing/record.json")).output().unwrap();
+    let output = command.args(["--once", "-o"]).arg(folder.path().join("missing/record.json")).output().unwrap();
     assert_eq!(code(&output), 2, "{}", said(&output));
     assert!(said(&output).contains("missing"), "{}", said(&output));
     assert!(!token.exists(), "nobody was to come");
@@ -271,6 +273,39 @@ fn a_partner_that_is_killed_or_stopped_costs_its_half_alone() {
     assert!(took < Duration::from_secs(9), "{took:?}");
     assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
     assert!(record.packets().unwrap().flows[0].sent.unwrap() > 1_000);
+}
+
+#[test]
+fn a_run_with_long_intervals_ends_at_once_and_blames_no_other_thread() {
+    for direction in ["to", "from", "both"] {
+        let listening = Listening::start("127.0.0.1", &["--once"]);
+        let sending = listening
+            .send(&["-D", "60s", "-i", "10s", "--no-sync", "--direction", direction, "--receive", "schedule"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(2_500));
+        assert!(Command::new("kill").args(["-TERM", &sending.id().to_string()]).status().unwrap().success());
+        let since = Instant::now();
+        let output = sending.wait_with_output().unwrap();
+        let took = since.elapsed();
+        assert!(took < Duration::from_secs(5), "{direction}: {took:?}");
+        let record = read(&listening.sent());
+        let codes = [ReasonCode::ThreadStuck, ReasonCode::PartnerLost];
+        assert!(!codes.iter().any(|code| record.validity.has(*code)), "{direction}: {:?}", record.validity);
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_file_for_the_record_of_a_node_that_serves_one_run_after_the_other_is_refused() {
+    for output in [&["-o", "/dev/null"][..], &["--json"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        let refused = command.args(["packet", "listen", "--on", "127.0.0.1"]).args(output).output().unwrap();
+        assert_eq!(code(&refused), 2, "{}", said(&refused));
+        assert!(said(&refused).contains("need --once"), "{}", said(&refused));
+    }
 }
 
 #[test]

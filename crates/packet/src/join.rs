@@ -126,8 +126,7 @@ fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
             launch: sender.launch.clone().or_else(|| receiver.launch.clone()),
             ..receiver.clone()
         };
-        own.lost =
-            own.sent.zip(own.arrived).map(|(sent, arrived)| sent.saturating_sub(arrived.saturating_add(own.too_old)));
+        own.lost = own.lost_of();
     }
     run.flows.sort_by_key(|flow| flow.flow);
 }

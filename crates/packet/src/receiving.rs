@@ -15,8 +15,10 @@ use crate::scale::Uncorrected;
 use crate::sequence::{Arrival, Arrivals, SequenceTracker};
 use crate::stamps::{LaterStamps, Stamp};
 
-/// How long a packet waits for the stamps that a later one brings (ns): long enough for a few periods of a slow flow.
+/// How long a packet waits for the stamps that a later one brings, beside two intervals and the time to its launch (ns).
 const STAMPS_WAIT_NS: i64 = 250_000_000;
+/// How long it waits at most (ns): as long as the comparisons of the clocks are kept.
+const LONGEST_WAIT_NS: i64 = 8_000_000_000;
 /// How long a packet waits for the next exchange of the clocks (ns).
 const CLOCKS_WAIT_NS: i64 = 1_000_000_000;
 
@@ -81,18 +83,22 @@ struct Waiting {
 pub struct Receiving {
     tracker: SequenceTracker,
     over_time: OverTime,
+    /// How long a packet waits for the stamps that a later one brings (ns).
+    stamps_wait_ns: i64,
     waiting: VecDeque<Waiting>,
     /// The highest number of packets sent before one that arrived, plus that one: what is known of how many were sent.
     known_sent: u64,
 }
 
 impl Receiving {
-    /// Follows a flow from a moment on (ns, `CLOCK_REALTIME` of this node).
+    /// Follows a flow from a moment on (ns, `CLOCK_REALTIME` of this node). `bringing_ns` is how long it takes until a later
+    /// packet brings the stamps of one that has arrived: about an interval, and the time from a schedule to a packet's launch.
     #[must_use]
-    pub fn from(start_ns: i64) -> Self {
+    pub fn from(start_ns: i64, bringing_ns: i64) -> Self {
         Self {
             tracker: SequenceTracker::default(),
             over_time: OverTime::from(start_ns),
+            stamps_wait_ns: bringing_ns.saturating_mul(2).saturating_add(STAMPS_WAIT_NS).min(LONGEST_WAIT_NS),
             waiting: VecDeque::new(),
             known_sent: 0,
         }
@@ -151,7 +157,7 @@ impl Receiving {
     /// Hands out the packets that need not wait any longer, in the order in which they arrived: at `now_ns` of this node's system
     /// clock. At the end of a run none waits any longer.
     pub fn settle(&mut self, clocks: &Clocks<'_>, now_ns: i64, is_end: bool, out: &mut Vec<Settled>) {
-        let stamps_from_ns = now_ns.saturating_sub(STAMPS_WAIT_NS);
+        let stamps_from_ns = now_ns.saturating_sub(self.stamps_wait_ns);
         let clocks_from_ns = now_ns.saturating_sub(CLOCKS_WAIT_NS);
         let settled_to_ns = clocks.relation.settled_to_ns().unwrap_or(i64::MIN);
         let mut reader = DelayReader::new(clocks.relation);
@@ -302,6 +308,7 @@ mod tests {
     use super::*;
     use crate::hardware::HardwareReading;
     use crate::header::{Header, LARGEST_HEADER_BYTES, NotOurs, Session};
+    use crate::scale::TELLING_NS;
     use crate::stamps::stamp;
 
     const SESSION: Session = Session { number: 7, key: [9; 16] };
@@ -332,13 +339,12 @@ mod tests {
     /// Two nodes with one clock, whose messages take 40 ns.
     fn related(until_ns: i64) -> Relation {
         let mut relation = Relation::new(100_000);
-        let mut at_ns = 0;
-        while at_ns <= until_ns {
+        // The last one shows how straight the clocks went before it.
+        for at_ns in (0..=until_ns).step_by(1_000).chain([until_ns + TELLING_NS]) {
             let reading = ClockReading { raw_ns: at_ns, clock_ns: at_ns, error_ns: 0 };
             relation.own_reading(reading);
             relation.partner_reading(reading);
             relation.exchange((at_ns - 40, at_ns), (at_ns, at_ns + 40));
-            at_ns += 1_000;
         }
         relation
     }
@@ -356,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_delay_add_up_to_the_whole() {
-        let mut receiving = Receiving::from(0);
+        let mut receiving = Receiving::from(0, 1_000_000);
         receiving.take_all(&[arrived(0, 5_000, LaterStamps::default())]);
         let relation = related(8_000);
         assert!(all(&mut receiving, &relation, 5_500, false).is_empty(), "its stamp may come yet");
@@ -395,7 +401,7 @@ mod tests {
         }
         let (sender, receiver) = (clock_ahead_by(-YEARS_NS), clock_ahead_by(YEARS_NS));
         let settle = |hardware_sent_ns: i64, hardware_came_ns: i64| {
-            let mut receiving = Receiving::from(0);
+            let mut receiving = Receiving::from(0, 1_000_000);
             let came = stamp(Some(hardware_came_ns + YEARS_NS));
             receiving.take_all(&[Arrived { hardware_ns: came, ..arrived(0, at_ns, LaterStamps::default()) }]);
             receiving.take_all(&[arrived(1, at_ns + 1_000, stamps(0, at_ns - 30))]);
@@ -434,7 +440,7 @@ mod tests {
     fn of_the_stamps_of_a_packet_that_was_doubled_on_its_way_the_first_counts() {
         let relation = related(20_000);
         for doubled in [[4_970, 4_990], [4_990, 4_970]] {
-            let mut receiving = Receiving::from(0);
+            let mut receiving = Receiving::from(0, 1_000_000);
             receiving.take_all(&[arrived(0, 5_000, LaterStamps::default())]);
             receiving.take_all(&[arrived(1, 6_000, stamps(0, doubled[0]))]);
             receiving.take_all(&[arrived(2, 7_000, stamps(0, doubled[1]))]);
@@ -445,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_packet_waits_for_the_next_exchange_and_not_for_ever() {
-        let mut receiving = Receiving::from(0);
+        let mut receiving = Receiving::from(0, 1_000_000);
         receiving.take_all(&[arrived(0, 9_000, LaterStamps::default())]);
         receiving.take_all(&[arrived(1, 9_100, stamps(0, 8_970))]);
         let relation = related(8_000);
@@ -464,7 +470,7 @@ mod tests {
             .filter(|number| number % 10 != 3)
             .map(|number| arrived(number, at_ns(number), LaterStamps::default()))
             .collect();
-        let (mut together, mut single) = (Receiving::from(0), Receiving::from(0));
+        let (mut together, mut single) = (Receiving::from(0, 1_000_000), Receiving::from(0, 1_000_000));
         together.take_all(&all);
         all.iter().for_each(|one| single.take_all(std::slice::from_ref(one)));
         assert_eq!(together.over_time(), single.over_time());
@@ -473,7 +479,7 @@ mod tests {
 
     #[test]
     fn copies_and_stamps_of_lost_packets_make_no_delay() {
-        let mut receiving = Receiving::from(0);
+        let mut receiving = Receiving::from(0, 1_000_000);
         let relation = related(20_000);
         receiving.take_all(&[arrived(0, 5_000, LaterStamps::default())]);
         receiving.take_all(&[arrived(0, 5_100, LaterStamps::default())]);

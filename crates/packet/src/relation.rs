@@ -16,7 +16,7 @@ use sync::bound::{ClockReading, OffsetBound};
 use units::clamp_i64;
 
 use crate::header::unsigned;
-use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, Uncorrected, count_before};
+use crate::scale::{FARTHEST_NS, KEPT, LONGEST_NS, Scale, Share, TELLING_NS, Uncorrected, count_before};
 
 pub use reader::DelayReader;
 
@@ -256,10 +256,14 @@ impl Relation {
         self.between.clear();
     }
 
-    /// When the last exchange took place (ns, this node's system clock): what was received before then need not wait longer.
+    /// What was received before this moment need not wait longer (ns, this node's system clock): the comparisons of the clocks
+    /// around it lie between others, which show how straight the clocks went. That is the case up to the last exchange but those
+    /// of the last few milliseconds.
     #[must_use]
     pub fn settled_to_ns(&self) -> Option<i64> {
-        self.held.back().map(|last| last.own_clock_ns)
+        let last_ns = self.held.back()?.own_raw_ns;
+        let has_others_after = |held: &&Held| last_ns.saturating_sub(held.own_raw_ns) >= TELLING_NS;
+        self.held.iter().rev().find(has_others_after).map(|held| held.own_clock_ns)
     }
 
     /// The delay of what the partner sent at `partner_sent_ns` of its system clock and came at `own_received_ns` of this
@@ -292,9 +296,13 @@ impl Relation {
             likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns)
         };
         let error_ns = sent.error_ns.saturating_add(came.error_ns).max(0);
-        let width = |ns: i64| ns.saturating_add(error_ns).max(0).unsigned_abs();
+        let ns = came.ns.saturating_sub(sent.ns).saturating_sub(middle_ns);
+        // The offset is known for the end of the delay, and the clocks drift from each other in it too: it can be as long as this.
+        let longest_ns = ns.saturating_add(middle_ns.saturating_sub(bound.lower_ns)).saturating_add(error_ns);
+        let drift_ns = self.max_drift.beyond_ns(longest_ns.max(0));
+        let width = |ns: i64| ns.saturating_add(error_ns).saturating_add(drift_ns).max(0).unsigned_abs();
         Some(Delay {
-            ns: came.ns.saturating_sub(sent.ns).saturating_sub(middle_ns),
+            ns,
             below_ns: width(bound.upper_ns.saturating_sub(middle_ns)),
             above_ns: width(middle_ns.saturating_sub(bound.lower_ns)),
             spread_ns: likely.spread_ns,

@@ -9,16 +9,19 @@ use units::clamp_i64;
 
 use crate::header::unsigned;
 
-/// Comparisons that are kept: those of the last seconds.
-pub(crate) const KEPT: usize = 512;
-/// Between two comparisons a clock's rate is corrected by at most this (parts per billion): adjtime(3) by 500 parts per
-/// million, the kernel's own frequency by as much.
-const MOST_CORRECTION_PPB: i64 = 1_000_000;
-/// Smaller changes of a clock are no step (ns).
+/// Comparisons that are kept: those of the last ten seconds.
+pub(crate) const KEPT: usize = 1_024;
+/// Between two comparisons a clock's rate is corrected by at most this (parts per billion): adjtime(3) by 500 parts per million,
+/// the kernel's own frequency by as much, and some services by the length of a tick. More is a step.
+const MOST_CORRECTION_PPB: i64 = 2_000_000;
+/// Smaller changes of a clock are no step (ns): they are part of the error.
 const LEAST_STEP_NS: i64 = 20_000;
 /// Corrections that cancel each other between two comparisons, some 20 ms apart, are taken to be no larger than this (parts
 /// per billion): services change their corrections a few times a second at most.
 const HIDDEN_PPB: i64 = 1_000;
+/// A time from one comparison to the next that is as long as this shows at which rate a clock was corrected (ns). The comparisons
+/// of one exchange are so close together that their errors show instead.
+pub(crate) const TELLING_NS: i64 = 4_000_000;
 /// What it makes that a time along a line is rounded down, and the line's share before (ns): the latter is below one up to 18
 /// minutes from comparison to comparison, and far below a bend's part beyond.
 const ROUNDING_NS: i64 = 2;
@@ -71,10 +74,15 @@ impl Share {
 
 /// What `ppb` parts per billion are of a time, rounded up (ns).
 pub(crate) fn part_ns(elapsed_ns: i64, ppb: i64) -> i64 {
-    let elapsed_ns = elapsed_ns.saturating_abs();
-    let exact = || clamp_i64((i128::from(elapsed_ns) * i128::from(ppb)).div_euclid(1_000_000_000));
+    scaled(elapsed_ns.saturating_abs(), ppb, 1_000_000_000).saturating_add(1)
+}
+
+/// `ns` times `factor` by a positive `divisor`, rounded down.
+fn scaled(ns: i64, factor: i64, divisor: i64) -> i64 {
+    let divisor = divisor.max(1);
+    let exact = || clamp_i64((i128::from(ns) * i128::from(factor)).div_euclid(i128::from(divisor)));
     // A division of 128 bits takes ten times the instructions.
-    elapsed_ns.checked_mul(ppb).map_or_else(exact, |product| product.div_euclid(1_000_000_000)).saturating_add(1)
+    ns.checked_mul(factor).map_or_else(exact, |product| product.div_euclid(divisor))
 }
 
 /// The number of elements before the first one that is not `before` another moment: as `partition_point`, but what is asked for
@@ -117,10 +125,16 @@ pub(crate) struct Stretch {
     whole_ns: i64,
     /// How much more the uncorrected clock passed, as a share of the system clock's time.
     more: Share,
-    /// The larger error of both comparisons, and what rounding makes (ns).
-    error_ns: i64,
+    /// How long it is on the uncorrected clock (ns).
+    raw_ns: i64,
     /// How much the clock was corrected (parts per billion of the uncorrected time).
     correction_ppb: i64,
+    /// What both comparisons can be wrong by together (ns).
+    errors_ns: i64,
+    /// The larger error of both comparisons, what rounding makes, and the step that may be in between (ns).
+    error_ns: i64,
+    /// By how much the clock may have been set in between (ns): what no correction of its rate explains.
+    step_ns: i64,
     /// How far it may have bent off the straight line, as a share of the time to the nearer comparison.
     bend: Share,
 }
@@ -143,10 +157,56 @@ impl Stretch {
             from,
             whole_ns,
             more: Share::of(raw_ns.saturating_sub(whole_ns), whole_ns),
-            error_ns: from.error_ns.max(to.error_ns).saturating_add(ROUNDING_NS).clamp(0, FARTHEST_NS),
-            correction_ppb: clamp_i64((i128::from(change_ns) * 1_000_000_000).div_euclid(i128::from(raw_ns.max(1)))),
+            raw_ns,
+            correction_ppb: scaled(change_ns, 1_000_000_000, raw_ns),
+            errors_ns: from.error_ns.saturating_add(to.error_ns),
+            error_ns: 0,
+            step_ns: 0,
             bend: Share::default(),
         }
+    }
+
+    const fn is_telling(&self) -> bool {
+        self.raw_ns >= TELLING_NS
+    }
+
+    /// What the times before and after it, as far as they show a rate, say of the line through it.
+    ///
+    /// Where the rate was changed in between, the line is off by at most the part that is nearer, at the change, and the rate lies
+    /// between those before and after. What lies outside of these, by more than errors explain, was a small step, at any moment:
+    /// the line is off by as much of it as a service can have hidden by a change of the rate at the same time.
+    fn compare(&mut self, (from, to): (&ClockReading, &ClockReading), beside: [Option<&Self>; 2]) {
+        let own_ppb = self.correction_ppb;
+        let known = || beside.into_iter().flatten();
+        let rates = || known().map(|other| other.correction_ppb);
+        // Nothing is known of the rate before the first one: it may be all new.
+        let (lowest_ppb, highest_ppb) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
+        let hull_ppb = highest_ppb.saturating_sub(lowest_ppb);
+        let outside_ppb = lowest_ppb.saturating_sub(own_ppb).max(own_ppb.saturating_sub(highest_ppb)).max(0);
+        let errors_beside_ns =
+            known().map(|other| scaled(other.errors_ns, self.raw_ns, other.raw_ns)).max().unwrap_or(0);
+        let errors_ns = self.errors_ns.saturating_add(errors_beside_ns).saturating_add(ROUNDING_NS);
+        let outside_ns = part_ns(self.raw_ns, outside_ppb);
+        self.step_ns = if outside_ns > errors_ns {
+            outside_ns.saturating_add(errors_ns).saturating_add(part_ns(self.raw_ns, hull_ppb)).min(FARTHEST_NS)
+        } else {
+            0
+        };
+        let change_ppb = if self.is_telling() {
+            // Where one side is not known yet, the other one stands for both.
+            let changes = || rates().map(|other| own_ppb.saturating_sub(other).saturating_abs());
+            let both = changes().fold(0, i64::saturating_add);
+            match changes().count() {
+                0 => own_ppb.saturating_abs(),
+                1 => both.saturating_mul(2),
+                _ => both,
+            }
+        } else {
+            hull_ppb
+        };
+        self.bend = Share::at_least_ppb(change_ppb.min(MOST_CORRECTION_PPB).saturating_add(HIDDEN_PPB));
+        let window_ns = from.error_ns.max(to.error_ns).saturating_add(ROUNDING_NS);
+        self.error_ns = window_ns.saturating_add(self.step_ns).clamp(0, FARTHEST_NS);
     }
 
     /// Between two comparisons the clock was corrected at about the rate that both show. `None` where the moment is not between
@@ -181,6 +241,10 @@ impl Stretch {
         if !is_in_it || passed_ns > SHORT_NS {
             return None;
         }
+        // A step can lie between the two.
+        if self.step_ns != 0 {
+            return None;
+        }
         // How far it can have bent off the line differs between both by no more than what it can bend in that time; the line's
         // own slope is wrong by the errors of two comparisons in far longer.
         Some(Uncorrected { ns: passed_ns + more_ns, error_ns: bend_ns + ROUNDING_NS })
@@ -209,26 +273,64 @@ impl Scale {
         }
         let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
         let errors_ns = last.error_ns.saturating_add(now.error_ns);
-        let explained_ns = part_ns(elapsed_ns, 2 * MOST_CORRECTION_PPB).saturating_add(errors_ns).max(LEAST_STEP_NS);
+        let explained_ns = part_ns(elapsed_ns, MOST_CORRECTION_PPB).saturating_add(errors_ns).max(LEAST_STEP_NS);
         let is_step = change_ns.unsigned_abs() > explained_ns.unsigned_abs();
         if is_step {
             self.readings.clear();
             self.stretches.clear();
-        } else {
-            if self.readings.len() == KEPT {
-                self.readings.pop_front();
-                self.stretches.pop_front();
-                self.bend(0);
-            }
-            self.stretches.push_back(Stretch::between(last, now));
-            let last = self.stretches.len() - 1;
-            self.bend(last);
-            if let Some(before) = last.checked_sub(1) {
-                self.bend(before);
-            }
+            self.readings.push_back(now);
+            return Some(change_ns);
         }
+        if elapsed_ns >= TELLING_NS {
+            self.thin_out();
+        }
+        if self.readings.len() == KEPT {
+            self.readings.pop_front();
+            self.stretches.pop_front();
+            // What has lost the one before it: as far as the first that shows a rate.
+            let until = self.stretches.iter().position(Stretch::is_telling).unwrap_or(0);
+            (0..=until).for_each(|at| self.compare(at));
+        }
+        let last = self.readings.back().copied().unwrap_or(now);
         self.readings.push_back(now);
-        is_step.then_some(change_ns)
+        self.stretches.push_back(Stretch::between(last, now));
+        let newest = self.stretches.len() - 1;
+        let has_one_after = if self.stretches[newest].is_telling() {
+            // Back to the last that showed a rate before, and what lies between.
+            let before = self.stretches.iter().rev().skip(1).position(Stretch::is_telling);
+            before.map_or(0, |back| newest - 1 - back)
+        } else {
+            newest
+        };
+        (has_one_after..=newest).for_each(|at| self.compare(at));
+        None
+    }
+
+    /// Keeps of the comparisons of an exchange, which are close together, the first and the last.
+    fn thin_out(&mut self) {
+        let close = self.stretches.iter().rev().take_while(|stretch| !stretch.is_telling()).count();
+        if close < 2 {
+            return;
+        }
+        let first = self.readings.len() - 1 - close;
+        self.readings.drain(first + 1..first + close);
+        self.stretches.truncate(self.stretches.len() - close);
+        if let (Some(from), Some(to)) = (self.readings.get(first), self.readings.get(first + 1)) {
+            self.stretches.push_back(Stretch::between(*from, *to));
+            self.compare(self.stretches.len() - 1);
+        }
+    }
+
+    /// Compares the time from one comparison to the next with those before and after it that show a rate.
+    fn compare(&mut self, at: usize) {
+        let beside = [
+            self.stretches.range(..at).rev().find(|stretch| stretch.is_telling()).copied(),
+            self.stretches.range(at + 1..).find(|stretch| stretch.is_telling()).copied(),
+        ];
+        let (Some(from), Some(to)) = (self.readings.get(at), self.readings.get(at + 1)) else { return };
+        if let Some(stretch) = self.stretches.get_mut(at) {
+            stretch.compare((from, to), [beside[0].as_ref(), beside[1].as_ref()]);
+        }
     }
 
     /// The last comparison.
@@ -259,23 +361,6 @@ impl Scale {
             (None, first) => first.map(|near| beside(near, clock_ns)),
         }
     }
-
-    /// Computes how far a stretch may have bent. Where the rate was changed in it, the straight line is off by at most the part
-    /// that is nearer, at the change; and a change shows beside the stretches before and after.
-    fn bend(&mut self, at: usize) {
-        let correction_ppb = |at: Option<usize>| Some(self.stretches.get(at?)?.correction_ppb);
-        let Some(here_ppb) = correction_ppb(Some(at)) else { return };
-        let change_from =
-            |beside: Option<usize>| Some(here_ppb.saturating_sub(correction_ppb(beside)?).saturating_abs());
-        // At either end of what is kept, the only neighbour stands for both; a correction that has none may be all new.
-        let change_ppb = match (change_from(at.checked_sub(1)), change_from(at.checked_add(1))) {
-            (Some(one), Some(other)) => one.saturating_add(other),
-            (Some(one), None) | (None, Some(one)) => one.saturating_mul(2),
-            (None, None) => here_ppb.saturating_abs(),
-        };
-        let bend_ppb = change_ppb.min(MOST_CORRECTION_PPB).saturating_add(HIDDEN_PPB);
-        self.stretches[at].bend = Share::at_least_ppb(bend_ppb);
-    }
 }
 
 /// Outside of the comparisons the clock may have been corrected at any rate that is possible.
@@ -296,8 +381,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_short_time_is_the_difference_of_its_ends(
-            corrections_ppb in prop::array::uniform3(-900_000_i64..900_000), at in 1..19_000_000_i64, long in 0..2 * SHORT_NS,
+            mut corrections_ppb in prop::array::uniform3(-900_000_i64..900_000), at in 1..19_000_000_i64, long in 0..2 * SHORT_NS,
         ) {
+            // A rate that lies between those around it is no step.
+            corrections_ppb.sort_unstable();
             let mut scale = Scale::default();
             let (mut raw_ns, mut clock_ns) = (0, 0);
             scale.take(ClockReading { raw_ns, clock_ns, error_ns: 50 });

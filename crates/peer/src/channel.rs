@@ -170,7 +170,7 @@ impl Channel {
     /// returns the one after it.
     ///
     /// # Errors
-    /// If the partner has closed the channel, is gone or silent, or sent something that is not of the type.
+    /// If the partner has closed the channel, is gone or silent, or sent something that is not of the type
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> Result<Option<T>, ChannelError> {
         let until = later(Instant::now(), within);
         loop {
@@ -266,7 +266,11 @@ impl Channel {
 
     /// Reads, sends, and looks whether the partner is still there.
     fn turn(&mut self) {
-        self.wire.fill();
+        // A partner that sends faster than its messages are fetched waits.
+        let reads = self.wire.unfetched_bytes() <= self.settings.unfetched_bytes || !self.wire.has_frame();
+        if reads {
+            self.wire.fill();
+        }
         if self.wire.end() == Some(&End::Closed) {
             // The partner waits for it.
             self.wire.say_goodbye();
@@ -276,7 +280,7 @@ impl Channel {
         self.wire.flush();
         // All that came was read before: silence is never this program's own absence.
         let silence = self.wire.last_heard().elapsed();
-        if silence >= self.settings.silence {
+        if reads && silence >= self.settings.silence {
             self.silence.get_or_insert(silence);
         }
     }

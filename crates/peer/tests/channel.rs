@@ -6,6 +6,8 @@ mod support;
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::AsRawFd as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kernel::process::Signal;
@@ -64,6 +66,27 @@ fn what_is_never_fetched_is_bounded() {
     assert!(bytes < 1_000_000, "{bytes}");
     // What had come is there all the same.
     assert_eq!(channel.receive::<String>(PATIENCE).unwrap().unwrap().len(), 50_000);
+    drop(channel);
+    server.stop();
+}
+
+#[test]
+fn a_partner_that_sends_faster_than_its_messages_are_fetched_waits() {
+    let bounded = Settings { unfetched_bytes: 100_000, ..patient() };
+    let sent = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&sent);
+    let server = Server::start("127.0.0.1", patient(), move |mut channel| {
+        while channel.send(&"y".repeat(50_000)).is_ok() {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let mut channel = connect_with("127.0.0.1", server.port, &server.token, PATIENCE, bounded).unwrap();
+    for _ in 0..300 {
+        assert_eq!(channel.receive::<String>(PATIENCE).unwrap().unwrap().len(), 50_000);
+    }
+    // What is not fetched lies in the sockets' own room, or here: a read of 256 KiB for each message would be 78 MB.
+    let unfetched = sent.load(Ordering::Relaxed).saturating_sub(300) * 50_000;
+    assert!(unfetched < 30_000_000, "{unfetched}");
     drop(channel);
     server.stop();
 }

@@ -175,7 +175,8 @@ pub struct PacketFlow {
     /// Packets that arrived, each counted once; absent if the receiver did not report, as the following.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived: Option<u64>,
-    /// Packets that were sent and did not arrive; absent if one of the nodes did not report.
+    /// Packets that were sent and did not arrive; absent if one of the nodes did not report, or some that are missing may have
+    /// arrived too late to tell (`too_old`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// Copies of packets that had arrived before.
@@ -264,6 +265,20 @@ impl PacketLaunch {
 impl PacketFlow {
     /// The largest number of intervals in which a flow is followed; in a longer run they are longer.
     pub const MOST_INTERVALS: usize = 4_096;
+
+    /// How many of the packets that were sent did not arrive, of those that both nodes reported: `None` where that is not known,
+    /// also because some came so late that they may be copies.
+    #[must_use]
+    pub fn lost_of(&self) -> Option<u64> {
+        let missing = self.sent?.saturating_sub(self.arrived?);
+        (missing == 0 || self.too_old == 0).then_some(missing)
+    }
+
+    /// How many of the packets that were sent certainly did not arrive; `None` if one of the nodes did not report.
+    #[must_use]
+    pub fn lost_at_least(&self) -> Option<u64> {
+        Some(self.sent?.saturating_sub(self.arrived?.saturating_add(self.too_old)))
+    }
 
     /// Size and schedule in words: "128 bytes every 1 ms".
     #[must_use]

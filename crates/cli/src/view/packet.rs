@@ -95,7 +95,7 @@ fn counts(flow: &PacketFlow) -> String {
     let mut text = wrap::paragraph(&words.join(", "), "  ", wrap::width());
     if flow.arrived.is_some_and(|arrived| arrived > 0 && flow.without_transmitted.max(flow.without_arrived) >= arrived)
     {
-        let line = "not one packet was stamped by both kernels on this path, so the parts of the delay are not known";
+        let line = "of not one packet the stamps of both kernels came, so the parts of the delay are not known";
         text.push_str(&wrap::paragraph(line, "  ", wrap::width()));
     }
     text

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use packet::dialog::SentReport;
 use record::{
     ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeExplanation, PacketFlow,
     PacketRun, Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
@@ -9,8 +10,9 @@ use record::{
 use units::ClockId;
 use units::format::{count, span};
 
+use super::clocks_seen::ClocksSeen;
 use super::delays::HardwareDelays;
-use super::half::{ClocksSeen, Ending, Half, ReceivedFlow, SentFlow};
+use super::half::{Ending, Half, ReceivedFlow, SentFlow};
 use super::receive::hot::ReceiveCounts;
 use super::send::hot::SendCounts;
 use crate::clock_watch::moment_now;
@@ -45,7 +47,7 @@ impl Half<'_> {
             let grant = grants.next();
             (unrelated, reading_error_ns) = (flow.counted.unrelated, flow.counted.reading_error_ns);
             hw_reading_error_ns = flow.hardware.reading_error_ns;
-            self.finish_received(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
+            self.finish_received(flow, ending.partner_report, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
             effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
         }
         let ended = moment_now();
@@ -194,6 +196,7 @@ impl Half<'_> {
     fn finish_received(
         &self,
         flow: ReceivedFlow,
+        sent: Option<SentReport>,
         ended_ns: i64,
         (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
         parts: &mut Parts,
@@ -240,6 +243,16 @@ impl Half<'_> {
         let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
         let plain = Counters::default();
         let HardwareDelays { parts: of_hardware, without, contradicting, .. } = hardware;
+        let mut flow = PacketFlow {
+            sent: sent.map(|report| report.sent),
+            skipped: sent.map(|report| report.skipped),
+            refused: sent.map(|report| report.refused),
+            arrived: Some(arrivals.once),
+            too_old: arrivals.too_old,
+            ..self.flow(number)
+        };
+        flow.lost = flow.lost_of();
+        counters.lost = flow.lost;
         let unjudged = [to_driver, between, to_program].into_iter().chain(of_hardware).map(|series| (series, false));
         for (series, is_judged) in [(delays, true)].into_iter().chain(unjudged) {
             let counters = if is_judged { &counters } else { &plain };
@@ -253,10 +266,8 @@ impl Half<'_> {
             from: self.partner.node.clone(),
             to: self.setup.node.to_owned(),
             received_by: Some(format!("{}, {}", self.way, self.plan.request.receive.name())),
-            arrived: Some(arrivals.once),
             doubled: arrivals.doubled,
             reordered: arrivals.reordered,
-            too_old: arrivals.too_old,
             foreign,
             forged,
             without_transmitted: counted.without_transmitted,
@@ -265,7 +276,7 @@ impl Half<'_> {
             without_hw_arrived: without[1],
             hw_contradicting: contradicting,
             over_time: receiving.over_time().to_vec(),
-            ..self.flow(number)
+            ..flow
         });
     }
 
@@ -291,12 +302,16 @@ impl Half<'_> {
                 format!("the exchanges with {}, from {} into the run on", self.partner.node, into_run(at)),
             );
         }
-        for (at, step_ns) in seen.partner_steps.iter().take(5) {
+        // Those that the clock watch has seen are in the validity already.
+        let own_steps = if self.clocks.steps().is_empty() { &*seen.own_steps } else { &[] };
+        let of_each = [(self.setup.node, own_steps), (&*self.partner.node, &*seen.partner_steps)];
+        for (node, (at, step_ns)) in
+            of_each.into_iter().flat_map(|(node, steps)| steps.iter().map(move |step| (node, step)))
+        {
             validity.add(
                 ReasonCode::ClockStepped,
                 format!(
-                    "the system clock of {} was stepped by {}, noticed {} into the run",
-                    self.partner.node,
+                    "the system clock of {node} was stepped by {}, noticed {} into the run",
                     span(*step_ns),
                     into_run(*at)
                 ),

@@ -7,14 +7,12 @@ use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::hardware::HardwareScale;
 use packet::receiving::{Clocks, Receiving, Settled};
-use packet::relation::{Delay, Relation};
 use packet::worst::WorstPackets;
-use record::{Moment, Record, TrackPoint};
-use sync::signed::Signed;
-use sync::track::Track;
+use record::{Moment, Record};
 use units::ClockId;
 
-use super::clocks::{ClockExchange, Exchanged};
+use super::clocks::ClockExchange;
+use super::clocks_seen::ClocksSeen;
 use super::delays::{Delays, HardwareDelays};
 use super::ends::Data;
 use super::explain::Explaining;
@@ -77,26 +75,14 @@ pub(super) struct Counted {
     pub(super) without_arrived: u64,
 }
 
-/// What the comparison of the clocks has come to.
-pub(super) struct ClocksSeen {
-    pub(super) relation: Relation,
-    pub(super) exchanges: u64,
-    pub(super) offsets: Signed,
-    pub(super) track: Track,
-    pub(super) round_trips: Delays,
-    /// The first moment at which bounds excluded each other.
-    pub(super) contradiction: Option<Moment>,
-    /// Steps of the partner's clock: when they were noticed, and by how much (ns).
-    pub(super) partner_steps: Vec<(Moment, i64)>,
-    last: Option<packet::relation::Seen>,
-}
-
 /// How a half ended before its time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
     /// Why it was stopped, by whom.
     pub(super) stopped: Option<String>,
     pub(super) gone: Option<PartnerGone>,
+    /// What the partner said that it had sent, if all of it has had the time to arrive.
+    pub(super) partner_report: Option<SentReport>,
     /// The partner's half, where it came before this node was done.
     pub(super) partner_half: Option<String>,
 }
@@ -193,7 +179,6 @@ impl<'a> Half<'a> {
             is_published: false,
         };
         let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
-        let interval_maximum_ns = plan.interval_maximum_ns;
         let watching = Watching::begin(&watched, orders);
         let half = Self {
             setup,
@@ -206,16 +191,7 @@ impl<'a> Half<'a> {
             sent,
             received,
             exchange,
-            clocks_seen: ClocksSeen {
-                relation: Relation::new(plan.request.max_drift_ppb),
-                exchanges: 0,
-                offsets: Signed::default(),
-                track: Track::default(),
-                round_trips: Delays::new("asked_to_answered", start_ns, interval_maximum_ns),
-                contradiction: None,
-                partner_steps: Vec::new(),
-                last: None,
-            },
+            clocks_seen: ClocksSeen::new(plan.request.max_drift_ppb, start_ns, plan.interval_maximum_ns),
             hardware,
             partner_hardware: partner.hardware_stamps.then(HardwareScale::default),
             services,
@@ -271,7 +247,7 @@ impl<'a> Half<'a> {
             flow.launched.begin_at(start_ns);
         }
         if let Some(flow) = &mut self.received {
-            flow.receiving = Receiving::from(start_ns);
+            flow.receiving = Receiving::from(start_ns, self.plan.bringing_ns());
             for delays in [&mut flow.delays, &mut flow.to_driver, &mut flow.between, &mut flow.to_program] {
                 delays.begin_at(start_ns);
             }
@@ -304,7 +280,10 @@ impl<'a> Half<'a> {
                 note(&mut ending, dialog.say(&Message::Sent { report }));
             }
             match dialog.hear(Duration::ZERO) {
-                Ok(Some(Message::Sent { .. })) => partner_sent = Some(Instant::now()),
+                Ok(Some(Message::Sent { report })) => {
+                    partner_sent = Some(Instant::now());
+                    ending.partner_report = Some(report);
+                }
                 Ok(Some(Message::HardwareClock { reading })) => {
                     self.partner_hardware.as_mut().map(|scale| scale.take(reading));
                 }
@@ -337,6 +316,9 @@ impl<'a> Half<'a> {
             }
             self.clocks.sleep(PERIOD);
         }
+        // What was on its way then may not have come yet.
+        let have_all_come = partner_sent.is_some_and(|at: Instant| at.elapsed() >= STRAGGLERS);
+        ending.partner_report = ending.partner_report.filter(|_| have_all_come);
         self.stop_all();
         ending
     }
@@ -523,7 +505,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     };
     let received = |receives| ReceivedFlow {
         receives,
-        receiving: Receiving::from(start_ns),
+        receiving: Receiving::from(start_ns, plan.bringing_ns()),
         settled: Vec::new(),
         counted: Counted::default(),
         worst: WorstPackets::default(),
@@ -542,44 +524,4 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     let sends =
         if plan.sends() { Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?)) } else { None };
     Ok((sends, receives))
-}
-
-impl ClocksSeen {
-    fn take(&mut self, exchanged: &Exchanged, clocks: &ClockWatch) {
-        for reading in &exchanged.own {
-            // Steps of this node's clock are seen by the clock watch.
-            if self.relation.own_reading(*reading).is_some() {
-                self.relation.forget();
-            }
-        }
-        let Some(last_own) = exchanged.own.last() else { return };
-        let at = clocks.moment(last_own.clock_ns);
-        for reading in &exchanged.partner {
-            if let Some(step_ns) = self.relation.partner_reading(*reading) {
-                self.partner_steps.push((at, step_ns));
-                self.relation.forget();
-            }
-        }
-        let packet::probe::ExchangeTimes { t1_ns, t2_ns, t3_ns, t4_ns } = exchanged.times;
-        let (from, to) =
-            if exchanged.is_asker { ((t3_ns, t4_ns), (t1_ns, t2_ns)) } else { ((t1_ns, t2_ns), (t3_ns, t4_ns)) };
-        let Some(seen) = self.relation.exchange(from, to) else { return };
-        self.exchanges += 1;
-        self.offsets.record(seen.offset_ns);
-        if seen.bound.is_contradiction() {
-            self.contradiction.get_or_insert(at);
-        }
-        self.round_trips.take(&Delay { ns: seen.round_trip_ns, ..Delay::default() }, last_own.clock_ns, clocks);
-        self.track.take(TrackPoint {
-            at,
-            count: 1,
-            lowest_ns: Some(seen.offset_ns),
-            highest_ns: Some(seen.offset_ns),
-            bound_ns: Some(seen.bound.into()),
-            narrowest_ns: None,
-            delay_ns: Some(seen.round_trip_ns / 2),
-            frequency_ppb: None,
-        });
-        self.last = Some(seen);
-    }
 }

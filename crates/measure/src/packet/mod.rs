@@ -4,6 +4,7 @@
 //! their clocks are compared. The receiver of a flow computes its delays. At the end the halves are joined.
 
 mod clocks;
+mod clocks_seen;
 mod cost;
 mod delays;
 mod ends;
@@ -12,6 +13,7 @@ mod finish;
 mod half;
 mod hardware;
 mod launch;
+mod pause;
 mod plan;
 mod receive;
 mod send;

@@ -181,6 +181,11 @@ impl PacketPlan {
         self.request.direction == PacketDirection::Both || !self.sends()
     }
 
+    /// How long it takes until a later packet brings the stamps of one that has arrived (ns).
+    pub(crate) fn bringing_ns(&self) -> i64 {
+        self.interval_ns.saturating_add(self.request.launch_time.map_or(0, |launch| launch.0))
+    }
+
     /// Number of the flow that this node sends: that of the initiator is the first.
     pub(crate) const fn own_flow(&self) -> u8 {
         match self.role {

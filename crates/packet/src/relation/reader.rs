@@ -3,7 +3,7 @@
 
 use super::{Between, Delay, Known, Relation};
 use crate::header::unsigned;
-use crate::scale::{Share, Stretch, Uncorrected};
+use crate::scale::{LONGEST_NS, Share, Stretch, Uncorrected};
 
 /// Computes delays of packets in about the order in which they came.
 #[derive(Debug)]
@@ -78,13 +78,17 @@ impl Near<'_> {
             return None;
         }
         let middle_ns = likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns);
-        let error_ns = sent.error_ns + came.error_ns;
+        let ns = came.ns.wrapping_sub(sent.ns).wrapping_sub(middle_ns);
+        let reading_error_ns = sent.error_ns + came.error_ns;
+        // As in [`Relation::delay_between`].
+        let longest_ns = ns.saturating_add(middle_ns - bound.lower_ns + reading_error_ns).clamp(0, LONGEST_NS);
+        let error_ns = reading_error_ns + self.max_drift.of_short_ns(longest_ns) + 1;
         Some(Delay {
-            ns: came.ns.wrapping_sub(sent.ns).wrapping_sub(middle_ns),
+            ns,
             below_ns: unsigned(bound.upper_ns - middle_ns + error_ns),
             above_ns: unsigned(middle_ns - bound.lower_ns + error_ns),
             spread_ns: likely.spread_ns,
-            reading_error_ns: unsigned(error_ns),
+            reading_error_ns: unsigned(reading_error_ns),
         })
     }
 

@@ -57,6 +57,12 @@ pub(crate) struct ListenArgs {
 
 impl ListenArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if !self.once && self.output.keeps_the_record() {
+            bail!(
+                "--output and --json need --once: without it one run follows the other; the nodes that ask for them have the \
+                 records of both"
+            );
+        }
         let policy = match &self.policy {
             Some(path) => read_policy(path)?,
             None => local_policy()?,

@@ -11,6 +11,7 @@ use record::ReceiveMode;
 use rtrb::Producer;
 
 use crate::explain::OutlierWatch;
+use crate::packet::pause::sleep_looking;
 
 /// How long a receiver waits for a packet before it looks whether it is to end (ns).
 const LONGEST_WAIT_NS: i64 = 50_000_000;
@@ -93,6 +94,13 @@ impl Due {
     }
 }
 
+/// Whether a packet can have this number so long after the receiver began, which is before the sender does: a wrong one would
+/// move all that is expected.
+#[inline(always)]
+pub(super) const fn can_be_due(sequence: i64, since_began_ns: i64, interval_ns: i64) -> bool {
+    sequence >= 0 && sequence <= since_began_ns / interval_ns + 1
+}
+
 impl<E: End> ReceiveLoop<'_, E> {
     /// Takes packets until it is stopped.
     #[inline(never)]
@@ -133,7 +141,7 @@ impl<E: End> ReceiveLoop<'_, E> {
                 match self.end.wait(until_ns) {
                     // After one of ours there is nearly always nothing more yet, which the wait finds as well. What strangers
                     // send may come without a pause.
-                    Ok(true) => while self.take(counts) == Some(None) {},
+                    Ok(true) => while self.take(counts) == Some(None) && !self.is_stopped() {},
                     Ok(false) => break,
                     Err(error) => self.fail(error, counts),
                 }
@@ -155,6 +163,7 @@ impl<E: End> ReceiveLoop<'_, E> {
     fn follow_schedule(&mut self, counts: &mut ReceiveCounts) {
         let interval_ns = self.interval_ns;
         let around_ns = interval_ns * ASKS_AROUND_PERCENT / 100;
+        let began_ns = Self::now();
         // Before the first one nothing is known of when they are due.
         let mut due = loop {
             if self.is_over() {
@@ -162,8 +171,11 @@ impl<E: End> ReceiveLoop<'_, E> {
             }
             match self.end.wait(self.end_ns.min(Self::now() + LONGEST_WAIT_NS)) {
                 Ok(true) => {
-                    if let Some(sequence) = self.take(counts).and_then(|taken| taken) {
-                        let at_ns = Self::now();
+                    let taken = self.take(counts).and_then(|taken| taken);
+                    let at_ns = Self::now();
+                    if let Some(sequence) =
+                        taken.filter(|sequence| can_be_due(*sequence, at_ns - began_ns, interval_ns))
+                    {
                         break Due {
                             first_ns: at_ns - sequence * interval_ns,
                             last_sequence: sequence,
@@ -178,7 +190,7 @@ impl<E: End> ReceiveLoop<'_, E> {
         while !self.is_over() {
             let due_ns = due.next_ns(Self::now(), interval_ns);
             let until = Schedule::at_ns(due_ns - around_ns);
-            let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
+            let _ = sleep_looking(&until, || self.is_over());
             // What is there already came too early, or belongs to a schedule that was given up.
             let mut is_first = true;
             loop {
@@ -189,7 +201,9 @@ impl<E: End> ReceiveLoop<'_, E> {
                         if is_first {
                             self.strangers.unpunctual.fetch_add(1, Ordering::Relaxed);
                         }
-                        due.take(sequence, at_ns, interval_ns);
+                        if can_be_due(sequence, at_ns - began_ns, interval_ns) {
+                            due.take(sequence, at_ns, interval_ns);
+                        }
                         if due.next_ns(at_ns, interval_ns) > due_ns {
                             break;
                         }

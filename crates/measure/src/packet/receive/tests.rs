@@ -86,3 +86,18 @@ fn what_comes_after_the_kernel_refused_to_receive_is_taken_too() {
         assert_eq!(std::iter::from_fn(|| taker.pop().ok()).count(), 5, "{mode:?}");
     }
 }
+
+#[test]
+fn a_number_that_no_packet_can_have_yet_moves_nothing_that_is_expected() {
+    const INTERVAL_NS: i64 = 1_000_000;
+    for (sequence, since_began_ns, expected) in [
+        (0, 0, true),
+        (5, 5_100_000, true),
+        (7, 5_100_000, false),
+        (1 << 44, 5_100_000, false),
+        (i64::MAX, i64::MAX / 2, false),
+        (-1, 5_100_000, false),
+    ] {
+        assert_eq!(hot::can_be_due(sequence, since_began_ns, INTERVAL_NS), expected, "{sequence}");
+    }
+}

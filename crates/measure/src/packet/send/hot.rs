@@ -9,6 +9,7 @@ use packet::header::{Header, Purpose, Session};
 use packet::stamps::{EarlierStamps, LaterStamps, stamp};
 
 use super::numbers::{NO_SEQUENCE, Numbers, signed};
+use crate::packet::pause::{LONG_SLEEP_NS, sleep_looking};
 use crate::ring::{Pair, RingWriter};
 
 /// Packets that bring the last stamps, each a period after the one before.
@@ -87,12 +88,15 @@ impl<E: End> SendLoop<'_, E> {
                 while now_ns(monotonic) < next.ns() {
                     std::hint::spin_loop();
                 }
-            } else if sleep_until(monotonic, &next).is_err() {
+            } else if sleep_looking(&next, || self.is_stopped()).is_err() {
                 counts.interrupted_sleeps += 1;
                 if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
                     break;
                 }
                 continue;
+            }
+            if self.interval_ns > LONG_SLEEP_NS && self.is_stopped() {
+                break;
             }
             let scheduled_ns = next.ns() + self.realtime_ahead_ns;
             let sent_ns = now_ns(realtime);
@@ -122,6 +126,11 @@ impl<E: End> SendLoop<'_, E> {
         self.follow_up(counts.sent, earlier, (sequence, next));
         self.wait_for_launches(&mut EarlierStamps::default());
         counts
+    }
+
+    #[inline(always)]
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -179,7 +188,7 @@ impl<E: End> SendLoop<'_, E> {
         let monotonic = KernelClock::from(units::ClockId::Monotonic);
         let until_ns = now_ns(monotonic) + times.after_ns;
         let mut now = now_ns(monotonic);
-        while now < until_ns && !self.stop.load(Ordering::Relaxed) && !self.watchdog.load(Ordering::Relaxed) {
+        while now < until_ns && !self.is_stopped() {
             let _ = sleep_until(monotonic, &Schedule::at_ns(until_ns.min(now + LOOK_NS)));
             self.take_stamps(earlier);
             now = now_ns(monotonic);
@@ -190,12 +199,14 @@ impl<E: End> SendLoop<'_, E> {
     fn follow_up(&mut self, sent: u64, mut earlier: EarlierStamps, (sequence, next): (u64, Schedule)) {
         let (monotonic, realtime) =
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
-        let first_ns = next.ns().max(now_ns(monotonic));
+        // Nobody waits for the schedules of a run that was ended.
+        let now_ns = now_ns(monotonic);
+        let first_ns = if self.is_stopped() { now_ns } else { next.ns().max(now_ns) };
         for number in 0..FOLLOW_UPS {
             let at_ns = first_ns + signed(number) * self.interval_ns.min(10_000_000);
-            let _ = sleep_until(monotonic, &Schedule::at_ns(at_ns));
+            let _ = sleep_looking(&Schedule::at_ns(at_ns), || self.is_stopped());
             self.take_stamps(&mut earlier);
-            let sent_ns = now_ns(realtime);
+            let sent_ns = kernel::clock::now_ns(realtime);
             let header = Header {
                 purpose: Purpose::FollowUp,
                 flow: self.flow,

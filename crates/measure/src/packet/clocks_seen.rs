@@ -1,0 +1,91 @@
+//! What the exchanges of a run have shown of both nodes' clocks.
+
+use packet::probe::ExchangeTimes;
+use packet::relation::{Delay, Relation, Seen};
+use record::{Moment, TrackPoint};
+use sync::signed::Signed;
+use sync::track::Track;
+
+use super::clocks::Exchanged;
+use super::delays::Delays;
+use crate::clock_watch::ClockWatch;
+
+/// What the comparison of the clocks has come to.
+pub(super) struct ClocksSeen {
+    pub(super) relation: Relation,
+    pub(super) exchanges: u64,
+    pub(super) offsets: Signed,
+    pub(super) track: Track,
+    pub(super) round_trips: Delays,
+    /// The first moment at which bounds excluded each other.
+    pub(super) contradiction: Option<Moment>,
+    /// The first steps of this node's clock and of the partner's, by the comparisons of each: when they were noticed, and by how
+    /// much (ns). They show smaller ones than the clock watch does.
+    pub(super) own_steps: Vec<(Moment, i64)>,
+    pub(super) partner_steps: Vec<(Moment, i64)>,
+    pub(super) last: Option<Seen>,
+}
+
+impl ClocksSeen {
+    /// Before the first exchange. `start_ns` is where the intervals of what is collected begin (CLOCK_REALTIME).
+    pub(super) fn new(max_drift_ppb: u32, start_ns: i64, interval_maximum_ns: u64) -> Self {
+        Self {
+            relation: Relation::new(max_drift_ppb),
+            exchanges: 0,
+            offsets: Signed::default(),
+            track: Track::default(),
+            round_trips: Delays::new("asked_to_answered", start_ns, interval_maximum_ns),
+            contradiction: None,
+            own_steps: Vec::new(),
+            partner_steps: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// Takes the next exchange.
+    pub(super) fn take(&mut self, exchanged: &Exchanged, clocks: &ClockWatch) {
+        let Some(last_own) = exchanged.own.last() else { return };
+        let at = clocks.moment(last_own.clock_ns);
+        for reading in &exchanged.own {
+            if let Some(step_ns) = self.relation.own_reading(*reading) {
+                self.relation.forget();
+                keep_step(&mut self.own_steps, at, step_ns);
+            }
+        }
+        for reading in &exchanged.partner {
+            if let Some(step_ns) = self.relation.partner_reading(*reading) {
+                self.relation.forget();
+                keep_step(&mut self.partner_steps, at, step_ns);
+            }
+        }
+        let ExchangeTimes { t1_ns, t2_ns, t3_ns, t4_ns } = exchanged.times;
+        let (from, to) =
+            if exchanged.is_asker { ((t3_ns, t4_ns), (t1_ns, t2_ns)) } else { ((t1_ns, t2_ns), (t3_ns, t4_ns)) };
+        let Some(seen) = self.relation.exchange(from, to) else { return };
+        self.exchanges += 1;
+        self.offsets.record(seen.offset_ns);
+        if seen.bound.is_contradiction() {
+            self.contradiction.get_or_insert(at);
+        }
+        self.round_trips.take(&Delay { ns: seen.round_trip_ns, ..Delay::default() }, last_own.clock_ns, clocks);
+        self.track.take(TrackPoint {
+            at,
+            count: 1,
+            lowest_ns: Some(seen.offset_ns),
+            highest_ns: Some(seen.offset_ns),
+            bound_ns: Some(seen.bound.into()),
+            narrowest_ns: None,
+            delay_ns: Some(seen.round_trip_ns / 2),
+            frequency_ppb: None,
+        });
+        self.last = Some(seen);
+    }
+}
+
+/// Keeps the first few: a clock that is corrected faster than any rate allows is set with each comparison.
+fn keep_step(steps: &mut Vec<(Moment, i64)>, at: Moment, step_ns: i64) {
+    const MOST: usize = 5;
+    if steps.len() < MOST {
+        steps.push((at, step_ns));
+    }
+}
