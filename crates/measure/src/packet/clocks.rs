@@ -227,7 +227,11 @@ impl Talk<'_> {
         }
         let mut open: Option<Open> = None;
         while !self.is_over() {
-            let Ok(came) = self.hear(monotonic_ns() + EXCHANGE_NS) else { return };
+            let Ok(came) = self.hear(monotonic_ns() + EXCHANGE_NS) else {
+                // An interface that is down comes up again, and the partner asks on.
+                std::thread::sleep(std::time::Duration::from_nanos(PERIOD_NS.unsigned_abs()));
+                continue;
+            };
             let Some(Came { probe, at_ns }) = came else { continue };
             match probe.kind {
                 ProbeKind::Question => {
