@@ -151,7 +151,11 @@ fn conclude(
         && record.series.iter().any(|series| series.judged && series.counters.lost.is_none());
     let flows = record.packets().map_or(&[][..], |run| &run.flows);
     // Where it is not known which of them arrived after all, at least so many did not.
-    let lost = lost.max(units::total(flows.iter().filter_map(record::PacketFlow::lost_at_least)));
+    let lost = if is_loss_unknown {
+        lost.max(units::total(flows.iter().filter_map(record::PacketFlow::lost_at_least)))
+    } else {
+        lost
+    };
     let refused = units::total(flows.iter().filter_map(|flow| flow.refused));
     if check.beyond > 0 || lost > 0 || refused > 0 {
         let missed = match deciding.missed_periods {
