@@ -129,7 +129,11 @@ fn judge_emptiness(facts: &Facts<'_>, validity: &mut Validity) {
         }
     } else if facts.threads.iter().all(|thread| thread.taken.unwrap_or(0) == 0) {
         let detail = match kind.sampling {
-            Sampling::Packets => "not one packet came; a firewall between the nodes can keep them back".to_owned(),
+            // What became of those of the other node is the flow's to say.
+            Sampling::Packets => {
+                let places: Vec<&str> = facts.threads.iter().map(|thread| &*thread.place).collect();
+                format!("{}: not one packet", places.join(", "))
+            }
             _ => format!("the run ended before its first {}", kind.sample),
         };
         validity.add(ReasonCode::NoSamples, detail);

@@ -93,6 +93,11 @@ fn counts(flow: &PacketFlow) -> String {
     let rare = rare.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| (what, format::count(number)));
     let words: Vec<String> = known.into_iter().chain(rare).map(|(what, number)| format!("{number} {what}")).collect();
     let mut text = wrap::paragraph(&words.join(", "), "  ", wrap::width());
+    if flow.arrived == Some(0) && flow.sent.is_some_and(|sent| sent > 0) {
+        let line =
+            "not one came: a firewall between the nodes can keep them back, or what the validity says of the sender";
+        text.push_str(&wrap::paragraph(line, "  ", wrap::width()));
+    }
     if flow.arrived.is_some_and(|arrived| arrived > 0 && flow.without_transmitted.max(flow.without_arrived) >= arrived)
     {
         let line = "of not one packet the stamps of both kernels came, so the parts of the delay are not known";

@@ -204,6 +204,7 @@ impl Half<'_> {
         let ReceivedFlow {
             mut receives,
             receiving,
+            last_came: _,
             settled: _,
             counted,
             worst: worst_packets,

@@ -33,6 +33,10 @@ const PERIOD: Duration = Duration::from_millis(20);
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long packets and their stamps may come after the sender has said that it sent the last.
 const STRAGGLERS: Duration = Duration::from_millis(300);
+/// The same where not one came so far, and where those that came took long, at most: the connection that said it may be quicker
+/// than the packets' own way.
+const FIRST_STRAGGLER: Duration = Duration::from_secs(3);
+const LONGEST_STRAGGLERS: Duration = Duration::from_secs(8);
 /// How long a thread may take to end after it was stopped, and the partner to say what it sent.
 const GRACE: Duration = Duration::from_secs(3);
 /// Exchanges of the clocks that a run waits for before it begins, and how long at most.
@@ -52,6 +56,8 @@ pub(super) struct SentFlow {
 pub(super) struct ReceivedFlow {
     pub(super) receives: Receives,
     pub(super) receiving: Receiving,
+    /// When some were taken over last.
+    pub(super) last_came: Option<Instant>,
     /// Room for those that are taken over at once.
     pub(super) settled: Vec<Settled>,
     pub(super) counted: Counted,
@@ -317,7 +323,7 @@ impl<'a> Half<'a> {
             self.clocks.sleep(PERIOD);
         }
         // What was on its way then may not have come yet.
-        let have_all_come = partner_sent.is_some_and(|at: Instant| at.elapsed() >= STRAGGLERS);
+        let have_all_come = partner_sent.is_some_and(|at| self.have_stragglers_come(at, ending.partner_report));
         ending.partner_report = ending.partner_report.filter(|_| have_all_come);
         self.stop_all();
         ending
@@ -327,9 +333,24 @@ impl<'a> Half<'a> {
     fn is_over(&self, partner_sent: Option<Instant>, given_up: Option<Instant>, ending: &Ending) -> bool {
         let now = Instant::now();
         let own_is_done = self.sent.as_ref().is_none_or(|flow| flow.report.is_some());
-        let partner_is_done =
-            self.received.is_none() || partner_sent.is_some_and(|at| now.duration_since(at) >= STRAGGLERS);
+        let partner_is_done = self.received.is_none()
+            || partner_sent.is_some_and(|at| self.have_stragglers_come(at, ending.partner_report));
         (own_is_done && (partner_is_done || ending.gone.is_some())) || given_up.is_some_and(|at| now >= at)
+    }
+
+    /// Whether nothing more is to be expected since the partner has said what it sent: where some are missing, only once none
+    /// has come for longer than twice the longest delay so far.
+    fn have_stragglers_come(&self, said_at: Instant, sent: Option<SentReport>) -> bool {
+        let said = said_at.elapsed();
+        let (Some(flow), Some(sent)) = (&self.received, sent) else { return said >= STRAGGLERS };
+        let arrived = flow.receiving.arrivals().once;
+        if arrived >= sent.sent || said >= LONGEST_STRAGGLERS {
+            return said >= STRAGGLERS;
+        }
+        let quiet = flow.last_came.map_or(said, |at| said.min(at.elapsed()));
+        let longest_delay = Duration::from_nanos(flow.delays.live().max_ns);
+        let expected = if arrived == 0 { FIRST_STRAGGLER } else { STRAGGLERS.max(longest_delay * 2) };
+        quiet >= expected
     }
 
     fn stop_sending(&self) {
@@ -394,6 +415,7 @@ impl<'a> Half<'a> {
                 flow.receiving.take_all(first);
                 flow.receiving.take_all(rest);
                 some.commit_all();
+                flow.last_came = Some(Instant::now());
             }
             let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Realtime));
             let ReceivedFlow {
@@ -506,6 +528,7 @@ fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
     let received = |receives| ReceivedFlow {
         receives,
         receiving: Receiving::from(start_ns, plan.bringing_ns()),
+        last_came: None,
         settled: Vec::new(),
         counted: Counted::default(),
         worst: WorstPackets::default(),

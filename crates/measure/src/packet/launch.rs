@@ -23,7 +23,7 @@ pub enum LaunchError {
          CLOCK_TAI; it drops what has no launch time), or leave --launch-time out"
     )]
     NotKept {
-        /// The interface.
+        /// Name of the interface that leads to the partner.
         interface: String,
         /// What its queueing disciplines do.
         what: String,

@@ -3,18 +3,22 @@
 use kernel::clock::{KernelClock, Schedule, SleepEnded, now_ns, sleep_until};
 use units::ClockId;
 
-/// A sleep that is longer looks in between whether the run has ended (ns).
-pub(super) const LONG_SLEEP_NS: i64 = 100_000_000;
+/// From one packet to the next; where it is longer, a sleep looks in between whether the run has ended (ns).
+pub(super) const LONG_INTERVAL_NS: i64 = 100_000_000;
 /// Between two looks (ns).
 const LOOK_NS: i64 = 50_000_000;
 
-/// Sleeps until a moment of CLOCK_MONOTONIC, or until the run is over. The last part is one sleep to that very moment.
+/// Sleeps until a moment of CLOCK_MONOTONIC, where the interval is long until the run is over at most. The last part is one
+/// sleep to that very moment.
 #[inline(always)]
-pub(super) fn sleep_looking(until: &Schedule, is_over: impl Fn() -> bool) -> Result<(), SleepEnded> {
+pub(super) fn sleep_looking(until: &Schedule, interval_ns: i64, is_over: impl Fn() -> bool) -> Result<(), SleepEnded> {
     let monotonic = KernelClock::from(ClockId::Monotonic);
+    if interval_ns <= LONG_INTERVAL_NS {
+        return sleep_until(monotonic, until);
+    }
     loop {
         let now = now_ns(monotonic);
-        if until.ns() - now <= LONG_SLEEP_NS {
+        if until.ns() - now <= LONG_INTERVAL_NS {
             return sleep_until(monotonic, until);
         }
         if is_over() {
@@ -39,10 +43,10 @@ mod tests {
             looks.set(looks.get() + 1);
             looks.get() == 2
         };
-        assert_eq!(sleep_looking(&Schedule::at_ns(began_ns + 60_000_000_000), is_over), Ok(()));
+        assert_eq!(sleep_looking(&Schedule::at_ns(began_ns + 60_000_000_000), 10_000_000_000, is_over), Ok(()));
         assert!(now() - began_ns < 30_000_000_000 && looks.get() == 2, "it slept on");
         let until_ns = now() + 160_000_000;
-        assert_eq!(sleep_looking(&Schedule::at_ns(until_ns), || false), Ok(()));
+        assert_eq!(sleep_looking(&Schedule::at_ns(until_ns), 10_000_000_000, || false), Ok(()));
         assert!(now() >= until_ns);
     }
 }

@@ -190,7 +190,7 @@ impl<E: End> ReceiveLoop<'_, E> {
         while !self.is_over() {
             let due_ns = due.next_ns(Self::now(), interval_ns);
             let until = Schedule::at_ns(due_ns - around_ns);
-            let _ = sleep_looking(&until, || self.is_over());
+            let _ = sleep_looking(&until, interval_ns, || self.is_over());
             // What is there already came too early, or belongs to a schedule that was given up.
             let mut is_first = true;
             loop {

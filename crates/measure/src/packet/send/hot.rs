@@ -9,7 +9,7 @@ use packet::header::{Header, Purpose, Session};
 use packet::stamps::{EarlierStamps, LaterStamps, stamp};
 
 use super::numbers::{NO_SEQUENCE, Numbers, signed};
-use crate::packet::pause::{LONG_SLEEP_NS, sleep_looking};
+use crate::packet::pause::{LONG_INTERVAL_NS, sleep_looking};
 use crate::ring::{Pair, RingWriter};
 
 /// Packets that bring the last stamps, each a period after the one before.
@@ -56,7 +56,7 @@ pub(crate) struct LaunchTimes {
     pub(super) ahead_ns: i64,
 }
 
-/// Between two looks at whether a waiting loop is to end (ns).
+/// Between two looks for stamps while the last packets wait for their launch (ns): as the kernel keeps only so many for a socket.
 const LOOK_NS: i64 = 20_000_000;
 
 /// What the loop counted.
@@ -88,14 +88,14 @@ impl<E: End> SendLoop<'_, E> {
                 while now_ns(monotonic) < next.ns() {
                     std::hint::spin_loop();
                 }
-            } else if sleep_looking(&next, || self.is_stopped()).is_err() {
+            } else if sleep_looking(&next, self.interval_ns, || self.is_stopped()).is_err() {
                 counts.interrupted_sleeps += 1;
                 if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
                     break;
                 }
                 continue;
             }
-            if self.interval_ns > LONG_SLEEP_NS && self.is_stopped() {
+            if self.interval_ns > LONG_INTERVAL_NS && self.is_stopped() {
                 break;
             }
             let scheduled_ns = next.ns() + self.realtime_ahead_ns;
@@ -200,13 +200,13 @@ impl<E: End> SendLoop<'_, E> {
         let (monotonic, realtime) =
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         // Nobody waits for the schedules of a run that was ended.
-        let now_ns = now_ns(monotonic);
-        let first_ns = if self.is_stopped() { now_ns } else { next.ns().max(now_ns) };
+        let reached_ns = now_ns(monotonic);
+        let first_ns = if self.is_stopped() { reached_ns } else { next.ns().max(reached_ns) };
         for number in 0..FOLLOW_UPS {
             let at_ns = first_ns + signed(number) * self.interval_ns.min(10_000_000);
-            let _ = sleep_looking(&Schedule::at_ns(at_ns), || self.is_stopped());
+            let _ = sleep_looking(&Schedule::at_ns(at_ns), self.interval_ns, || self.is_stopped());
             self.take_stamps(&mut earlier);
-            let sent_ns = kernel::clock::now_ns(realtime);
+            let sent_ns = now_ns(realtime);
             let header = Header {
                 purpose: Purpose::FollowUp,
                 flow: self.flow,
