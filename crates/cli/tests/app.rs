@@ -3,13 +3,11 @@
 //! Each needs the right to trace and real-time priority; where either is missing the test says so and shows nothing.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::process::{Command, Output};
 
+use crate::support::followed::{HEAP, app_of, built, can_follow, counts_calls, examples, leaves_switches_out};
+use crate::support::{code, eventually, record, run, said, signal};
 use record::{Measurement, ReasonCode, Record};
-use support::followed::{HEAP, app_of, built, can_follow, counts_calls, examples, leaves_switches_out};
-use support::{code, eventually, record, run, said, signal};
 
 /// Runs one of them followed, for as long as it takes.
 fn follow(name: &str, turns: u32) -> (Record, Output) {

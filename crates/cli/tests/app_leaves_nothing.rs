@@ -3,12 +3,12 @@
 //! Each needs the right to trace and real-time priority; where either is missing the test says so and shows nothing.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::process::{Child, Command};
 
-use support::followed::{app_of, built, can_follow, counts_calls, instances, instances_folder, leaves_switches_out};
-use support::{code, eventually, punctual, record, run, said, signal};
+use crate::support::followed::{
+    app_of, built, can_follow, counts_calls, instances, instances_folder, leaves_switches_out,
+};
+use crate::support::{code, eventually, punctual, record, run, said, signal};
 
 fn started(arguments: &[&str]) -> Child {
     punctual(arguments).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
@@ -27,13 +27,13 @@ fn what_a_killed_run_leaves_is_gone_with_the_next_and_others_instances_stay() {
     let mut child = started(&["app", "--cmd", &format!("sleep {mark}")]);
     let own = format!("-{}-", child.id());
     eventually("the trace and the program", || {
-        instances().iter().any(|name| name.contains(&own)) && support::anybody_has(&format!("sleep {mark}"))
+        instances().iter().any(|name| name.contains(&own)) && crate::support::anybody_has(&format!("sleep {mark}"))
     });
     signal(&child, "KILL");
     child.wait().unwrap();
     assert!(instances().iter().any(|name| name.contains(&own)), "a killed process can remove nothing");
     // Its program goes with its guard.
-    eventually("the program's end", || !support::anybody_has(&format!("sleep {mark}")));
+    eventually("the program's end", || !crate::support::anybody_has(&format!("sleep {mark}")));
     let next = run(&["app", "--cmd", "sleep 0.2", "--json"]);
     let left = instances();
     let untouched = std::fs::read_to_string(format!("{others}/events/sched/sched_switch/enable")).unwrap();

@@ -1,12 +1,10 @@
 //! `punctual assess`, `report` and the places where things are written.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::fs;
 
+use crate::support::{code, punctual, run, said};
 use record::Record;
-use support::{code, punctual, run, said};
 
 #[test]
 fn an_assessment_leaves_a_verdict_records_and_a_report() {
@@ -50,7 +48,7 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     assert!(loaded.manifest().load.achieved.as_ref().unwrap().cpu_used > 0.0);
     assert_eq!((loaded.manifest().load.name.as_str(), loaded.manifest().load.parts.len()), ("hard", 6));
     // On a machine that is busy with other things the load can come short.
-    if support::may_be_real_time() && !loaded.validity.has(record::ReasonCode::LoadNotAchieved) {
+    if crate::support::may_be_real_time() && !loaded.validity.has(record::ReasonCode::LoadNotAchieved) {
         assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");
     }
     let page = fs::read_to_string(out.join("report.html")).unwrap();
@@ -71,7 +69,7 @@ fn without_stress_ng_it_says_what_is_missing_before_anything_is_measured() {
     let arguments = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap()];
     let without = |words: &[&str]| punctual(words).env("PATH", "/nonexistent").output().unwrap();
     let refused = without(&arguments);
-    if support::may_be_real_time() {
+    if crate::support::may_be_real_time() {
         assert_eq!((code(&refused), out.exists()), (2, false), "{}", said(&refused));
         assert!(said(&refused).contains("apt-get install stress-ng"), "{}", said(&refused));
     }

@@ -3,16 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{said, stdout};
 use kernel::process::{Signal, signal};
-use support::{said, stdout};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::{punctual, run, said, stdout};
 use serde_json::Value;
-use support::{punctual, run, said, stdout};
 
 /// A captured machine with these files and no more.
 fn tree(folder: &Path, files: &[(&str, &str)]) -> String {

@@ -1,10 +1,8 @@
 //! `punctual measure clock` and `measure noise` as a user runs them.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
+use crate::support::{code, record, run, said};
 use record::{ClockRequest, End, Measurement, NoiseRequest, PolicyChoice, Request, VerdictState, WakeupRequest};
-use support::{code, record, run, said};
 use units::{ClockId, Ns};
 
 #[test]

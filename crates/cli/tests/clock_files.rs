@@ -1,12 +1,10 @@
 //! Logs and captures of time services, named wherever records are taken.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use support::{code, fixtures, run, said, stdout};
+use crate::support::{code, fixtures, run, said, stdout};
 
 fn fixture(name: &str) -> String {
     fixtures().join("foreign").join(name).to_str().unwrap().to_owned()

@@ -1,13 +1,11 @@
 //! `punctual compare`, the program as built.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
+use crate::support::synthetic::{self, write};
+use crate::support::{code, run, said};
 use record::{ReasonCode, Record};
-use support::synthetic::{self, write};
-use support::{code, run, said};
 
 /// A run of thirty intervals about a level.
 fn synthetic(folder: &Path, name: &str, level_ns: u64) -> PathBuf {

@@ -1,13 +1,11 @@
 //! `punctual measure wakeup --explain` as a user runs it.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::{may_be_real_time, punctual, record, run, said};
 use kernel::sched::{Policy, affinity_of, set_affinity, set_policy};
 use record::{CauseClass, Certainty, ExplainedSample, Explanation};
-use support::{may_be_real_time, punctual, record, run, said};
 use units::CpuSet;
 
 /// Two hogs on one CPU would explain each other.
@@ -218,7 +216,7 @@ fn a_thread_that_may_move_is_explained_by_the_cpus_that_it_was_on() {
 #[test]
 fn a_threshold_without_explaining_is_refused() {
     let output = run(&["measure", "wakeup", "--above", "50us"]);
-    assert_eq!(support::code(&output), 2);
+    assert_eq!(crate::support::code(&output), 2);
     assert!(said(&output).contains("--explain"), "{}", said(&output));
 }
 
@@ -253,7 +251,7 @@ fn every_wake_up_has_parts_that_add_up() {
 
 /// A kept record of which only the second worst sample was explained.
 fn kept(folder: &std::path::Path) -> (String, record::Record) {
-    let text = std::fs::read_to_string(support::fixtures().join("calibration/idle/quiet.json")).unwrap();
+    let text = std::fs::read_to_string(crate::support::fixtures().join("calibration/idle/quiet.json")).unwrap();
     let mut record = record::Record::from_json(&text).unwrap();
     let worst = &record.worst[1];
     let explained = ExplainedSample {
@@ -287,7 +285,7 @@ fn kept(folder: &std::path::Path) -> (String, record::Record) {
 fn a_kept_record_lists_its_worst_samples_with_their_causes_and_draws_the_one_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (file, kept) = kept(folder.path());
-    let listed = support::stdout(&run(&["explain", &file]));
+    let listed = crate::support::stdout(&run(&["explain", &file]));
     let row =
         |number: usize| listed.lines().find(|line| line.starts_with(&format!("  {number}  "))).unwrap().to_owned();
     assert!(row(1).ends_with("  not explained") && row(2).ends_with("  softirq NET_RX (shown)"), "{listed}");
@@ -302,10 +300,10 @@ fn a_kept_record_lists_its_worst_samples_with_their_causes_and_draws_the_one_tha
     assert!(!listed.contains("unknown: it was recorded"), "no such word stands here: {listed}");
     let narrow = punctual(&["explain", &file]).env("COLUMNS", "40").output().unwrap();
     let is_broken = |line: &&str| line.trim().contains(' ') && !line.contains(&file);
-    for line in support::stdout(&narrow).lines().filter(is_broken) {
+    for line in crate::support::stdout(&narrow).lines().filter(is_broken) {
         assert!(line.chars().count() <= 40, "longer than COLUMNS states: {line}");
     }
-    let drawn = support::stdout(&run(&["explain", &file, "--sample", "2"]));
+    let drawn = crate::support::stdout(&run(&["explain", &file, "--sample", "2"]));
     assert!(drawn.starts_with("  sample 2, 14.1 us late on CPU 0: softirq NET_RX (shown)"), "{drawn}");
     assert!(drawn.contains("it ran for 9 us"), "{drawn}");
     let refused = |args: &[&str], words: &str| {
@@ -316,6 +314,6 @@ fn a_kept_record_lists_its_worst_samples_with_their_causes_and_draws_the_one_tha
     refused(&[&file, "--sample", "1"], "sample 1 of 14.1 us was not explained");
     refused(&[&file, "--sample", "0"], &format!("have the numbers 1 to {}", kept.worst.len()));
     refused(&["swap", "--sample", "1"], "cannot read swap");
-    let quiet = support::fixtures().join("calibration/idle/quiet.json");
+    let quiet = crate::support::fixtures().join("calibration/idle/quiet.json");
     refused(&[quiet.to_str().unwrap()], "its worst samples were not explained");
 }

@@ -2,16 +2,14 @@
 //! settings, and rivals.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use crate::support::{code, eventually, may_be_real_time, punctual, record, signal};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, Scheduling, set_affinity, set_policy, set_scheduling_of};
 use record::{Reason, ReasonCode, Record};
-use support::{code, eventually, may_be_real_time, punctual, record, signal};
 use units::{ClockId, CpuSet};
 
 const WAKEUP: [&str; 8] = ["measure", "wakeup", "--policy", "other", "--interval", "1ms", "--duration", "4s"];
@@ -119,7 +117,7 @@ fn memory_that_is_locked_reads_back_as_locked() {
         return;
     }
     for arguments in [&["measure", "noise", "--duration", "100ms"][..], &["measure", "clock", "--samples", "2000"]] {
-        let record = record(&support::run(&[arguments, &["--json"]].concat()));
+        let record = record(&crate::support::run(&[arguments, &["--json"]].concat()));
         assert!(record.manifest().effective.iter().all(|thread| thread.memory_locked), "{:?}", record.validity);
         assert!(!record.validity.has(ReasonCode::MemoryNotLocked));
     }

@@ -4,12 +4,10 @@
 //! never with advice that would do something else.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use support::{code, run, said, stdout};
+use crate::support::{code, run, said, stdout};
 
 /// A command line, the exit codes that are right for it, and what has to be said.
 type Guess = (&'static str, &'static [i32], &'static [&'static str]);

@@ -1,14 +1,12 @@
 //! Other programs' results and folders, named wherever records are taken.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::bench::copy_of;
-use support::synthetic::{synthetic, write};
-use support::{code, fixtures, run, said, stdout};
+use crate::support::bench::copy_of;
+use crate::support::synthetic::{synthetic, write};
+use crate::support::{code, fixtures, run, said, stdout};
 
 fn fixture(name: &str) -> PathBuf {
     fixtures().join("foreign").join(name)

@@ -1,12 +1,10 @@
 //! Other programs' results through the program: read, shown, and written again.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
+use crate::support::{fixtures, punctual, run, said, stdout};
 use record::{Origin, Record};
-use support::{fixtures, punctual, run, said, stdout};
 
 fn fixture(name: &str) -> PathBuf {
     fixtures().join("foreign").join(name)

@@ -2,9 +2,7 @@
 #![cfg(feature = "lab")]
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
-use support::{code, run, said};
+use crate::support::{code, run, said};
 
 #[test]
 fn it_is_not_for_people_and_says_what_it_does_not_take() {

@@ -1,14 +1,12 @@
 //! What a package installs beside the program: completions and manual pages.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use support::{code, run, said};
+use crate::support::{code, run, said};
 
 const COMMANDS: [&str; 10] =
     ["assess", "check", "completions", "cyclictest", "explain", "load", "man", "measure", "profile", "report"];

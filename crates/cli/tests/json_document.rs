@@ -1,17 +1,15 @@
 //! The commands of `docs/json.md`, run as they stand there: the document and the program cannot drift apart.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::support::synthetic::synthetic;
+use crate::support::{fixtures, said};
 use analyse::{AssessmentDocument, AssessmentInput, Part, assess};
 use record::{Place, ReasonCode, Record};
-use support::synthetic::synthetic;
-use support::{fixtures, said};
 
 const DEADLINE_NS: u64 = 100_000;
 

@@ -1,12 +1,10 @@
 //! What 0.1.0 left on disks: campaigns, records, journals of settings. It is read as it was then.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::fs;
 
-use support::bench::copy_of;
-use support::{code, fixtures, run, said, stdout};
+use crate::support::bench::copy_of;
+use crate::support::{code, fixtures, run, said, stdout};
 
 #[test]
 fn a_campaign_of_0_1_0_is_told_of_concluded_and_shown() {

@@ -1,14 +1,12 @@
 //! The load `hard`: what its parts run in, that they take turns, that nothing of it is left, and what is refused.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::support::{code, eventually, punctual, record, run, said, signal, stdout};
 use record::{DroppedPart, ReasonCode, ValidityState};
-use support::{code, eventually, punctual, record, run, said, signal, stdout};
 
 const PARTS: [&str; 6] = ["memory", "reclaim", "scheduler", "timers", "file-system", "network"];
 

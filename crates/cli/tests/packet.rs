@@ -1,15 +1,13 @@
 //! `packet listen` and `packet send` as two programs, over the loopback interface.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{code, eventually, said, signal, stdout};
 use packet::dialog::Message;
 use record::{ReasonCode, Record, VerdictState};
-use support::{code, eventually, said, signal, stdout};
 use tempfile::TempDir;
 
 /// A listening program. It ends with the test.

@@ -1,14 +1,12 @@
 //! `punctual packet` with `--explain`, over the loopback interface, beside a thread of higher priority on the receiver's CPU.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{code, eventually, may_be_real_time, punctual, run, said, stdout};
 use kernel::sched::{Policy, affinity_of, set_affinity, set_policy};
 use record::{CauseClass, Certainty, ExplainedSample, NodeExplanation, Record};
-use support::{code, eventually, may_be_real_time, punctual, run, said, stdout};
 use units::CpuSet;
 
 /// Two hogs on one CPU would explain each other.

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod support;
-
 use std::process::Output;
 
-use support::{punctual, said, stdout};
+use crate::support::{punctual, said, stdout};
 
 fn profile(args: &[&str]) -> Output {
     // Without a word from outside it has to see by itself that a pipe gets no colour.

@@ -1,15 +1,13 @@
 //! The README's commands, run as they stand there, only shorter; and the links of all documents.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::support::{code, fixtures, may_be_real_time, said};
 use record::Record;
-use support::{code, fixtures, may_be_real_time, said};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -111,7 +109,7 @@ fn what_the_readme_says_to_type_works() {
     for line in commands {
         // A virtual machine takes minutes and packages: `scripts/lab` boots this one.
         if line == "punctual lab up rt-basic" {
-            let listed = support::stdout(&support::run(&["lab", "show"]));
+            let listed = crate::support::stdout(&crate::support::run(&["lab", "show"]));
             assert!(listed.contains("rt-basic"), "{listed}");
             continue;
         }

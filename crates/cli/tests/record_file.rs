@@ -1,14 +1,12 @@
 //! The file of a record while its run goes on: what a kill, a full disk and a second run leave of it.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use crate::support::{code, eventually, punctual, run, said, signal, stdout};
 use record::{ReasonCode, Record};
-use support::{code, eventually, punctual, run, said, signal, stdout};
 use units::Random;
 
 /// A run of unknown length whose intervals are short.

@@ -6,8 +6,6 @@
     reason = "times of today, and lengths of a few bytes"
 )]
 
-mod support;
-
 use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -16,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::support::{code, eventually, record, run, said};
 use record::{HardBound, ReasonCode, Record, SyncChange, SyncSource, SyncState, VerdictState};
-use support::{code, eventually, record, run, said};
 use tempfile::TempDir;
 
 const OWN: [u8; 8] = *b"own\xff\xfeclk";
@@ -72,7 +70,7 @@ impl Ptp4l {
 
     /// The program, following it for a minute.
     fn follow_in_background(&self, more: &[&str]) -> std::process::Child {
-        support::punctual(&["measure", "sync", "--source", "ptp", "--time", "60s", "--ptp-socket"])
+        crate::support::punctual(&["measure", "sync", "--source", "ptp", "--time", "60s", "--ptp-socket"])
             .arg(self.path("management"))
             .arg("--ptp-events")
             .arg(self.path("events"))
@@ -342,7 +340,7 @@ fn what_comes_to_the_sockets_and_is_none_of_it_is_counted_and_changes_nothing() 
 fn a_ptp4l_that_starts_while_the_run_goes_on_is_followed_from_there_on() {
     let ptp4l = Ptp4l::start(50_000);
     let file = ptp4l.path("late.json");
-    let mut run = support::punctual(&["measure", "sync", "--source", "ptp", "--time", "7s", "-o"])
+    let mut run = crate::support::punctual(&["measure", "sync", "--source", "ptp", "--time", "7s", "-o"])
         .arg(&file)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())

@@ -1,14 +1,12 @@
 //! `punctual sync` as a user meets it, on a tree of files that stands for a machine: plan, apply, verify, take back.
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use support::{code, run, said, stdout};
+use crate::support::{code, run, said, stdout};
 use tempfile::TempDir;
 
 /// A machine with Debian's chrony running, and linuxptp installed.

@@ -1,13 +1,11 @@
 //! `punctual tail`, and what `measure` and `assess` say of claims, the program as built.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
+use crate::support::synthetic::{self, write};
+use crate::support::{code, run, said};
 use record::{ReasonCode, Record};
-use support::synthetic::{self, write};
-use support::{code, run, said};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 

@@ -2,15 +2,13 @@
 //! group, or the fair server, whichever this kernel has.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
+use crate::support::{eventually, may_be_real_time, punctual, record, run};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, affinity_of, set_affinity, set_policy};
 use record::{ReasonCode, Record};
-use support::{eventually, may_be_real_time, punctual, record, run};
 use units::{ClockId, CpuSet};
 
 /// Long enough for a second stop: each comes within a period of 1 s.

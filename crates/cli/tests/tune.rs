@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod support;
-
 use std::fs;
 
-use support::bench::Bench;
-use support::{run, stdout};
+use crate::support::bench::Bench;
+use crate::support::{run, stdout};
 
 const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
 const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.swappiness\" = 10\n";
@@ -103,7 +101,7 @@ fn cpus_are_lists_on_the_terminal_and_as_the_kernel_has_them_in_json() {
     let json = stdout(&bench.tune(&["--json", "plan", bench.intent.to_str().unwrap()]));
     assert!(json.contains("\"ffffffff\"") && json.contains("\"fff0fff\""), "{json}");
     let applied = bench.with_intent("apply");
-    assert!(applied.status.success(), "{}", support::said(&applied));
+    assert!(applied.status.success(), "{}", crate::support::said(&applied));
     fs::write(bench.at("proc/irq/default_smp_affinity"), "0000000f\n").unwrap();
     let verified = stdout(&bench.tune(&["verify"]));
     assert!(verified.contains("it is 0-3, 0-11,16-27 was applied"), "{verified}");

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
 
-use support::bench::{content, copy_of};
-use support::{fixtures, run};
+use crate::support::bench::{content, copy_of};
+use crate::support::{fixtures, run};
 
 fn machines() -> PathBuf {
     fixtures().join("boot")

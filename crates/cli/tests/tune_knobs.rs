@@ -3,13 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod support;
-
 use std::fs;
 use std::process::Command;
 
-use support::bench::Bench;
-use support::stdout;
+use crate::support::bench::Bench;
+use crate::support::stdout;
 
 /// The laptop's card waits 3 us and chooses by itself; it reports no rings.
 const NIC: &str = "[nic.enp0s31f6]\nadaptive-rx = false\nrx-usecs = 0\neee = \"off\"\nrps-cpus = \"0-1\"\n";

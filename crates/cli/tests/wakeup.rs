@@ -1,14 +1,12 @@
 //! `punctual measure wakeup` as a user runs it.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::process::Stdio;
 
+use crate::support::{code, eventually, may_be_real_time, punctual, record, run, said, signal};
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::sched::{Policy, set_affinity, set_policy};
 use record::{ReasonCode, VerdictState};
-use support::{code, eventually, may_be_real_time, punctual, record, run, said, signal};
 use units::{ClockId, CpuSet};
 
 const OTHER: [&str; 4] = ["measure", "wakeup", "--policy", "other"];
@@ -349,10 +347,10 @@ fn a_killed_controller_leaves_no_load_behind() {
         .spawn()
         .unwrap();
     let grandchild = format!("sleep 0.05; : {mark}");
-    eventually("the load", || support::anybody_has(&grandchild));
+    eventually("the load", || crate::support::anybody_has(&grandchild));
     signal(&child, "KILL");
     child.wait().unwrap();
-    eventually("the load's end", || !support::anybody_has(&mark));
+    eventually("the load's end", || !crate::support::anybody_has(&mark));
 }
 
 #[test]

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{copy, files, read, write};
+use crate::common::{copy, files, read, write};
 use host::{CaptureError, Root, RootError, capture, read_irq_window_during, read_profile};
 
 #[test]

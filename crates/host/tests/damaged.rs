@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::{copy, files, read};
+use crate::common::{copy, files, read};
 use profile::{IssueReason, Profile};
 
 /// Junk that is not UTF-8.

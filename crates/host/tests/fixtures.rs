@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod common;
-
 use std::fs;
 
-use common::{files, profile};
+use crate::common::{files, profile};
 use profile::process::Policy;
 use profile::{IssueReason, Preemption, Profile};
 use units::CpuSet;
@@ -22,7 +20,7 @@ fn realtime(profile: &Profile) -> Vec<(&str, Policy, u32)> {
 #[test]
 fn all_read_without_unexpected_issues() {
     for host in fixtures::hosts() {
-        let (profile, issues) = common::read(&fixtures::host(&host));
+        let (profile, issues) = crate::common::read(&fixtures::host(&host));
         // The guest has no debugfs, which holds the fair server.
         let expected = usize::from(host == "guest-kvm-two-vcpus");
         assert_eq!(issues.len(), expected, "{host}: {issues:?}");
@@ -55,12 +53,12 @@ fn all_are_listed_small_and_documented() {
 /// No hybrid of Intel's has `cpu_capacity`; the names of its performance counters show its kinds of cores.
 #[test]
 fn a_hybrid_names_its_kinds_of_cores() {
-    let tree = common::copy("laptop-intel-pstate");
-    assert!(common::read(tree.path()).0.cpus.core_types.is_empty());
-    common::write(tree.path(), "sys/devices/cpu_core/cpus", "0-1\n");
-    common::write(tree.path(), "sys/devices/cpu_atom/cpus", "2-3\n");
-    common::write(tree.path(), "proc/sys/vm/compact_unevictable_allowed", "1\n");
-    let (profile, _) = common::read(tree.path());
+    let tree = crate::common::copy("laptop-intel-pstate");
+    assert!(crate::common::read(tree.path()).0.cpus.core_types.is_empty());
+    crate::common::write(tree.path(), "sys/devices/cpu_core/cpus", "0-1\n");
+    crate::common::write(tree.path(), "sys/devices/cpu_atom/cpus", "2-3\n");
+    crate::common::write(tree.path(), "proc/sys/vm/compact_unevictable_allowed", "1\n");
+    let (profile, _) = crate::common::read(tree.path());
     let kinds: Vec<(&str, String)> =
         profile.cpus.core_types.iter().map(|(name, cpus)| (name.as_str(), cpus.to_string())).collect();
     assert_eq!(kinds, [("cpu_atom", "2-3".to_owned()), ("cpu_core", "0-1".to_owned())]);
@@ -75,16 +73,16 @@ fn a_hybrid_names_its_kinds_of_cores() {
 /// A kernel that does not have the model that `preempt=` asks for takes the one that it was built for.
 #[test]
 fn a_preemption_model_that_is_gone_is_not_reported_as_the_one_in_use() {
-    let tree = common::copy("laptop-intel-pstate");
-    let release = |text: &str| common::write(tree.path(), "proc/sys/kernel/osrelease", text);
-    common::write(tree.path(), "proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n");
-    common::write(tree.path(), "proc/cmdline", "ro preempt=none\n");
+    let tree = crate::common::copy("laptop-intel-pstate");
+    let release = |text: &str| crate::common::write(tree.path(), "proc/sys/kernel/osrelease", text);
+    crate::common::write(tree.path(), "proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n");
+    crate::common::write(tree.path(), "proc/cmdline", "ro preempt=none\n");
     let _ = fs::remove_dir_all(tree.path().join("sys/kernel/debug"));
     let config = "CONFIG_X86_64=y\nCONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_LAZY=y\n";
     for (text, expected) in [("6.19.3\n", Preemption::None), ("7.3.4\n", Preemption::Lazy)] {
         release(text);
-        common::write(tree.path(), &format!("boot/config-{}", text.trim()), config);
-        assert_eq!(common::read(tree.path()).0.kernel.preemption, expected, "{text}");
+        crate::common::write(tree.path(), &format!("boot/config-{}", text.trim()), config);
+        assert_eq!(crate::common::read(tree.path()).0.kernel.preemption, expected, "{text}");
     }
 }
 

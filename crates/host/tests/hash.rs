@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use common::{copy, profile, read, write};
+use crate::common::{copy, profile, read, write};
 
 #[test]
 fn hosts_differ() {

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
@@ -33,11 +31,11 @@ fn quotas_of_the_own_group_and_those_above_are_read_and_captured() {
     );
     let quota = |path: &str, quota_us| CpuQuota { path: path.to_owned(), quota_us, period_us: 100_000 };
     let expected = [quota("/sys/fs/cgroup/box.slice", 150_000)];
-    assert_eq!(common::read(tree.path()).0.sched.cpu_quotas, expected);
+    assert_eq!(crate::common::read(tree.path()).0.sched.cpu_quotas, expected);
     let captured = tempfile::tempdir().unwrap();
     let summary = capture(&Root::tree(tree.path()).unwrap(), captured.path()).unwrap();
     assert_eq!(summary.profile.sched.cpu_quotas, expected);
-    assert_eq!(common::read(captured.path()).0.sched.cpu_quotas, expected, "the capture holds what was read");
+    assert_eq!(crate::common::read(captured.path()).0.sched.cpu_quotas, expected, "the capture holds what was read");
 }
 
 #[test]
@@ -56,18 +54,18 @@ fn version_1_says_minus_one_where_there_is_none() {
     );
     let path = "/sys/fs/cgroup/cpu,cpuacct/box".to_owned();
     let expected = [CpuQuota { path, quota_us: 20_000, period_us: 50_000 }];
-    assert_eq!(common::read(tree.path()).0.sched.cpu_quotas, expected);
+    assert_eq!(crate::common::read(tree.path()).0.sched.cpu_quotas, expected);
 }
 
 #[test]
 fn the_servers_of_ordinary_tasks_and_of_a_bpf_scheduler_are_read_beside_each_other() {
-    let tree = common::copy("rt-x86-tuned");
+    let tree = crate::common::copy("rt-x86-tuned");
     let at = |server: &str, cpu: u32, file: &str| format!("sys/kernel/debug/sched/{server}/cpu{cpu}/{file}");
     let of = [("fair_server", 0, "50000000\n"), ("fair_server", 1, "0\n"), ("ext_server", 1, "50000000\n")];
     for (server, cpu, runtime) in of {
         write(tree.path(), &[(&at(server, cpu, "runtime"), runtime), (&at(server, cpu, "period"), "1000000000\n")]);
     }
-    let sched = common::read(tree.path()).0.sched;
+    let sched = crate::common::read(tree.path()).0.sched;
     assert_eq!(sched.fair_servers.len(), 2);
     let found: Vec<(String, u64)> =
         sched.ext_servers.iter().map(|server| (server.cpus.to_string(), server.runtime_ns)).collect();

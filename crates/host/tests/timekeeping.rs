@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-mod common;
-
-use common::{copy, profile, read, write};
+use crate::common::{copy, profile, read, write};
 use profile::check::{Severity, check};
 use profile::time_program::Steering;
 

@@ -2,16 +2,14 @@
 
 #![allow(unsafe_code, clippy::unwrap_used, reason = "a failed step of a test is a failed test; namespaces")]
 
-mod two_namespaces;
-
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use crate::two_namespaces::{Network, Side};
 use kernel::packet::interface::{AddressOfInterface, Interface};
 use kernel::packet::qdisc::{LaunchSupport, Qdisc};
 use kernel::packet::route::{Route, resolve_neighbor};
 use kernel::packet::{LaunchClock, LookupError};
-use two_namespaces::{Network, Side};
 use units::ClockId;
 
 fn ip(text: &str) -> IpAddr {

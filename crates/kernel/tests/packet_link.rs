@@ -2,14 +2,12 @@
 
 #![allow(unsafe_code, clippy::unwrap_used, reason = "a failed step of a test is a failed test; namespaces")]
 
-mod two_namespaces;
-
 use std::process::Command;
 
+use crate::two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
+use crate::two_namespaces::{Network, Side, payload};
 use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
 use kernel::packet::{Counters, End as _, OpenError, Origin, SendError};
-use two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
-use two_namespaces::{Network, Side, payload};
 
 fn open(network: &Network, side: Side, change: impl FnOnce(LinkPlan) -> LinkPlan) -> LinkEnd {
     let other = if side == Side::A { Side::B } else { Side::A };

@@ -3,10 +3,10 @@
 
 #![allow(unsafe_code, clippy::unwrap_used, reason = "a failed step of a test is a failed test; namespaces")]
 
-mod two_namespaces;
-
 use std::process::Command;
 
+use crate::two_namespaces::ends::{deadline_ns, monotonic_ns, stamps, wait_and_take};
+use crate::two_namespaces::{Network, Side};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::ethtool::Ethtool;
 use kernel::packet::interface::{HardwareStamping, Interface, ReceivedStamped, Vlan};
@@ -15,8 +15,6 @@ use kernel::packet::qdisc::{Gate, LaunchSupport, Qdisc, QdiscDetail};
 use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
 use kernel::packet::{Counters, End as _, Launch, LaunchClock, Origin, SendError, SentStamp, SocketOptions, Stamps};
-use two_namespaces::ends::{deadline_ns, monotonic_ns, stamps, wait_and_take};
-use two_namespaces::{Network, Side};
 use units::ClockId;
 
 /// Runs `tc` or `ip`; false, with the reason on standard error, where this kernel lacks what it takes.

@@ -2,15 +2,13 @@
 
 #![allow(unsafe_code, clippy::unwrap_used, reason = "a failed step of a test is a failed test; namespaces")]
 
-mod two_namespaces;
-
 use std::net::{SocketAddr, UdpSocket};
 
+use crate::two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
+use crate::two_namespaces::{Network, Side, payload};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::{Counters, End as _, Launch, LaunchClock, OpenError, Origin, SendError, SocketOptions};
-use two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
-use two_namespaces::{Network, Side, payload};
 use units::ClockId;
 
 fn address(text: &str) -> SocketAddr {

@@ -3,8 +3,6 @@
 
 #![allow(unsafe_code, clippy::unwrap_used, reason = "a failed step of a test is a failed test; namespaces")]
 
-mod two_namespaces;
-
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
@@ -12,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::two_namespaces::ends::{monotonic_ns, take, wait_and_take};
+use crate::two_namespaces::{Network, Side, payload};
 use kernel::packet::interface::Interface;
 use kernel::packet::link::{LOCAL_EXPERIMENT, VlanTag};
 use kernel::packet::udp::{UdpEnd, UdpPlan};
 use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
 use kernel::packet::{Counters, End, Launch, OpenError, Origin, SendError};
-use two_namespaces::ends::{monotonic_ns, take, wait_and_take};
-use two_namespaces::{Network, Side, payload};
 
 /// Set in the child process that holds an end until it is killed.
 const HOLDS: &str = "PUNCTUAL_TEST_HOLDS_XDP";
@@ -417,7 +415,7 @@ fn a_killed_process_leaves_no_program_behind() {
     }
     let mut child = network.at(Side::B, || {
         Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "holder", "--nocapture"])
+            .args(["--exact", "packet_xdp::holder", "--nocapture"])
             .env(HOLDS, "1")
             .stdout(Stdio::piped())
             .spawn()

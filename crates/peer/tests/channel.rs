@@ -1,8 +1,6 @@
 //! Messages both ways, and partners that go silent, stop or die.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::AsRawFd as _;
 use std::process::{Child, Command, Stdio};
@@ -10,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::{PATIENCE, Server};
 use kernel::process::Signal;
 use peer::{Channel, ChannelError, Listener, Settings, connect, connect_with};
-use support::{PATIENCE, Server};
 
 /// The port and the token for a partner that runs as a process of its own.
 const PORT: &str = "PEER_TEST_PORT";
@@ -189,7 +187,7 @@ fn partner() -> (Child, Channel) {
     let file = folder.path().join("token");
     listener.write_token(&file).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "as_a_partner", "--nocapture"])
+        .args(["--exact", "channel::as_a_partner", "--nocapture"])
         .env(PORT, listener.address().port().to_string())
         .env(TOKEN_FILE, &file)
         .stdout(Stdio::piped())

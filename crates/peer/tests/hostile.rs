@@ -1,15 +1,13 @@
 //! Strangers on the port: garbage, silence, floods, and one that belongs there.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use crate::support::{PATIENCE, Server, wait_until};
 use farm::{Secret, Token};
 use peer::{ConnectError, Listener, Settings, connect};
-use support::{PATIENCE, Server, wait_until};
 
 /// More than may be pending.
 const MANY: usize = 200;

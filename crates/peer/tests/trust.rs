@@ -1,15 +1,13 @@
 //! Who is let in and who is not, over real sockets on the loopback.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
+use crate::support::{PATIENCE, Server};
 use farm::{NeedsUpdate, Protocols, Secret, Token};
 use peer::{BindError, ConnectError, Listener, Settings, connect, connect_with};
-use support::{PATIENCE, Server};
 
 fn speaking(lowest: u32, highest: u32) -> Settings {
     let mut settings = Settings::default();

@@ -5,7 +5,7 @@ use sync::linuxptp::{
     PortState, Request, Requester, SignalingTlv, SubscribeEvents, SyncRecord, TimeInterval, Timestamp, decode,
 };
 
-use crate::fixture::{datagrams, from_hex, management, named, only_tlv};
+use super::fixture::{datagrams, from_hex, management, named, only_tlv};
 
 fn port(text: &str) -> PortIdentity {
     text.parse().expect("a port identity")

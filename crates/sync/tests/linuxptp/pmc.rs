@@ -7,7 +7,7 @@ use sync::linuxptp::{
     Timestamping,
 };
 
-use crate::fixture::{management, only_tlv, sections};
+use super::fixture::{management, only_tlv, sections};
 
 /// Values that change between our datagram and pmc's.
 const CHANGING: &[&str] = &[

@@ -8,7 +8,7 @@ use sync::linuxptp::{
     SignalingTlv, SubscribeEvents, decode,
 };
 
-use crate::fixture::{management, sections};
+use super::fixture::{management, sections};
 
 /// Decodes everything in `datagram` and counts the TLVs and records that are good.
 fn decode_all(datagram: &[u8]) -> usize {

@@ -2,7 +2,7 @@
 
 use sync::linuxptp::{DecodeError, ManagementTlv, Message, PortIdentity, SignalingTlv, decode};
 
-use crate::fixture::{datagrams, management, only_tlv};
+use super::fixture::{datagrams, management, only_tlv};
 
 /// `edit` on a good message, then what is wrong with its only TLV.
 fn tlv_error(name: &str, edit: impl Fn(&mut Vec<u8>)) -> String {
