@@ -242,6 +242,32 @@ fn hot_loops_use_no_forbidden_word() {
 }
 
 #[test]
+fn every_file_of_tests_is_part_of_a_test_program() {
+    let mut seen = 0;
+    for folder in crates().into_iter().map(|name| root().join("crates").join(name)) {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        // Otherwise each file is a program by itself.
+        if !manifest.contains("autotests = false") {
+            continue;
+        }
+        let suite = fs::read_to_string(folder.join("tests/suite.rs")).unwrap();
+        for entry in fs::read_dir(folder.join("tests")).unwrap() {
+            let path = entry.unwrap().path();
+            let holds_code = path.is_file() || path.join("mod.rs").exists();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            if !holds_code || name == "suite" {
+                continue;
+            }
+            let runs = suite.lines().any(|line| line == format!("mod {name};"))
+                || manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+            assert!(runs, "{} is in no test program: name it in tests/suite.rs", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "the folders were read");
+}
+
+#[test]
 fn rooms_stay_small() {
     for name in crates() {
         for path in rust_files(&root().join("crates").join(&name)) {

@@ -10,8 +10,6 @@ mod app;
 mod basis;
 mod explanation;
 mod finding;
-mod hdr;
-mod histogram;
 mod kind;
 mod load;
 mod load_words;
@@ -19,7 +17,6 @@ mod manifest;
 mod node;
 mod packet;
 mod place;
-mod recorder;
 mod request;
 mod rhythm;
 mod run;
@@ -36,7 +33,9 @@ pub use explanation::{
     PartHistogram, TimelineSegment, WakeupParts,
 };
 pub use finding::{Evidence, Finding, Severity};
-pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
+pub use histogram::{
+    Bin, Histogram, HistogramError, HistogramRecorder, Quantile, SIGNIFICANT_DIGITS, Unplaced, equal_bins_end_ns,
+};
 pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, MEASURED, Measurement, Sampling, Sign};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use load_words::describe_command;
@@ -49,7 +48,6 @@ pub use packet::{
     ServiceRelation,
 };
 pub use place::{Direction, Place};
-pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LinearBins, LoadRequest,
     NoiseRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement, PolicyChoice, ReceiveMode,

@@ -1,7 +1,7 @@
 //! Histograms with samples of other programs of which only the range is known.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-use record::{Histogram, Unplaced};
+use histogram::{Histogram, Unplaced};
 
 /// 90 samples of 10 us, a maximum of 500 us, and 9 unplaced samples between 60 us and the maximum.
 fn histogram_with_9_unplaced() -> Histogram {

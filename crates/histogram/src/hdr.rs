@@ -7,8 +7,8 @@ use std::io::{BufReader, Read};
 
 use flate2::read::ZlibDecoder;
 
-use crate::histogram::{HistogramError, MAX_ENCODABLE_NS};
 use crate::recorder::lowest_of_bin;
+use crate::{HistogramError, MAX_ENCODABLE_NS};
 
 const COOKIE: u32 = 0x1c84_9313;
 const COOKIE_COMPRESSED: u32 = 0x1c84_9314;

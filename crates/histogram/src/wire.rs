@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
 
-use super::{Histogram, HistogramError, MAX_ENCODABLE_COUNT, MAX_ENCODABLE_NS, Unplaced};
 use crate::recorder::{highest_of_bin, lowest_of_bin};
+use crate::{Histogram, HistogramError, MAX_ENCODABLE_COUNT, MAX_ENCODABLE_NS, Unplaced};
 
 /// The only encoding of bins that is written and read.
 pub(super) const ENCODING: &str = "hdrhistogram-v2-deflate-base64";

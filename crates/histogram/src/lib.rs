@@ -2,8 +2,13 @@
 //!
 //! The bins and their compressed text form are those of HdrHistogram (V2, deflate, base64), so that its tools can read
 //! them. This type adds the exact values that the format rounds away.
+#![forbid(unsafe_code)]
 
+mod hdr;
+mod recorder;
 mod wire;
+
+pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 
 use std::collections::BTreeMap;
 
@@ -145,7 +150,7 @@ impl Histogram {
     }
 
     /// Adds `count` samples of one value. This searches for the bin; use a
-    /// [`HistogramRecorder`](crate::HistogramRecorder) for millions of samples.
+    /// [`HistogramRecorder`] for millions of samples.
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         if count == 0 {
             return;
@@ -375,7 +380,7 @@ impl Histogram {
             return Err(HistogramError::TooLong { len: text.len() });
         }
         let bytes = BASE64.decode(text.trim()).map_err(|e| HistogramError::Base64(e.to_string()))?;
-        crate::hdr::bins(&bytes)
+        hdr::bins(&bytes)
     }
 }
 
