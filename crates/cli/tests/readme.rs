@@ -96,6 +96,10 @@ fn check(folder: &Path, line: &str) {
         eprintln!("not run, the kernel's trace cannot be had here: {line}");
         return;
     }
+    if line.starts_with("punctual tune plan") && code(&output) == 2 && said(&output).contains("revert") {
+        eprintln!("not run, another plan is in force on this machine: {line}");
+        return;
+    }
     assert!([0, 1, 3].contains(&code(&output)), "{line}: exit code {}\n{}", code(&output), said(&output));
     assert!(!output.stdout.is_empty() || line.contains(" -o "), "{line} printed nothing\n{}", said(&output));
 }

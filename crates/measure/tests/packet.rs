@@ -11,7 +11,9 @@ use measure::{Machine, RunContext, Stop};
 use packet::dialog::{Endpoints, Message};
 use packet::header::{HEADER_BYTES, Header, Purpose, Session};
 use packet::stamps::EarlierStamps;
-use record::{End, HardwareMode, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record};
+use record::{
+    End, HardwareMode, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record, ValidityState,
+};
 use units::Ns;
 
 const SESSION: Session = Session { number: 0x1234_5678_9abc_def0, key: [7; 16] };
@@ -269,9 +271,15 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         let mut b = b;
         scope.spawn(move || follow(&setup_b, ends_b, at_a, &mut b, &mut |_| {}).unwrap()).join().unwrap()
     });
-    assert!(began.elapsed() < Duration::from_secs(10));
+    // Nobody waits for the minute that a partner's half may take.
+    assert!(began.elapsed() < Duration::from_secs(30));
     assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
-    assert!(!record.validity.is_invalid());
+    assert_eq!(ReasonCode::PartnerLost.info().state, ValidityState::Degraded);
+    // Other work on this machine can spoil a run; a partner that is gone does not.
+    let of_machine = [ReasonCode::SamplesDropped, ReasonCode::ClocksUnrelated, ReasonCode::ThreadStuck];
+    let invalid: Vec<_> =
+        record.validity.reasons().iter().filter(|r| r.code.info().state == ValidityState::Invalid).collect();
+    assert!(invalid.iter().all(|reason| of_machine.contains(&reason.code)), "{invalid:?}");
     let flow = flow(&record, 0);
     assert_eq!((flow.sent, flow.lost), (None, None), "nobody knows how many were sent");
     assert!(flow.arrived.unwrap() > 0 && taken(&record, "sent_to_received") == flow.arrived.unwrap());
