@@ -56,9 +56,7 @@ armhf: ## target/release/punctual-armhf: static, for ARMv7 boards, built with De
 
 lint: ## format and clippy, as the tests run them
 	cargo fmt --all --check
-	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
 
 fuzz: ## ten minutes of fuzzing (needs a nightly toolchain and cargo-fuzz)
 	@scripts/fuzz
