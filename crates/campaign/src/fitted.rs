@@ -75,7 +75,8 @@ pub enum FitError {
 
 impl Campaign {
     /// Reads a campaign, fills in all its values for the machine of `site` and leaves out levels that cannot be run
-    /// there. Also returns what each condition would change. `plan` computes what an intent would change now.
+    /// there. Also returns what each condition would change. `plan` computes what an intent would change now, where these
+    /// CPUs are measured.
     ///
     /// # Errors
     /// If the text, a value or a choice cannot be used, or nothing is left to vary.
@@ -83,7 +84,7 @@ impl Campaign {
         text: &str,
         wanted: &Wanted,
         site: &Site,
-        plan: &mut dyn FnMut(Option<&Intent>) -> Plan,
+        plan: &mut dyn FnMut(Option<&Intent>, &CpuSet) -> Plan,
     ) -> Result<(Self, Vec<Planned>), FitError> {
         let mut campaign = Self::from_toml(text, &choice(text, wanted, site)?)?;
         if let Some(repetitions) = wanted.repetitions {
@@ -145,12 +146,12 @@ fn only_levels(campaign: Campaign, only: &[(String, String)]) -> Result<Campaign
     if left_out.is_empty() { Ok(campaign) } else { Ok(campaign.without(&left_out)?) }
 }
 
-fn plans(campaign: &Campaign, plan: &mut dyn FnMut(Option<&Intent>) -> Plan) -> Vec<Planned> {
+fn plans(campaign: &Campaign, plan: &mut dyn FnMut(Option<&Intent>, &CpuSet) -> Plan) -> Vec<Planned> {
     let mut planned = Vec::new();
     for condition in campaign.conditions() {
         // Contradictions were found when the file was read.
         let intent = campaign.intent_of(&condition).ok().flatten();
-        planned.push(Planned { name: campaign.name_of(&condition), plan: plan(intent.as_ref()) });
+        planned.push(Planned { name: campaign.name_of(&condition), plan: plan(intent.as_ref(), &campaign.measured_at(&condition)) });
     }
     planned
 }

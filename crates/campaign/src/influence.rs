@@ -45,7 +45,7 @@ mod tests {
 
     fn matters(profile: &Profile, kind: &str) -> Vec<String> {
         let choice = Choice {
-            values: [("cpus", "1"), ("rest", "0"), ("rest_mask", "1")]
+            values: [("cpus", "1"), ("rest", "0")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
             ..Choice::default()

@@ -16,6 +16,7 @@ mod file;
 mod fitted;
 mod influence;
 pub mod journal;
+mod measured;
 mod needs;
 mod order;
 pub mod result;

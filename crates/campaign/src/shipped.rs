@@ -29,7 +29,7 @@ mod tests {
                     let chosen = match stands.as_str() {
                         "?" => format!("6.12-{value}"),
                         "auto:isolate" | "auto:all" => "0-1".to_owned(),
-                        "auto:last" | "auto:rest-mask" => "1".to_owned(),
+                        "auto:last" => "1".to_owned(),
                         "auto:rest" => "0".to_owned(),
                         _ => continue,
                     };

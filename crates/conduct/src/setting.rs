@@ -8,10 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use campaign::journal::Event;
 use host::Root;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Owner, Place, Plan, Site, Step};
+use knobs::{Demand, Intent, Owner, Place, Plan, Site, Step, Value};
 use tune::{
     Application, ApplyError, FileStore, LiveMachine, Machine as _, RevertError, Standing, Store as _, StoreError,
 };
+use units::CpuSet;
 
 use crate::{Folder, FolderError};
 
@@ -122,10 +123,10 @@ impl Setting {
         tune::read_site(&self.root)
     }
 
-    /// What an intent would change now.
+    /// What an intent would change now, where these CPUs are measured.
     #[must_use]
-    pub fn plan(&mut self, intent: Option<&Intent>, site: &Site) -> Plan {
-        let demand = intent.map_or_else(Demand::default, |intent| Demand::from_intent(intent, site));
+    pub fn plan(&mut self, intent: Option<&Intent>, measured: &CpuSet, site: &Site) -> Plan {
+        let demand = intent.map_or_else(Demand::default, |intent| Demand::beside(intent, site, measured));
         let machine = &mut self.machine;
         Plan::from_demand(demand, &mut |place| machine.read(place))
     }
@@ -154,13 +155,14 @@ impl Setting {
         let layout = campaign.layout(folder.held.state.winners.as_deref());
         let condition = layout.conditions.get(condition).ok_or(SettingError::Differ)?;
         let intent = campaign.intent_of(condition).map_err(SettingError::Intent)?;
+        let measured = campaign.measured_at(condition);
         let reboots = campaign.restarts();
         self.take_back(folder, false, warn)?;
         let boot_id = self.boot_id().to_owned();
         if reboots && !folder.held.state.is_started_for(visit, &boot_id) {
             self.take_back(folder, true, warn)?;
             let site = self.site();
-            let mut plan = self.plan(intent.as_ref(), &site);
+            let mut plan = self.plan(intent.as_ref(), &measured, &site);
             refuse_conflicts(&plan)?;
             plan.steps.retain(Step::needs_reboot);
             if !plan.steps.is_empty() {
@@ -171,7 +173,7 @@ impl Setting {
             return Ok(SetUp::Restart);
         }
         let site = self.site();
-        let plan = self.plan(intent.as_ref(), &site);
+        let plan = self.plan(intent.as_ref(), &measured, &site);
         refuse_conflicts(&plan)?;
         if let Some(step) = plan.steps.iter().find(|step| step.needs_reboot()) {
             return Err(SettingError::ChangedBeforeStart(step.place.clone()));
@@ -231,7 +233,9 @@ impl Setting {
             for left in &reverted.left {
                 warn(&format!(
                     "{} was changed to {} by someone else and is left so (before: {})",
-                    left.label, left.now, left.before
+                    left.label,
+                    left.form.shown(&left.now),
+                    left.form.shown(&left.before)
                 ));
             }
             if !reverted.failed.is_empty() {
@@ -256,10 +260,13 @@ impl Setting {
         let own = self.own(folder)?;
         let verified = tune::verify(&own, &mut self.machine, &tune::in_force(&self.root));
         Ok(verified.into_iter().find_map(|one| {
+            let shown = |value: &Value| one.step.form.shown(value);
             let what = match one.standing {
-                Standing::Changed(now) => format!("is {now} and not {}", one.step.wanted),
+                Standing::Changed(now) => format!("is {} and not {}", shown(&now), shown(&one.step.wanted)),
                 // Another condition than the one that was asked for.
-                Standing::Adjusted(now) => format!("is {now}, which the driver made of {}", one.step.wanted),
+                Standing::Adjusted(now) => {
+                    format!("is {}, which the driver made of {}", shown(&now), shown(&one.step.wanted))
+                },
                 Standing::Ended => "was let go: the process that held it has ended".to_owned(),
                 Standing::Void => "was forgotten by a restart".to_owned(),
                 Standing::Unknown(why) => format!("cannot be read: {why}"),
@@ -292,8 +299,7 @@ impl Setting {
         let own_files = |step: &&Step| !step.knob.starts_with("campaign.");
         Ok(steps
             .filter(own_files)
-            .map(|step| format!("{}: {} -> {}", step.label(), step.before, step.wanted))
-            .collect())
+            .map(Step::in_words).collect())
     }
 }
 

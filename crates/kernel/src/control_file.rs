@@ -12,6 +12,8 @@ use std::path::Path;
 /// # Errors
 /// Where there is no such file ([`io::ErrorKind::NotFound`]), or the kernel refuses the text.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    // Without a byte there is no write, and what stood there would stay: an empty line empties it.
+    let text = if text.is_empty() { "\n" } else { text };
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
 }
 
@@ -28,5 +30,7 @@ mod tests {
         std::fs::write(&path, "1234\n").unwrap();
         write(&path, "0").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "0");
+        write(&path, "").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "\n", "an empty list of CPUs is an order, too");
     }
 }

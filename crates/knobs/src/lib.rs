@@ -22,7 +22,7 @@ mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
 pub use persist::{Owner, is_own_folder, persist, resume_at_start};
-pub use place::{Form, Place, Reading, Value};
+pub use place::{Form, Order, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
 pub use propose::{isolation, propose};
 pub use scope::KnobScope;

@@ -228,7 +228,7 @@ impl Work<'_, '_> {
 
     /// Makes one change; what was read back.
     fn one(&mut self, step: &Step) -> Result<Value, String> {
-        self.machine.write(&step.place, &step.wanted)?;
+        self.machine.write(&step.place, &step.form.order(&step.wanted))?;
         match self.machine.read(&step.place) {
             Reading::Is(found) if step.form.takes(&step.before, &step.wanted, &found) => Ok(found),
             Reading::Is(found) => {

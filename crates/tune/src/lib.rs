@@ -15,7 +15,7 @@ mod store;
 mod tests;
 mod verify;
 
-use knobs::{Place, Reading, Value};
+use knobs::{Order, Place, Reading};
 
 pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
 pub use live::LiveMachine;
@@ -34,7 +34,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// With the system's reason.
-    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String>;
+    fn write(&mut self, place: &Place, order: &Order) -> Result<(), String>;
 
     /// Takes away what a write that was never finished has left beside a place.
     fn tidy(&mut self, _: &Place) {}

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use knobs::{Place, Reading, Value};
+use knobs::{Order, Place, Reading};
 
 use crate::Machine;
 use crate::place::{self, Files, access};
@@ -41,8 +41,8 @@ impl Machine for LiveMachine {
         access(place).read(&self.files)
     }
 
-    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String> {
-        access(place).write(&self.files, value).map_err(|error| error.to_string())
+    fn write(&mut self, place: &Place, order: &Order) -> Result<(), String> {
+        access(place).write(&self.files, order).map_err(|error| error.to_string())
     }
 
     fn tidy(&mut self, place: &Place) {

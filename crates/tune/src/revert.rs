@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use knobs::journal::{GoneWith, Line, State, Transaction, Undo};
-use knobs::{Form, Place, Reading, Value, follow_ups};
+use knobs::{Form, Place, Reading, Step, Value, follow_ups};
 use serde::Serialize;
 
 use crate::{Machine, Store, StoreError};
@@ -209,6 +209,7 @@ fn take_back(
     // is needed already.
     let noted = store.append(&Line::Reverting).and_then(|()| store.sync());
     let boot_id = machine.boot_id().to_owned();
+    let mut refused: Vec<(&Step, Value, Unrestored)> = Vec::new();
     for (number, taken) in transaction.taken.iter().enumerate().rev() {
         let step = &taken.step;
         let now = machine.read(&step.place);
@@ -237,24 +238,14 @@ fn take_back(
             }
             Undo::Restore(before) => {
                 reverted.unfinished += 1 - is_made;
-                let shown = step.form.shown(&before);
-                let written = machine.write(&step.place, &before);
-                match written.map(|()| machine.read(&step.place)) {
-                    Ok(Reading::Is(found)) if step.form.same(&found, &before) => reverted.restored += 1,
-                    // A driver that took the value has to take the old one too; otherwise that is reported.
-                    Ok(_) if step.may_refuse && !step.place.is_asked_for_by_itself() => reverted.kept_by_driver += 1,
-                    Ok(Reading::Is(found)) => {
-                        let found = step.form.shown(&found);
-                        reverted.failed.push((step.label(), format!("{shown} was written back, {found} is read")));
-                    }
-                    Ok(_) => reverted.failed.push((step.label(), "it is gone".to_owned())),
-                    Err(why) => {
-                        reverted.failed.push((step.label(), format!("{shown} could not be written back: {why}")));
-                    }
+                match restore(step, &before, machine) {
+                    Ok(()) => reverted.restored += 1,
+                    Err(why) => refused.push((step, before, why)),
                 }
             }
         }
     }
+    again(refused, machine, &mut reverted);
     // Also where nothing had to be restored: an earlier attempt may have been killed right before.
     for command in follow_ups(transaction.taken.iter().map(|taken| &taken.step)) {
         let failed = |why| RevertError::FollowUp { command: command.join(" "), why };
@@ -267,4 +258,55 @@ fn take_back(
         store.sync()?;
     }
     Ok(reverted)
+}
+
+/// Why what stood there before does not stand there again.
+struct Unrestored {
+    why: String,
+    /// Whether the write itself was refused, not only without effect.
+    is_refused: bool,
+}
+
+/// Has what stood there before stand there again, which is read back.
+fn restore(step: &Step, before: &Value, machine: &mut dyn Machine) -> Result<(), Unrestored> {
+    let shown = step.form.shown(before);
+    if let Err(why) = machine.write(&step.place, &step.form.order(before)) {
+        return Err(Unrestored { why: format!("{shown} could not be written back: {why}"), is_refused: true });
+    }
+    let why = match machine.read(&step.place) {
+        Reading::Is(found) if step.form.same(&found, before) => return Ok(()),
+        Reading::Is(found) => format!("{shown} was written back, {} is read", step.form.shown(&found)),
+        Reading::Missing | Reading::Failed(_) => "it is gone".to_owned(),
+    };
+    Err(Unrestored { why, is_refused: false })
+}
+
+/// Restores what was refused once more, as long as that gets on: what a driver takes may depend on what else is set.
+/// With the governor `performance`, intel_pstate refuses every other energy preference (`EBUSY`).
+fn again(mut left: Vec<(&Step, Value, Unrestored)>, machine: &mut dyn Machine, reverted: &mut Reverted) {
+    loop {
+        let count = left.len();
+        left.retain_mut(|(step, before, unrestored)| {
+            let is_back = matches!(machine.read(&step.place), Reading::Is(now) if step.form.same(&now, before));
+            match if is_back { Ok(()) } else { restore(step, before, machine) } {
+                Ok(()) => reverted.restored += 1,
+                Err(now) => {
+                    *unrestored = now;
+                    return true;
+                }
+            }
+            false
+        });
+        if left.len() == count {
+            break;
+        }
+    }
+    for (step, _, Unrestored { why, is_refused }) in left {
+        // A driver that took the value has to take the old one too; otherwise that is reported.
+        if step.may_refuse && !step.place.is_asked_for_by_itself() && !is_refused {
+            reverted.kept_by_driver += 1;
+        } else {
+            reverted.failed.push((step.label(), why));
+        }
+    }
 }

@@ -15,7 +15,9 @@ use crate::{Application, ApplyError, Standing, Store, apply, revert, verify};
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 27;
+const STEPS: u32 = 36;
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+const PREFERENCE: &str = "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference";
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 const ENTRY: &str = "/boot/efi/loader/entries/punctual.conf";
 const DEFAULT_ENTRY: &str = knobs::boot::efi::ENTRY_DEFAULT;
@@ -31,6 +33,15 @@ fn fresh() -> World {
         ("/proc/irq/10/smp_affinity_list", "0-3"),
         ("/proc/sys/vm/swappiness", "60"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+        ("/sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise [madvise] never"),
+        (GOVERNOR, "powersave"),
+        (PREFERENCE, "balance_performance"),
+        ("/sys/devices/virtual/workqueue/cpumask", "00f"),
+        ("/proc/sys/kernel/watchdog_cpumask", "0-3"),
+        ("/sys/module/own/parameters/helps", "N"),
+        ("/sys/block/sda/queue/scheduler", "[mq-deadline] none"),
+        ("/sys/fs/cgroup/app/cpu.max", "max 100000"),
+        ("/sys/fs/cgroup/app/cpuset.cpus", ""),
         ("irqbalance.service", "active"),
         ("chrony.service", "active"),
         ("punctual-ptp4l.service", "inactive"),
@@ -68,6 +79,9 @@ fn plan() -> Plan {
         cost: String::new(),
         may_refuse: knob == "irq.cpus" || knob == "rx-usecs",
     };
+    let kernel_file = |path: &str, form: Form, before: &str, wanted: &str| {
+        step("file", Place::attribute(path), form, Value::text(before), wanted, 5)
+    };
     let folder = format!("{CGROUP}/punctual");
     let inside = |name: &str| Place::attribute(format!("{folder}/{name}"));
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
@@ -93,7 +107,7 @@ fn plan() -> Plan {
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
         step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, Value::Absent, "2-3", 0),
-        step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Text, Value::Absent, "isolated", 0),
+        step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Partition, Value::Absent, "isolated", 0),
         step("cpuset-others.group", Place::Folder { path: others.to_owned() }, Form::Text, Value::Absent, "", 1),
         step("cpuset-others.mems", others_mems, Form::CpuList, Value::Absent, "0", 1),
         step("cpuset-others.tasks", tasks, Form::FirstWord, Value::Absent, "moved", 1),
@@ -101,7 +115,16 @@ fn plan() -> Plan {
         step("irq.cpus", irq(9), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),
-        step("transparent-hugepage", huge, Form::Chosen, Value::text("madvise"), "never", 5),
+        step("transparent-hugepage", huge, Form::Chosen, Value::text("always [madvise] never"), "never", 5),
+        kernel_file("/sys/kernel/mm/transparent_hugepage/defrag", Form::Chosen, "always defer defer+madvise [madvise] never", "defer+madvise"),
+        kernel_file(GOVERNOR, Form::Text, "powersave", "performance"),
+        kernel_file(PREFERENCE, Form::Text, "balance_performance", "performance"),
+        kernel_file("/sys/devices/virtual/workqueue/cpumask", Form::CpuMask, "00f", "3"),
+        kernel_file("/proc/sys/kernel/watchdog_cpumask", Form::CpuList, "0-3", "0,1"),
+        kernel_file("/sys/module/own/parameters/helps", Form::Switch, "N", "1"),
+        kernel_file("/sys/block/sda/queue/scheduler", Form::AsShown, "[mq-deadline] none", "none"),
+        kernel_file("/sys/fs/cgroup/app/cpu.max", Form::AsShown, "max 100000", "50000"),
+        kernel_file("/sys/fs/cgroup/app/cpuset.cpus", Form::CpuList, "", "2,3"),
         step("adaptive-rx", nic("adaptive-rx"), Form::Integer, Value::text("1"), "0", 5),
         step("rx-usecs", nic("rx-usecs"), Form::Rounded, Value::text("48"), "10", 5),
         step("cpu.dma-latency-us", held, Form::FirstWord, Value::Absent, "0", 5),
@@ -149,14 +172,11 @@ fn run_revert(of: &Shared, is_forced: bool) -> crate::Reverted {
     reverted.unwrap_or_default()
 }
 
-/// What counts: all but the journal, and choices as what is chosen.
+/// What counts: all but the journal, every file of the kernel's as it is shown.
 fn essence(world: &World) -> World {
     let mut essence = world.clone();
     essence.journal.clear();
     essence.synced = 0;
-    for text in essence.attributes.values_mut() {
-        *text = Form::Chosen.written(text);
-    }
     essence
 }
 
@@ -330,6 +350,36 @@ fn a_driver_that_does_not_give_back_what_stood_there_is_told() {
     SimStore(Rc::clone(&one)).replace(&transactions).unwrap();
     let reverted = run_revert(&one, false);
     assert!(reverted.to_string().contains("rx-usecs: 47 was written back, 44 is read"), "{reverted}");
+}
+
+#[test]
+fn what_a_driver_takes_only_after_another_is_back_is_written_once_more() {
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    assert_eq!(one.borrow().world.attributes[PREFERENCE], "performance");
+    let reverted = run_revert(&one, false);
+    assert_eq!(reverted.failed, [], "with the governor performance the driver answers EBUSY");
+    assert_eq!(one.borrow().world.attributes[PREFERENCE], "balance_performance");
+    // Where the driver has given it back by itself nothing needs to be written; one that goes on refusing is told.
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    one.borrow_mut().answers.insert(GOVERNOR.to_owned(), Err("Input/output error (os error 5)".to_owned()));
+    let failed = run_revert(&one, false).failed;
+    assert_eq!(failed.len(), 2, "{failed:?}");
+    assert!(failed.iter().any(|(_, why)| why.contains("balance_performance could not be written back: Device")));
+}
+
+#[test]
+fn a_journal_of_an_earlier_version_is_taken_back_too() {
+    // It noted what the kernel had shown, by the forms of that time.
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    let mut transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
+    let partition = transactions[0].taken.iter_mut().find(|taken| taken.step.knob == "cpuset.partition").unwrap();
+    partition.step.form = Form::Text;
+    SimStore(Rc::clone(&one)).replace(&transactions).unwrap();
+    assert_eq!(run_revert(&one, false).failed, []);
+    assert_eq!(essence(&one.borrow().world), essence(&fresh()));
 }
 
 #[test]

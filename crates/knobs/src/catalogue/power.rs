@@ -78,7 +78,8 @@ pub(super) const KNOBS: &[Knob] = &[
         path: "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
         how: How::File,
         form: Form::Text,
-        values: Values::WordOrInteger("n/a", 0, i32::MAX as i64),
+        // The largest number stands for no bound in the kernel, which refuses it here.
+        values: Values::WordOrInteger("n/a", 0, i32::MAX as i64 - 1),
         source: "Documentation/ABI/testing/sysfs-devices-power",
     },
     Knob {

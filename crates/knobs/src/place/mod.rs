@@ -1,6 +1,7 @@
 //! Where a setting is, what stands there, and when two texts mean the same. A kind of place is a variant of [`Place`], its
 //! description in a file of this folder, and how it is read and written in `tune/src/place`.
 
+mod answer;
 mod control_group;
 mod file;
 mod form;
@@ -16,7 +17,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::form::Form;
+pub use self::form::{Form, Order};
 #[cfg(test)]
 use crate::{boot, tuned};
 

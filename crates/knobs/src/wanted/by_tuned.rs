@@ -4,6 +4,7 @@ use profile::cmdline::Param;
 use profile::kernel::Preemption;
 use units::CpuSet;
 
+use super::off_limits::rest;
 use super::{Demand, Group, Site, Wanted};
 use crate::tuned::{self, TunedProfile};
 use crate::{Form, Intent, Place, Value, catalogue};
@@ -57,7 +58,7 @@ impl Demand {
                     next start on, as the profile has it";
         step("tuned.profile", Place::TunedProfile, format!("manual {name}"), cost, Group::Partition);
         let why = format!("TuneD's profile {name} sets it, and it is made sure of");
-        let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(cpus);
+        let rest = rest(cpus, site);
         self.themed_all("workqueue.cpus", None, &rest.to_mask(), Group::Work, &why, site);
         for (knob, value) in profile.settings() {
             debug_assert!(catalogue::find(knob).is_some());

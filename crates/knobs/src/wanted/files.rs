@@ -1,27 +1,33 @@
 //! Files of the kernel's that are no known knobs.
 
-use super::{Demand, Group, Wanted};
+use super::off_limits::form_of_file;
+use super::{Demand, Group, Site, Wanted};
 use crate::intent::KnobValue;
 use crate::{Form, Place, Value};
 
 impl Demand {
     /// A file below `/sys` or `/proc`, which is written and read back as it is.
-    pub(super) fn file(&mut self, path: &str, value: &KnobValue) {
+    pub(super) fn file(&mut self, path: &str, value: &KnobValue, site: &Site) {
         let place = Place::attribute(path);
         if !place.is_known() {
             let why = "it is not below /sys or /proc, or leaves them by '..'";
             return self.conflict(format!("[file] \"{path}\""), why, "name a file of the kernel's by its whole path");
         }
+        let form = form_of_file(path).unwrap_or(match value {
+            KnobValue::Number(_) => Form::Integer,
+            KnobValue::Switch(_) => Form::Switch,
+            KnobValue::Text(_) => Form::AsShown,
+        });
+        let wanted = Value::text(value.text());
+        if !self.are_online(&format!("[file] \"{path}\""), form.cpus(&wanted).as_ref(), site) {
+            return;
+        }
         self.wanted.push(Wanted {
             knob: "file".to_owned(),
             of: path.to_owned(),
             place,
-            form: match value {
-                KnobValue::Number(_) => Form::Integer,
-                KnobValue::Switch(_) => Form::Switch,
-                KnobValue::Text(_) => Form::Chosen,
-            },
-            value: Value::text(value.text()),
+            form,
+            value: wanted,
             group: Group::Single,
             why: "it was asked for by its path".to_owned(),
             cost: "not known: it is none of the knobs that this program knows".to_owned(),

@@ -5,6 +5,7 @@ mod by_tuned;
 mod files;
 mod idle;
 mod named;
+mod off_limits;
 mod nic;
 mod partition;
 mod partition_v1;
@@ -136,6 +137,12 @@ impl Demand {
     /// Of an intent on a node.
     #[must_use]
     pub fn from_intent(intent: &Intent, site: &Site) -> Self {
+        Self::beside(intent, site, &CpuSet::new())
+    }
+
+    /// The same while CPUs are measured: what is asked for by name moves no work onto these.
+    #[must_use]
+    pub fn beside(intent: &Intent, site: &Site, measured: &CpuSet) -> Self {
         let mut demand = Self::default();
         let isolate = demand.checked_cpus(intent, site);
         if let Some(cpus) = &isolate {
@@ -178,12 +185,13 @@ impl Demand {
             demand.nic(interface, knobs, site);
         }
         for (path, value) in &intent.file {
-            demand.file(path, value);
+            demand.file(path, value, site);
         }
         if let Some(time) = &intent.time {
             demand.time(time, isolate.as_ref(), site);
         }
         demand.settle();
+        demand.keep_off(isolate.as_ref(), measured, site);
         demand
     }
 

@@ -1,7 +1,7 @@
 //! Single knobs, by their names.
 
 use super::{Demand, Group, Site};
-use crate::KnobScope;
+use crate::{KnobScope, Value};
 use crate::catalogue::{self, Knob};
 use crate::intent::KnobValue;
 
@@ -29,7 +29,11 @@ impl Demand {
                 let why = format!("this machine has none of it, no {}", knob.path.replace("{}", "*"));
                 self.conflict(about, why, "leave it out, or load the driver that it belongs to");
             }
-            Ok(text) => self.named(knob, &names, &text),
+            Ok(text) => {
+                if self.are_online(&about, knob.form.cpus(&Value::text(text.clone())).as_ref(), site) {
+                    self.named(knob, &names, &text);
+                }
+            }
             Err(bound) => self.conflict(about, format!("it {bound}"), knob.source),
         }
     }

@@ -6,6 +6,7 @@ use profile::net::Nic;
 
 use super::{Demand, Group, Site};
 use crate::catalogue::{self, How, Knob};
+use crate::Value;
 use crate::intent::KnobValue;
 
 /// The order in which a driver is asked: what recreates its queues first, then whether it chooses by itself, since both
@@ -41,7 +42,12 @@ impl Demand {
                 continue;
             };
             match knob.accept(&value.text()) {
-                Ok(text) => self.nic_knob(knob, nic, &text),
+                Ok(text) => {
+                    let cpus = knob.form.cpus(&Value::text(text.clone()));
+                    if self.are_online(&about(name), cpus.as_ref(), site) {
+                        self.nic_knob(knob, nic, &text);
+                    }
+                }
                 Err(bound) => self.conflict(about(name), format!("it {bound}"), knob.source),
             }
         }

@@ -2,6 +2,7 @@
 
 use units::CpuSet;
 
+use super::off_limits::rest;
 use super::{Demand, Group, Site};
 use crate::{Mechanism, catalogue};
 
@@ -32,7 +33,7 @@ fn may_be_nohz_full(isolated: &CpuSet, mechanism: Mechanism, site: &Site) -> boo
 impl Demand {
     /// What the kernel does for itself goes to the other CPUs.
     pub(super) fn work(&mut self, isolated: &CpuSet, mechanism: Mechanism, site: &Site) {
-        let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
+        let rest = rest(isolated, site);
         self.kernel_threads(isolated, &rest, site);
         let why = "the kernel's own work leaves the isolated CPUs";
         for name in ["workqueue.cpus", "writeback.cpus"] {
@@ -64,7 +65,7 @@ impl Demand {
             );
             return;
         };
-        let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
+        let rest = rest(isolated, site);
         let why = "interrupts leave the isolated CPUs";
         let why_default = "interrupts that are set up later stay off the isolated CPUs";
         self.themed_all("irq.default-cpus", None, &rest.to_mask(), Group::Irqs, why_default, site);
@@ -74,7 +75,7 @@ impl Demand {
             if affinity.intersection(isolated).is_empty() {
                 continue;
             }
-            let kept = affinity.difference(isolated);
+            let kept = affinity.intersection(&rest);
             let to = if kept.is_empty() { &rest } else { &kept };
             self.themed(knob, &[irq.number.to_string()], &to.to_string(), Group::Irqs, why);
             if let Some(last) = self.wanted.last_mut() {

@@ -59,7 +59,7 @@ impl Demand {
         let movable = site.profile.tasks.on_isolated.iter().filter(|task| task.kernel && !task.bound);
         for task in movable {
             let Some(affinity) = &task.affinity else { continue };
-            let kept = affinity.difference(isolated);
+            let kept = affinity.intersection(rest).difference(isolated);
             let to = if kept.is_empty() { rest } else { &kept };
             self.wanted.push(Wanted {
                 knob: "thread.cpus".to_owned(),

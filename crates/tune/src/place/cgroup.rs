@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use kernel::control_file;
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::file::replace;
 use super::{Access, Files};
@@ -26,7 +26,8 @@ impl Access for Folder<'_> {
         Reading::Is(if files.locate(self.path).is_dir() { Value::text("") } else { Value::Absent })
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         let path = files.locate(self.path);
         if *value == Value::Absent { remove(&path, files.is_live()) } else { make(&path, files.is_live()) }
     }
@@ -43,7 +44,8 @@ impl Access for Tasks<'_> {
         read_tasks(&files.prefix, &files.locate(self.path), &files.locate(self.from))
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         match value {
             Value::Text(_) => {
                 move_tasks(&files.prefix, files.is_live(), &files.locate(self.path), &files.locate(self.from))

@@ -7,7 +7,7 @@ use std::path::Path;
 use kernel::immutable::set_immutable;
 use kernel::whole_file::{self, sync_folder, unfinished};
 use knobs::boot::efi;
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::{Access, Files, read_text};
 
@@ -25,7 +25,8 @@ impl Access for WholeFile<'_> {
         }
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         let path = files.locate(self.path);
         let Value::Text(text) = value else { return remove(files, self.path, &path) };
         replace(&files.resolve(&path)?, text)
@@ -74,7 +75,8 @@ impl Access for EfiString<'_> {
     }
 
     /// It takes its attributes and its value in one write; where it is, the kernel guards it.
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         let path = files.locate(self.path);
         let Value::Text(text) = value else {
             set_immutable(&path, false)?;

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use kernel::whole_file;
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::{Access, Files};
 
@@ -29,7 +29,8 @@ impl Access for HeldOpen<'_> {
         read(&files.prefix, self.path)
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         write(&files.prefix, files.is_live(), value)
     }
 }

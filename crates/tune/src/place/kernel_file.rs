@@ -1,9 +1,10 @@
 //! Files of the kernel's, of which each write is one order, and words in them.
 
+use std::fs;
 use std::io;
 
 use kernel::control_file;
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::{Access, Files, read_text};
 
@@ -20,11 +21,16 @@ impl Access for Attribute<'_> {
         }
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
-        match value {
-            Value::Text(text) => control_file::write(&files.locate(self.path), text),
-            Value::Absent => Ok(()),
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let Value::Text(text) = order.value() else { return Ok(()) };
+        let path = files.locate(self.path);
+        if files.is_live() {
+            return control_file::write(&path, text);
         }
+        // A tree of files stands for the kernel: it refuses and shows what the kernel would.
+        let stood = fs::read_to_string(&path)?;
+        let shown = order.form().answer(&stood, text).map_err(io::Error::other)?;
+        control_file::write(&path, &shown)
     }
 }
 
@@ -45,7 +51,8 @@ impl Access for Word<'_> {
         }
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         let sign = if *value == Value::Absent { '-' } else { '+' };
         control_file::write(&files.locate(self.path), &format!("{sign}{}", self.word))
     }

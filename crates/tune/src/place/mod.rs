@@ -14,7 +14,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use knobs::{Place, Reading, Value};
+use knobs::{Order, Place, Reading};
 
 pub use self::holder::hold_latency;
 pub(crate) use self::service::is_managed;
@@ -58,8 +58,9 @@ pub(crate) trait Access {
     /// What stands there.
     fn read(&self, files: &Files) -> Reading;
 
-    /// Makes a value stand there. What is the kernel's own cannot be taken away: [`Value::Absent`] leaves it.
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()>;
+    /// Makes a value stand there. What is the kernel's own cannot be taken away: [`Value::Absent`](knobs::Value::Absent)
+    /// leaves it.
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()>;
 
     /// Takes away what a write that was never finished has left beside it; mostly there is nothing.
     fn tidy(&self, _: &Files) {}

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kernel::ethtool::{self, ChannelField, CoalesceField, Ethtool, RingField};
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::file::replace;
 use super::{Access, Files};
@@ -28,7 +28,8 @@ impl Access for Setting<'_> {
         }
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         match value {
             Value::Text(text) if files.is_live() => write_live(self.path, self.field, text),
             Value::Text(text) => write_captured(&files.prefix, self.path, self.field, text),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::{Access, Files};
 
@@ -24,7 +24,8 @@ impl Access for Service<'_> {
         read(&files.prefix, files.is_live(), self.unit)
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         write(&files.prefix, files.is_live(), self.unit, value)
     }
 }

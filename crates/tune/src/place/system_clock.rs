@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::{Access, Files};
 
@@ -26,7 +26,8 @@ impl Access for TaiOffset {
         }
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         let Value::Text(wanted) = value else { return Ok(()) };
         if !files.is_live() {
             let path = files.locate(NOTED);

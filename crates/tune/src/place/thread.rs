@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use kernel::sched::Scheduling;
-use knobs::{Reading, Value, thread};
+use knobs::{Order, Reading, Value, thread};
 use units::CpuSet;
 
 use super::{Access, Files};
@@ -23,7 +23,8 @@ impl Access for SchedulingOf<'_> {
         read(find(files, self.path, self.comm), read_scheduling)
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         write(find(files, self.path, self.comm), self.comm, value, write_scheduling)
     }
 }
@@ -39,7 +40,8 @@ impl Access for AffinityOf<'_> {
         read(find(files, self.path, self.comm), |tid| kernel::sched::affinity_of(tid).map(|cpus| cpus.to_string()))
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         write(find(files, self.path, self.comm), self.comm, value, |tid, text| {
             let cpus: CpuSet = text.parse().map_err(io::Error::other)?;
             kernel::sched::set_affinity(tid, &cpus)

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use knobs::tuned::{self, TunedProfile};
-use knobs::{Reading, Value};
+use knobs::{Order, Reading, Value};
 
 use super::{Access, Files, service};
 
@@ -20,7 +20,8 @@ impl Access for ActiveProfile {
         read(&files.prefix)
     }
 
-    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+    fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
+        let value = order.value();
         write(&files.prefix, files.is_live(), value)
     }
 }

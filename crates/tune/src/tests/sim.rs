@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use knobs::journal::{self, Line, Transaction};
-use knobs::{Place, Reading, Value};
+use knobs::{Form, Order, Place, Reading, Value};
 
 use crate::{Machine, Store, StoreError};
 
@@ -40,6 +40,75 @@ pub(super) struct World {
     /// Of the journal, how much a power cut leaves.
     pub(super) synced: usize,
     pub(super) boot_id: String,
+}
+
+/// What a file of the kernel's is, by its path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KernelFile {
+    form: Form,
+    is_energy_preference: bool,
+    is_governor: bool,
+}
+
+/// Those of the energy preference, where the governor is `performance`.
+const BUSY: &str = "Device or resource busy (os error 16)";
+
+impl World {
+    /// Those that the tests have. The form is the kernel's own, stated here once more.
+    fn kernel_file(&self, path: &str) -> KernelFile {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let form = match name {
+            "smp_affinity_list" | "cpuset.cpus" | "cpuset.mems" | "watchdog_cpumask" => Form::CpuList,
+            "default_smp_affinity" | "cpumask" | "rps_cpus" => Form::CpuMask,
+            "enabled" | "defrag" => Form::Chosen,
+            "helps" => Form::Switch,
+            "swappiness" | "cpuset.sched_load_balance" | "later" => Form::Integer,
+            "cpuset.cpus.partition" => Form::Partition,
+            "scheduler" | "cpu.max" => Form::AsShown,
+            _ => Form::Text,
+        };
+        let is_energy_preference = name == "energy_performance_preference";
+        KernelFile { form, is_energy_preference, is_governor: name == "scaling_governor" }
+    }
+}
+
+impl KernelFile {
+    fn governor_of(path: &str) -> String {
+        path.replace("energy_performance_preference", "scaling_governor")
+    }
+
+    fn preference_of(path: &str) -> String {
+        path.replace("scaling_governor", "energy_performance_preference")
+    }
+
+    /// What it shows after a write.
+    fn write(self, world: &World, path: &str, text: &str) -> Result<String, String> {
+        let governor = world.attributes.get(&Self::governor_of(path)).map(String::as_str);
+        if self.is_energy_preference && governor == Some("performance") && text != "performance" {
+            return Err(BUSY.to_owned());
+        }
+        let stood = world.attributes.get(path).ok_or("No such file or directory (os error 2)")?;
+        self.form.answer(stood, text).map_err(str::to_owned)
+    }
+
+    /// What else changes with it: intel_pstate keeps the preference, and gives it back with the governor.
+    fn beside(self, world: &mut World, path: &str, shown: &str) {
+        let preference = Self::preference_of(path);
+        let kept = format!("{preference} kept");
+        match (self.is_governor, shown) {
+            (true, "performance") => {
+                if let Some(before) = world.attributes.insert(preference, "performance".to_owned()) {
+                    world.attributes.insert(kept, before);
+                }
+            }
+            (true, _) => {
+                if let Some(before) = world.attributes.remove(&kept) {
+                    world.attributes.insert(preference, before);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A process: its operations are counted, and after its death nothing it does has an effect.
@@ -123,22 +192,29 @@ impl Machine for SimMachine {
         }
     }
 
-    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String> {
+    fn write(&mut self, place: &Place, order: &Order) -> Result<(), String> {
         let mut process = self.0.borrow_mut();
         let path = place.path().to_owned();
         let answer = process.answers.get(&path).cloned();
         if let Some(Err(why)) = answer {
             return Err(why);
         }
-        let (place, value) = (place.clone(), value.clone());
+        let (place, value) = (place.clone(), order.value().clone());
+        // The kernel judges what is written by itself: by what its file is, not by what the writer takes it for.
+        let kernel = process.world.kernel_file(&path);
+        let shown = match (&place, &value, answer) {
+            (Place::Attribute { .. }, Value::Text(_), Some(Ok(text))) => text,
+            (Place::Attribute { path }, Value::Text(text), _) => kernel.write(&process.world, path, text)?,
+            _ => String::new(),
+        };
         let is_torn = process.death == Some(Death::Within(process.operations));
         let done = process.operate(|world| match (&place, &value) {
             (Place::TaiOffset, Value::Text(text)) => {
                 world.attributes.insert(place.path().to_owned(), text.clone());
             }
-            (Place::Attribute { path }, Value::Text(text)) => {
-                let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
-                world.attributes.insert(path.clone(), text);
+            (Place::Attribute { path }, Value::Text(_)) => {
+                kernel.beside(world, path, &shown);
+                world.attributes.insert(path.clone(), shown);
             }
             (Place::TunedProfile, Value::Text(text)) => {
                 world.files.insert("/etc/tuned/active_profile".to_owned(), text.clone());

@@ -68,7 +68,9 @@ impl CampaignChoice {
             repetitions: self.repetitions,
             seed: self.seed,
         };
-        let fitted = Campaign::fitted(&text, &wanted, &site, &mut |intent| setting.plan(intent, &site));
+        let fitted = Campaign::fitted(&text, &wanted, &site, &mut |intent, measured| {
+            setting.plan(intent, measured, &site)
+        });
         match fitted {
             // Of the file: so it is named.
             Err(error @ FitError::Campaign(_)) => Err(error).with_context(|| self.campaign.clone()),
