@@ -8,8 +8,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use analyse::{AssessmentDocument, AssessmentInput, Part, assess};
 use record::{Place, ReasonCode, Record};
+use summary::{AssessmentDocument, AssessmentInput, Part, assess};
 use support::synthetic::synthetic;
 use support::{fixtures, said};
 
