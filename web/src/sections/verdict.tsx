@@ -152,16 +152,14 @@ function Line({ line }: { line: string }) {
   return <details class="under"><summary>{line.slice(0, line.lastIndexOf(" ", LONGEST_LINE / 2))} {"\u2026"}</summary><p>{line}</p></details>;
 }
 
+/** The answer: the verdict in words and the numbers under it. */
 export function Verdict({ view }: { view: View }) {
-  const { headline, page } = view;
-  const assessment = page.kind === "assessment" ? page.assessment : null;
-  const results = resultsOf(page);
+  const { headline } = view;
   const facts = factsOf(view);
   return (
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
       <h2 class="word"><StateShape state={headline.state} />{headline.word}</h2>
       <p class="sentence">{headline.sentence}</p>
-      <Conditions all={view.conditions} />
       {facts.length > 0 && (
         <dl class="facts">
           {facts.map(({ name, value, under, invalid, broken }) => (
@@ -173,6 +171,19 @@ export function Verdict({ view }: { view: View }) {
           ))}
         </dl>
       )}
+    </section>
+  );
+}
+
+/** Under which conditions the answer was found, what makes it late, and what to change. */
+export function Reasons({ view }: { view: View }) {
+  const { headline, page } = view;
+  const assessment = page.kind === "assessment" ? page.assessment : null;
+  const results = resultsOf(page);
+  if (view.conditions.length + headline.lines.length === 0 && !results?.late_causes && !assessment?.changes.length) return null;
+  return (
+    <section id="reasons" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Conditions, causes and changes">
+      <Conditions all={view.conditions} />
       {results?.late_causes && <LateCauses causes={results.late_causes} results={results} />}
       {headline.lines.length > 0 && <div class="lines">{headline.lines.map((line) => <Line line={line} />)}</div>}
       {assessment && assessment.changes.length > 0 && (
