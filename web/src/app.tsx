@@ -6,7 +6,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { isOfProgram, runsOf, words, type Results } from "./model.ts";
+import { isOfProgram, resultsOf, runsOf, words, type Results } from "./model.ts";
 import { DelayDistribution, NodeClocks, Packets, WorstPackets } from "./packet/section.tsx";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
@@ -21,7 +21,7 @@ import { Rhythms } from "./sections/rhythm.tsx";
 import { Clocks } from "./sections/sync.tsx";
 import { HowSure } from "./sections/tail.tsx";
 import { WorstOverTime } from "./sections/time.tsx";
-import { Verdict } from "./sections/verdict.tsx";
+import { Reasons, Verdict } from "./sections/verdict.tsx";
 import { WorstSamples } from "./sections/worst.tsx";
 import { toHash, type State, type Store } from "./state.ts";
 import { choose } from "./theme.ts";
@@ -39,6 +39,8 @@ function Page({ view }: { view: View }) {
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
+  const results = resultsOf(view.page);
+  const plotted = results && runsOf(results, "wakeups").some((run) => run.series.length > 0) ? results : null;
   // Pages with runs name their machine among the conditions.
   const node = view.page.kind === "campaign" && view.conditions.length === 0 ? view.page.campaign.document.node : "";
   return (
@@ -57,6 +59,9 @@ function Page({ view }: { view: View }) {
       {help && <Help onClose={() => setHelp(false)} />}
       <main>
         <Verdict view={view} />
+        {/* What people look at comes before what they read. */}
+        {plotted && <Latency results={plotted} />}
+        <Reasons view={view} />
         <Told page={view.page} />
       </main>
     </div>
@@ -81,15 +86,34 @@ function Told({ page }: { page: View["page"] }) {
   }
 }
 
+/** The latencies of all wake-ups. What spoils a valid run stands below the plot, what makes one invalid above it. */
+function Latency({ results }: { results: Results }) {
+  const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
+  const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
+  const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
+  const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
+  const title = areOfProgram ? "Latency of the program's threads" : latency[0]!.toUpperCase() + latency.slice(1);
+  const invalid = wakeups.some((run) => run.state === "invalid");
+  return (
+    <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
+      {wakeups.length === 0
+        ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
+        : wakeups.every((run) => run.series.length === 0)
+          ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
+          : <>
+              <LatencyPlot id="latency" title={title} what={results.totals?.what ?? "wake-ups"} runs={wakeups} caveats={invalid} />
+              {!invalid && <Caveats runs={wakeups} />}
+            </>}
+    </Section>
+  );
+}
+
 /** What was measured and read of a machine. */
 function Measured({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
   const packets = useMemo(() => runsOf(results, "delays").filter((run) => run.packets), [results]);
   const nodes = useMemo(() => explainedNodes(packets), [packets]);
-  const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
-  const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
-  const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
   return (
     <>
       {clocks.length > 0 && <Section id="clocks" title="Clocks"><Clocks runs={clocks} /></Section>}
@@ -103,13 +127,7 @@ function Measured({ results }: { results: Results }) {
           {wakeups.length === 0 && results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
         </>
       )}
-      {(wakeups.length > 0 || clocks.length + packets.length === 0) && <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
-        {wakeups.length === 0
-          ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
-          : wakeups.every((run) => run.series.length === 0)
-            ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : latency[0]!.toUpperCase() + latency.slice(1)} what={results.totals?.what ?? "wake-ups"} runs={wakeups} />}
-      </Section>}
+      {wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length === 0) && <Latency results={results} />}
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (
         <>

@@ -2,8 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-mod assess;
-mod assessment;
 pub mod audit;
 pub mod cause;
 pub mod compare;
@@ -16,11 +14,6 @@ pub mod tail;
 mod tests_support;
 mod verdict;
 
-pub use assess::{
-    ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentInput, AssessmentPart,
-    AssessmentValidity, Figures, Part, PartCause, PartName, PartReason, PlaceFigures, assess, is_line_of_causes,
-};
-pub use assessment::{Answer, Assessment, Change};
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use analyse::Change;
 use anyhow::bail;
 use host::Root;
 use profile::check::{Findings, Severity};
 use profile::{ProbeIssue, Profile};
+use summary::Change;
 use units::Ns;
 
 /// The longest time that interrupts are watched for.

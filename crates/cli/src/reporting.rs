@@ -1,10 +1,10 @@
 //! Makes the page of runs.
 
-use analyse::Assessment;
 use profile::Profile;
 use profile::check::{Finding, Findings};
 use record::{Record, ToolVersion};
 use report::{CampaignInput, ComparisonInput, Generated, Page, ReportInput, Results};
+use summary::Assessment;
 
 /// The whole page.
 pub(crate) fn render(

@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 
 use crate::support::synthetic::synthetic;
 use crate::support::{fixtures, said};
-use analyse::{AssessmentDocument, AssessmentInput, Part, assess};
 use record::{Place, ReasonCode, Record};
+use summary::{AssessmentDocument, AssessmentInput, Part, assess};
 
 const DEADLINE_NS: u64 = 100_000;
 

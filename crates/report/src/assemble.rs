@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use analyse::tail::ClaimAnswer;
-use analyse::{Assessment, is_line_of_causes};
 use record::{
     Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
     WorstSample,
 };
 use serde::Serialize;
 use serde_json::Value;
+use summary::{Assessment, is_line_of_causes};
 
 use crate::coarse::{Resolution, bin_from_ns, coarse_bins};
 use crate::exact::safe_integers;
@@ -63,7 +63,7 @@ fn page(page: &Page, state: HeadlineState) -> PageView {
 }
 
 fn assessment(assessment: &Assessment) -> AssessmentView {
-    let change = |change: &analyse::Change| ChangeView {
+    let change = |change: &summary::Change| ChangeView {
         title: change.title.clone(),
         why: change.why.clone(),
         how: change.how.clone(),

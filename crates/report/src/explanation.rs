@@ -6,6 +6,7 @@ use record::{
     Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Moment, Record,
     TimelineSegment, WakeupParts,
 };
+use summary::late::explained_above;
 use units::format::{self, latency};
 
 use crate::Exact;
@@ -151,7 +152,15 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
         }
     }
     if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
-        text.push_str(&format!(" The worst, {} on CPU {}", latency(worst.latency_ns), worst.cpu));
+        match worst_not_recorded(record, worst) {
+            None => text.push_str(&format!(" The worst, {} on CPU {}", latency(worst.latency_ns), worst.cpu)),
+            Some(worst_ns) => text.push_str(&format!(
+                " Nothing was recorded of the worst, {}. The worst that was explained, {} on CPU {}",
+                latency(worst_ns),
+                latency(worst.latency_ns),
+                worst.cpu
+            )),
+        }
         if worst.class == CauseClass::Unknown {
             text.push_str(", is not explained.");
         } else if stands_out && (worst.class, &worst.name) == (first.class, &first.name) {
@@ -164,6 +173,13 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
         text.push_str(&format!(" Nothing is known about {} others.", format::count(basis.unknown)));
     }
     text
+}
+
+/// The run's worst latency (ns) if it is not that of the worst explained sample. A packet's delay is longer than the part of it
+/// that is explained.
+fn worst_not_recorded(record: &Record, worst: &ExplainedSample) -> Option<i64> {
+    let (worst_ns, _) = record.worst_of_all().filter(|_| record.packets().is_none())?;
+    (worst_ns > worst.latency_ns).then_some(worst_ns)
 }
 
 /// How large a part `samples` are of the basis, as the beginning of a sentence.
@@ -257,7 +273,7 @@ fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
     // A limit on packets is one on their whole delay, of which a node explains a part.
     let verdict = record.verdict.as_ref().filter(|_| record.packets().is_none())?;
     let total = verdict.deciding.as_ref().filter(|deciding| deciding.beyond > 0)?.beyond;
-    let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
+    let causes = explained_above(explanation, verdict.deadline_ns, total)?;
     let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
     let unknown = total.saturating_sub(causes.iter().sum());
     Some(Basis { of, total, causes, unknown })
@@ -273,24 +289,6 @@ fn share(of: String, total: u64, causes: &[u64]) -> ShareView {
         causes: causes.iter().copied().map(Exact::from).collect(),
         not_explained: (total - sum).into(),
     }
-}
-
-/// Samples of each cause above the deadline; `None` if the record cannot give them, because it keeps only the worst samples.
-fn beyond_of_causes(explanation: &Explanation, deadline_ns: u64) -> Option<Vec<u64>> {
-    if explanation.above_ns.is_some_and(|above_ns| above_ns >= deadline_ns) {
-        return Some(explanation.causes.iter().map(|cause| cause.samples).collect());
-    }
-    let is_beyond = |sample: &ExplainedSample| u64::try_from(sample.latency_ns).is_ok_and(|ns| ns > deadline_ns);
-    let all_are_kept = u64::try_from(explanation.samples.len()).is_ok_and(|kept| kept >= explanation.explained);
-    if !all_are_kept && explanation.samples.last().is_none_or(is_beyond) {
-        return None;
-    }
-    let mut beyond = vec![0; explanation.causes.len()];
-    for sample in explanation.samples.iter().filter(|sample| is_beyond(sample)) {
-        let same = |cause: &CauseTotal| cause.class == sample.class && cause.name == sample.name;
-        beyond[explanation.causes.iter().position(same)?] += 1;
-    }
-    Some(beyond)
 }
 
 fn sample(sample: &ExplainedSample, started: Moment, stretches: &mut Stretches) -> ExplainedSampleView {

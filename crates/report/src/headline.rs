@@ -8,14 +8,14 @@ mod offsets;
 
 use std::collections::BTreeSet;
 
-use analyse::Answer;
 use record::{Figure, Record, Verdict, VerdictState};
+use summary::Answer;
 use units::format;
 
 use crate::conditions::{are_delays, are_offsets};
 use crate::totals::{Totals, judged_samples};
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, Page, campaign, comparison};
+use crate::{Exact, Page, campaign, comparison, late};
 
 pub(crate) fn headline(page: &Page) -> HeadlineView {
     match page {
@@ -193,7 +193,7 @@ fn from_runs(page: &Page) -> HeadlineView {
     let of_run = |state: HeadlineState, (run, verdict): &(&Record, Verdict)| HeadlineView {
         deadline_ns: Some(verdict.deadline_ns.into()),
         lines: lines.clone(),
-        ..plain(state, sentence(run, verdict, &judged))
+        ..plain(state, sentence(page, run, verdict, &judged))
     };
     if let Some(broken) = worst_of(VerdictState::Broken) {
         return of_run(HeadlineState::Broken, broken);
@@ -216,7 +216,7 @@ fn from_runs(page: &Page) -> HeadlineView {
 }
 
 /// The sentence for the run that decides. It covers all runs that were judged by the same deadline, as the numbers below it do.
-fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> String {
+fn sentence(page: &Page, run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> String {
     let limit = format::span(verdict.deadline_ns);
     let is_alike = |(other, others): &&(&Record, Verdict)| {
         others.deadline_ns == verdict.deadline_ns && other.measurement == run.measurement
@@ -239,11 +239,12 @@ fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> S
     };
     let of_several = if alike.len() > 1 { format!(" ({})", label(worst_run)) } else { String::new() };
     let worst = format!(
-        "worst of {} {} {}{}{of_several}",
+        "worst of {} {} {}{}{of_several}{}",
         format::count(totals.samples),
         totals.what,
         format::latency(worst_ns),
-        place.clause()
+        place.clause(),
+        late::worst_words(page, worst_run)
     );
     match totals.beyond.unwrap_or(0) {
         0 => format!("Holds {limit}: {worst}, within {limit}."),
@@ -316,8 +317,8 @@ fn lines(judged: &[(&Record, Verdict)], runs: usize, deadlines_differ: bool) -> 
 
 #[cfg(test)]
 mod tests {
-    use analyse::Assessment;
     use record::{Measurement, ReasonCode, Validity};
+    use summary::Assessment;
 
     use super::*;
     use crate::Results;

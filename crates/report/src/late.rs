@@ -1,8 +1,9 @@
 //! What makes wake-ups late, as one table over all runs of a page.
 
-use analyse::Answer;
-use record::{CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Figure, Record};
-use units::{approx_f64, format};
+use record::{Explanation, Figure, Record};
+use summary::late::{LateCauses, LateRow, LateRun};
+use summary::{Answer, late_causes};
+use units::format;
 
 use crate::view::{HeadlineState, LateCauseView, LateCausesView};
 use crate::{Page, totals};
@@ -17,167 +18,88 @@ pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> 
     if state == HeadlineState::Holds || page.assessment().is_some_and(|it| it.answer == Answer::Holds) {
         return None;
     }
-    let runs: Vec<&Record> = page
-        .runs()
-        .iter()
-        .filter(|run| run.measurement.kind().figure == Figure::Wakeups && !run.validity.is_invalid())
-        .collect();
+    let runs = valid_wakeups(page);
     let examined: Vec<(&Record, &Explanation)> =
         runs.iter().filter_map(|run| Some((*run, run.explanation().filter(|it| !it.sources.is_empty())?))).collect();
     if examined.is_empty() {
         return None;
     }
-    let late = totals::of_page(page).and_then(|totals| totals.beyond).filter(|beyond| *beyond > 0);
-    let mut table = Table::default();
-    for (run, explanation) in &examined {
-        let limit_ns = totals::deadline_ns(page, run).filter(|_| late.is_some());
-        explanation.causes.iter().for_each(|cause| table.add(cause, explanation, limit_ns));
-    }
-    // Without a limit the shares are of the samples whose cause was looked for: of the others nothing can be said.
-    let total = late.unwrap_or(0).max(table.samples());
-    if total == 0 {
+    let Counted { causes, of, is_late } = count(page, &runs);
+    if causes.total == 0 {
         return None;
     }
-    let mut limits: Vec<u64> = runs.iter().filter_map(|run| totals::deadline_ns(page, run)).collect();
-    limits.sort_unstable();
-    limits.dedup();
-    let what = totals::of_page(page).map_or("samples", |totals| totals.what);
-    let (heading, of) = match (late, &limits[..]) {
-        (Some(_), [one]) => ("What makes it late", format!("{what} beyond {}", format::span(*one))),
-        (Some(_), _) => ("What makes it late", format!("{what} beyond the deadline of their run")),
-        (None, _) => ("What made the worst ones late", format!("{what} that were examined")),
-    };
-    let mut all_notes = coverage(&runs, &examined, late.is_none());
+    let heading = if is_late { "What makes it late" } else { "What made the worst ones late" };
+    let is_of_examined = units::total(examined.iter().map(|(_, found)| found.explained)) == causes.total;
+    let mut all_notes = coverage(&runs, &examined, !is_late && is_of_examined);
     all_notes.extend(notes(&runs));
     Some(LateCausesView {
         heading: heading.to_owned(),
         of,
-        total: total.into(),
-        rows: table.rows(total),
+        total: causes.total.into(),
+        rows: causes.rows(NAMED_CAUSES).iter().map(row).collect(),
         notes: all_notes,
     })
 }
 
-/// The causes of all runs, joined where they are the same.
-#[derive(Default)]
-struct Table<'a> {
-    known: Vec<Row<'a>>,
-    unknown: Option<Row<'a>>,
+/// The runs whose late wake-ups are counted.
+fn valid_wakeups(page: &Page) -> Vec<&Record> {
+    let is_counted = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups && !run.validity.is_invalid();
+    page.runs().iter().filter(is_counted).collect()
 }
 
-struct Row<'a> {
-    cause: &'a CauseTotal,
-    certainty: Certainty,
-    samples: u64,
-    worst_ns: i64,
+/// The late wake-ups of a page by their causes.
+struct Counted {
+    causes: LateCauses,
+    /// What is counted, in words.
+    of: String,
+    /// Whether these are beyond a deadline.
+    is_late: bool,
 }
 
-impl<'a> Table<'a> {
-    /// Adds the samples of a cause: those beyond the limit, or all without a limit.
-    fn add(&mut self, cause: &'a CauseTotal, explanation: &Explanation, limit_ns: Option<u64>) {
-        let samples = limit_ns.map_or(cause.samples, |limit_ns| beyond(cause, explanation, limit_ns));
-        if samples == 0 {
-            return;
-        }
-        let row = Row { cause, certainty: cause.certainty, samples, worst_ns: cause.worst_ns };
-        let same = if cause.class == CauseClass::Unknown {
-            self.unknown.as_mut()
-        } else {
-            let is_same = |one: &&mut Row<'_>| {
-                (one.cause.class, &one.cause.name, one.cause.owner) == (cause.class, &cause.name, cause.owner)
-            };
-            self.known.iter_mut().find(is_same)
-        };
-        match same {
-            Some(same) => {
-                same.samples = same.samples.saturating_add(samples);
-                same.worst_ns = same.worst_ns.max(row.worst_ns);
-                same.certainty = same.certainty.max(row.certainty);
-            }
-            None if cause.class == CauseClass::Unknown => self.unknown = Some(row),
-            None => self.known.push(row),
-        }
+fn count(page: &Page, runs: &[&Record]) -> Counted {
+    if let Some(assessment) = page.assessment() {
+        let runs: Vec<(&Record, &str)> = runs.iter().map(|run| (*run, label(run))).collect();
+        let (causes, of) = late_causes(assessment.answer, assessment.deadline_ns, &runs);
+        return Counted { causes, of, is_late: assessment.answer == Answer::DoesNotHold };
     }
-
-    fn samples(&self) -> u64 {
-        units::total(self.known.iter().chain(&self.unknown).map(|row| row.samples))
-    }
-
-    /// The rows, whose samples add up to the total.
-    fn rows(mut self, total: u64) -> Vec<LateCauseView> {
-        let not_examined = total.saturating_sub(self.samples());
-        self.known.sort_by_key(|row| std::cmp::Reverse((row.samples, row.worst_ns)));
-        let share = |samples: u64| approx_f64(samples) / approx_f64(total.max(1));
-        let mut rows: Vec<LateCauseView> = Vec::new();
-        // A last single cause takes no more room than the row that would stand for it.
-        let named = if self.known.len() == NAMED_CAUSES + 1 { self.known.len() } else { NAMED_CAUSES };
-        for row in self.known.iter().take(named) {
-            rows.push(LateCauseView {
-                cause: row.cause.class.with_name(&row.cause.name),
-                certainty: Some(row.certainty),
-                samples: row.samples.into(),
-                share: share(row.samples),
-                worst_ns: Some(row.worst_ns.into()),
-                remedy: Some(row.cause.remedy.clone()).filter(|remedy| !remedy.is_empty()),
-                finding: row.cause.finding.clone(),
-            });
-        }
-        let others = self.known.get(named..).unwrap_or_default();
-        if !others.is_empty() {
-            let samples = units::total(others.iter().map(|row| row.samples));
-            rows.push(LateCauseView {
-                cause: format!("{} other causes", others.len()),
-                certainty: others.iter().map(|row| row.certainty).max(),
-                samples: samples.into(),
-                share: share(samples),
-                worst_ns: others.iter().map(|row| row.worst_ns).max().map(Into::into),
-                remedy: None,
-                finding: None,
-            });
-        }
-        if let Some(row) = &self.unknown {
-            rows.push(LateCauseView {
-                cause: "unknown".to_owned(),
-                certainty: Some(Certainty::Unknown),
-                samples: row.samples.into(),
-                share: share(row.samples),
-                worst_ns: Some(row.worst_ns.into()),
-                remedy: None,
-                finding: None,
-            });
-        }
-        if not_examined > 0 {
-            rows.push(LateCauseView {
-                cause: "not explained".to_owned(),
-                certainty: None,
-                samples: not_examined.into(),
-                share: share(not_examined),
-                worst_ns: None,
-                remedy: None,
-                finding: None,
-            });
-        }
-        rows
-    }
-}
-
-/// The number of explained samples of a cause beyond the limit.
-fn beyond(cause: &CauseTotal, explanation: &Explanation, limit_ns: u64) -> u64 {
-    if u64::try_from(cause.worst_ns).unwrap_or(0) <= limit_ns {
-        return 0;
-    }
-    if explanation.above_ns.is_some_and(|above_ns| above_ns >= limit_ns) {
-        return cause.samples;
-    }
-    if !cause.latencies.is_empty() {
-        return cause.latencies.count_above(limit_ns);
-    }
-    // Records without a histogram for each cause still list the worst samples of all causes one by one.
-    let is_counted = |sample: &&ExplainedSample| {
-        (sample.class, &sample.name) == (cause.class, &cause.name)
-            && u64::try_from(sample.latency_ns).is_ok_and(|ns| ns > limit_ns)
+    // Without a limit the shares are of the samples whose cause was looked for: of the others nothing can be said.
+    let is_late = totals::of_page(page).and_then(|totals| totals.beyond).is_some_and(|beyond| beyond > 0);
+    let limits = || runs.iter().map(|run| (*run, totals::deadline_ns(page, run).filter(|_| is_late)));
+    let counted: Vec<LateRun<'_>> = limits()
+        .filter(|(_, limit_ns)| limit_ns.is_some() == is_late)
+        .map(|(record, limit_ns)| LateRun { record, when: label(record), limit_ns })
+        .collect();
+    let mut limits_ns: Vec<u64> = limits().filter_map(|(_, limit_ns)| limit_ns).collect();
+    limits_ns.sort_unstable();
+    limits_ns.dedup();
+    let what = totals::of_page(page).map_or("samples", |totals| totals.what);
+    let of = match &limits_ns[..] {
+        [] => format!("{what} that were examined"),
+        [one] => format!("{what} beyond {}", format::span(*one)),
+        _ => format!("{what} beyond the deadline of their run"),
     };
-    explanation.samples.iter().filter(is_counted).count() as u64
+    Counted { causes: LateCauses::over(&counted), of, is_late }
+}
+
+/// What is known of the cause of a run's worst sample, to follow its latency; empty if no run of the page looked for causes.
+pub(crate) fn worst_words(page: &Page, worst: &Record) -> String {
+    if valid_wakeups(page).iter().all(|run| run.explanation().is_none()) {
+        return String::new();
+    }
+    summary::late::WorstCause::of(worst).map_or_else(String::new, |worst| format!(", {}", worst.words()))
+}
+
+fn row(row: &LateRow<'_>) -> LateCauseView {
+    LateCauseView {
+        cause: row.what.clone(),
+        certainty: row.certainty,
+        samples: row.count.samples.into(),
+        share: row.share,
+        percent: row.percent.clone(),
+        worst_ns: row.count.worst_ns.map(Into::into),
+        remedy: row.cause.map(|cause| cause.remedy.clone()).filter(|remedy| !remedy.is_empty()),
+        finding: row.cause.and_then(|cause| cause.finding.clone()),
+    }
 }
 
 /// What the table does not cover: runs that were not examined, and where no row says so, samples that were not.
@@ -232,8 +154,8 @@ fn notes(runs: &[&Record]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use analyse::Assessment;
-    use record::{Histogram, Owner, Validity};
+    use record::{CauseClass, CauseTotal, Certainty, Histogram, Owner, Validity};
+    use summary::Assessment;
 
     use super::*;
     use crate::{Exact, Results, sample};

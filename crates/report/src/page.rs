@@ -1,8 +1,8 @@
 //! The kinds of pages, each with its content and with a route for programs that serve pages.
 
-use analyse::Assessment;
 use profile::check::Finding;
 use record::Record;
+use summary::Assessment;
 
 use crate::{CalibrationView, CampaignInput, ComparisonInput};
 

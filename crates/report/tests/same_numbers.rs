@@ -1,12 +1,13 @@
 //! A number that stands twice on a page is the same number: the sentence, the lines below it, the tiles, the table of causes and
 //! the tables of series are compared with each other, on pages of runs, of an assessment and of a program.
 
-use analyse::{AssessmentInput, Part, assess, verdict};
+use analyse::verdict;
 use record::{
     AppRun, CauseClass, CauseTotal, Certainty, Counters, Detail, Explanation, Histogram, Manifest, Measurement, Owner,
     Place, ReasonCode, Record, Series, Validity,
 };
 use report::{Generated, Page, PageView, ReportInput, Results, ResultsView, View, render_html};
+use summary::{AssessmentInput, Part, assess};
 use units::{Timestamp, format};
 
 const DEADLINE_NS: u64 = 100_000;

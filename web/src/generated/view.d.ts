@@ -307,6 +307,10 @@ export interface LateCauseView {
    */
   finding?: string | null;
   /**
+   * The share in words: `19 %`. Those of all rows add up to 100 %.
+   */
+  percent: string;
+  /**
    * What to change against it; null if nothing is known.
    */
   remedy?: string | null;

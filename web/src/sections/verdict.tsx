@@ -2,7 +2,7 @@
 
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
-import type { CampaignView, ChangeView, ConditionView, LateCausesView, RunView, View } from "../generated/view.d.ts";
+import type { CampaignView, ConditionView, LateCausesView, RunView, View } from "../generated/view.d.ts";
 import { resultsOf, runsOf, type Results } from "../model.ts";
 import { packetFacts } from "../packet/facts.ts";
 import { syncFacts } from "../sync.ts";
@@ -110,13 +110,6 @@ const MOST_TILES = 4;
 /** A longer line is folded: campaigns of many conditions name them all. */
 const LONGEST_LINE = 480;
 
-/** The numbers behind a change in one line: "about 41 % fewer late (estimate) · shown · 7 samples · worst 1 870 us". */
-export function gainOf(change: ChangeView): string {
-  const percent = Math.max(1, Math.round((change.removes_share_of_beyond ?? 0) * 100));
-  const worst = change.worst_ns == null ? [] : [`worst ${format.latency(change.worst_ns)}`];
-  return [`about ${percent} % fewer late (estimate)`, change.sureness ?? "unknown", `${format.count(change.basis_samples ?? 0)} samples`, ...worst].join(" \u00b7 ");
-}
-
 /** Machine, kernel, processor, load, policy, deadline: under which conditions the answer was found. */
 function Conditions({ all }: { all: ConditionView[] }) {
   if (all.length === 0) return null;
@@ -129,7 +122,6 @@ function Conditions({ all }: { all: ConditionView[] }) {
 
 /** What makes it late: one row for each cause, of all runs together. */
 function LateCauses({ causes, results }: { causes: LateCausesView; results: Results }) {
-  const share = (part: number) => (part > 0 && part < 0.01 ? "<1 %" : part < 1 && part > 0.99 ? ">99 %" : `${Math.round(part * 100)} %`);
   return (
     <div class="late" data-late>
       <h3>{causes.heading}</h3>
@@ -141,7 +133,7 @@ function LateCauses({ causes, results }: { causes: LateCausesView; results: Resu
           {causes.rows.map((row) => (
             <tr class={row.certainty === null || row.certainty === undefined ? "hatched" : ""}>
               <td>{row.cause}</td>
-              <td class="number" data-head="share">{share(row.share)}<span class="muted"> ({format.count(row.samples)})</span></td>
+              <td class="number" data-head="share">{row.percent}<span class="muted"> ({format.count(row.samples)})</span></td>
               <td class="number" data-head="worst">{row.worst_ns == null ? "\u2013" : format.latency(row.worst_ns)}</td>
               <td data-head="how sure">{row.certainty == null ? "\u2013" : <Sure certainty={row.certainty} />}</td>
               <td>{row.remedy == null ? "\u2013" : <Remedy remedy={row.remedy} finding={row.finding} results={results} />}</td>
@@ -160,16 +152,14 @@ function Line({ line }: { line: string }) {
   return <details class="under"><summary>{line.slice(0, line.lastIndexOf(" ", LONGEST_LINE / 2))} {"\u2026"}</summary><p>{line}</p></details>;
 }
 
+/** The answer: the verdict in words and the numbers under it. */
 export function Verdict({ view }: { view: View }) {
-  const { headline, page } = view;
-  const assessment = page.kind === "assessment" ? page.assessment : null;
-  const results = resultsOf(page);
+  const { headline } = view;
   const facts = factsOf(view);
   return (
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
       <h2 class="word"><StateShape state={headline.state} />{headline.word}</h2>
       <p class="sentence">{headline.sentence}</p>
-      <Conditions all={view.conditions} />
       {facts.length > 0 && (
         <dl class="facts">
           {facts.map(({ name, value, under, invalid, broken }) => (
@@ -181,6 +171,19 @@ export function Verdict({ view }: { view: View }) {
           ))}
         </dl>
       )}
+    </section>
+  );
+}
+
+/** Under which conditions the answer was found, what makes it late, and what to change. */
+export function Reasons({ view }: { view: View }) {
+  const { headline, page } = view;
+  const assessment = page.kind === "assessment" ? page.assessment : null;
+  const results = resultsOf(page);
+  if (view.conditions.length + headline.lines.length === 0 && !results?.late_causes && !assessment?.changes.length) return null;
+  return (
+    <section id="reasons" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Conditions, causes and changes">
+      <Conditions all={view.conditions} />
       {results?.late_causes && <LateCauses causes={results.late_causes} results={results} />}
       {headline.lines.length > 0 && <div class="lines">{headline.lines.map((line) => <Line line={line} />)}</div>}
       {assessment && assessment.changes.length > 0 && (
@@ -191,9 +194,6 @@ export function Verdict({ view }: { view: View }) {
               <li>
                 <b>{change.title}</b>
                 <p>{change.why}</p>
-                {change.removes_share_of_beyond != null && (
-                  <p class="muted gain">{gainOf(change)}</p>
-                )}
                 {change.how.map((how) => <pre>{how}</pre>)}
                 {change.finding && <p class="muted">More: <FindingLink id={change.finding} /></p>}
               </li>

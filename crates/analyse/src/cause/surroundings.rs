@@ -6,7 +6,7 @@ use profile::kernel::Preemption;
 use units::CpuSet;
 
 /// A state that takes longer to leave (us) is a deep one.
-pub(crate) const DEEP_EXIT_US: u64 = 10;
+pub const DEEP_EXIT_US: u64 = 10;
 
 /// Whether the measured CPUs may go into deep idle states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub use causes::with_causes;
 pub use events::LateWakeup;
 pub use jitter::offsets;
 pub use known::Surroundings;
-pub(crate) use statistic::log_binomial_above;
+pub use statistic::log_binomial_above;
 pub use words::{clause, period, sentence};
 
 /// Probability that a run without any rhythm shows one: less than this, all trials of a scan counted.

@@ -119,7 +119,8 @@ fn most_within(phases: &[f64], width: f64) -> usize {
 
 /// Bound of the logarithm of the probability of `found` or more of `others` trials that each succeed with `share`
 /// (Chernoff).
-pub(crate) fn log_binomial_above(others: f64, found: f64, share: f64) -> f64 {
+#[must_use]
+pub fn log_binomial_above(others: f64, found: f64, share: f64) -> f64 {
     let seen = found / others;
     if seen <= share {
         return 0.0;

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 
 use analyse::cause::Surroundings;
 use analyse::tail::Claim;
-use analyse::{Answer, Assessment, AssessmentDocument, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
 use measure::load::LoadSpec;
 use measure::noise::NoisePlan;
 use measure::wakeup::Plan;
 use measure::{Machine, Stop};
 use record::{ClockRequest, End, ExplainRequest, NoiseRequest, Placement, Record, WakeupRequest};
+use summary::{Answer, Assessment, AssessmentDocument, AssessmentInput, Part};
 use units::{CpuSet, Ns};
 
 use self::folder::Folder;
@@ -137,7 +137,7 @@ impl AssessArgs {
             changes,
             surroundings: Surroundings::from_profile(&node.profile, &measured),
         };
-        let mut assessment = analyse::assess(&input);
+        let mut assessment = summary::assess(&input);
         if let Some(claim) = self.claim {
             assessment.answer_claim(claim, loaded.as_ref().map_err(String::as_str));
         }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use analyse::Assessment;
 use profile::Profile;
 use profile::check::Findings;
 use record::Record;
+use summary::Assessment;
 
 use crate::exit::Exit;
 use crate::records::{self, RecordArgs};

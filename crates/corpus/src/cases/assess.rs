@@ -1,7 +1,7 @@
 //! What `assess` has to conclude, and what it may advise.
 
-use analyse::{Answer, Assessment, AssessmentInput, Part, assess};
 use record::{CauseClass, Certainty, Owner, ReasonCode, Record};
+use summary::{Answer, Assessment, AssessmentInput, Part, assess};
 use units::Random;
 
 use super::{Case, blame};

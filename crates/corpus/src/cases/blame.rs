@@ -5,10 +5,10 @@
 
 use analyse::cause::{Surroundings, Thread};
 use analyse::rhythm::{self, FALSE_ALARM};
-use analyse::{Answer, Assessment, AssessmentInput, Change, Part, assess};
 use profile::Profile;
 use profile::kernel::Preemption;
 use record::{CauseClass, Certainty, Owner, ReasonCode, Record};
+use summary::{Answer, Assessment, AssessmentInput, Change, Part, assess};
 use units::Random;
 
 use super::Case;
@@ -281,8 +281,8 @@ fn host() -> Vec<Case> {
             let judgment = if are_distinguished { Judgment::Right } else { Judgment::Wrong(Fault::WrongAdvice) };
             all([
                 judge(&assessment, Answer::DoesNotHold),
-                judge_says(&assessment, "act on what made the worst late: interrupts off: cups (other)"),
-                judge_says(&assessment, "act on what made the worst late: hypervisor"),
+                judge_says(&assessment, "act on what made wake-ups late: interrupts off: cups (other)"),
+                judge_says(&assessment, "act on what made wake-ups late: hypervisor"),
                 Concluded::new(judgment, &assessment.sentence),
             ])
         }),

@@ -19,10 +19,10 @@ mod tail;
 use std::path::Path;
 use std::time::Instant;
 
-use analyse::{Assessment, AssessmentInput, Change, Part, assess};
 use profile::check::{Evidence, Finding, Severity};
 use record::{ReasonCode, Record, Series, ToolVersion, Unobservable, Validity};
 use report::{Generated, Page, ReportInput, Results, render_html};
+use summary::{Assessment, AssessmentInput, Change, Part, assess};
 use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
 
 type Case = (&'static str, fn() -> ReportInput);

@@ -1,8 +1,8 @@
 //! Runs from which worst cases can be predicted, and runs from which they cannot.
 
 use analyse::tail::Claim;
-use analyse::{Answer, Assessment};
 use record::{Histogram, Record, Validity};
+use summary::{Answer, Assessment};
 use units::round_u64;
 
 use crate::synthetic::{LOADED, Plan, wakeup};

@@ -97,9 +97,9 @@ fn plain_causes(page: &mut String, causes: &LateCausesView) {
     for row in &causes.rows {
         let _ = writeln!(
             page,
-            "<tr><td>{}</td><td class=\"number\">{:.0} % ({})</td><td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td class=\"number\">{} ({})</td><td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>",
             escape(&row.cause),
-            row.share * 100.0,
+            escape(&row.percent),
             count(row.samples),
             row.worst_ns.map_or_else(|| NONE.to_owned(), |worst_ns| format::latency(worst_ns.as_u64())),
             row.certainty.map_or(NONE, record::Certainty::word),

@@ -61,6 +61,8 @@ pub struct LateCauseView {
     pub samples: Exact,
     /// Share of the total (0 to 1).
     pub share: f64,
+    /// The share in words: `19 %`. Those of all rows add up to 100 %.
+    pub percent: String,
     /// The worst latency with this cause (ns); null if it is not known.
     pub worst_ns: Option<Exact>,
     /// What to change against it; null if nothing is known.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analyse::{Assessment, AssessmentDocument};
 use anyhow::{Context as _, bail};
 use record::Record;
+use summary::{Assessment, AssessmentDocument};
 
 use crate::node::Node;
 use crate::records;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analyse::{Answer, Assessment};
 use record::{Figure, Record, ValidityState};
+use summary::{Answer, Assessment};
 use units::format;
 
 use super::folder::Written;

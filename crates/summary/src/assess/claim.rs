@@ -3,7 +3,7 @@
 use record::Record;
 
 use crate::Assessment;
-use crate::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
+use analyse::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
 
 impl Assessment {
     /// Answers `claim` from the run under load, or gives the reason why there is no such run. Adds the answer to the lines.

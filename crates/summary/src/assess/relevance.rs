@@ -1,11 +1,14 @@
 //! Decides which findings about settings are relevant to what was measured.
 
-use record::{CauseClass, Certainty, ReasonCode, Record};
+use record::{CauseClass, ReasonCode, Record};
 
 use super::AssessmentInput;
-use super::advice::{Limit, was_limited};
-use super::part::{Judged, above};
-use crate::cause::{IdleStates, Surroundings};
+use super::advice::was_limited;
+use super::late::Counted;
+use super::part::Judged;
+use analyse::cause::{IdleStates, Surroundings};
+
+use crate::late::{LateCauses, LateRun};
 
 /// The evidence of all valid runs about possible causes.
 pub(super) struct Seen<'a> {
@@ -25,29 +28,21 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(super) fn from_runs(limit: &Limit, input: &'a AssessmentInput<'_>, runs: &[Judged<'_>]) -> Self {
+    pub(super) fn from_runs(counted: &Counted, input: &'a AssessmentInput<'_>, runs: &[Judged<'_>]) -> Self {
         let records: Vec<&Record> =
             runs.iter().map(|run| run.record).filter(|record| !record.validity.is_invalid()).collect();
-        let mut classes = Vec::new();
-        let mut any_unknown = false;
-        for record in &records {
-            let Some(explanation) = record.explanation() else {
-                any_unknown |= above(record, limit.ns) > 0;
-                continue;
-            };
-            any_unknown |= above(record, limit.ns) > 0 && limit.beyond_in_all(explanation) == 0;
-            for cause in explanation.causes.iter().filter(|cause| limit.beyond(cause, explanation) > 0) {
-                match cause.certainty {
-                    Certainty::Unknown => any_unknown = true,
-                    Certainty::Shown | Certainty::Likely => classes.push(cause.class),
-                }
-            }
-        }
+        let causes = &counted.causes;
+        let is_silent = |record: &&Record| {
+            let run = LateRun { record, when: "", limit_ns: Some(counted.limit.ns) };
+            let causes = LateCauses::over(&[run]);
+            causes.not_explained.samples > 0 && causes.not_explained.samples == causes.total
+        };
+        let any_unknown = causes.unknown.samples > 0 || records.iter().any(is_silent);
         let granted = || records.iter().flat_map(|record| &record.manifest().effective);
         let counters = || records.iter().flat_map(|record| &record.series).map(|series| &series.counters);
         Self {
-            classes,
-            any_beyond: records.iter().any(|record| above(record, limit.ns) > 0),
+            classes: causes.known.iter().map(|cause| cause.class).collect(),
+            any_beyond: causes.total > 0,
             any_unknown,
             realtime_granted: granted().next().is_some()
                 && granted().all(|each| matches!(each.policy.as_str(), "fifo" | "rr" | "deadline")),

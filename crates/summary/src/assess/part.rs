@@ -6,6 +6,7 @@ use record::{Histogram, Place, Record};
 use units::format;
 
 use super::{AssessmentInput, capitalized, latency, lowered};
+use crate::late::samples_above;
 
 /// A part of an assessment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +62,7 @@ impl<'a> Judged<'a> {
             when,
             worst: record.worst_of_all().map(|(worst_ns, place)| (worst_ns.unsigned_abs(), place)),
             samples: record.samples(),
-            beyond: above(record, deadline_ns),
+            beyond: samples_above(record, deadline_ns),
             missed,
             typical_ns: all.stated_quantile_ns(0.999),
         }
@@ -92,11 +93,6 @@ impl<'a> Judged<'a> {
 /// The histogram of each series that a deadline applies to.
 fn judged(record: &Record) -> impl Iterator<Item = Cow<'_, Histogram>> {
     record.series.iter().filter(|series| series.judged).map(|series| series.judged_samples(record.sign(series)))
-}
-
-/// The number of samples of a run above a latency (ns).
-pub(super) fn above(record: &Record, limit_ns: u64) -> u64 {
-    units::total(judged(record).map(|samples| samples.count_above(limit_ns)))
 }
 
 /// The reasons why "holds" cannot be concluded although no valid wake-up is beyond the deadline. Empty: it can be concluded.

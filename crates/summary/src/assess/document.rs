@@ -11,10 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
-use super::AssessmentInput;
 use super::part::{Judged, Part};
-use crate::tail::ClaimAnswer;
+use super::{AssessmentInput, late_causes};
+use crate::late::{LateCauses, causes_above};
 use crate::{Answer, Assessment, Change};
+use analyse::tail::ClaimAnswer;
 
 /// The name of the schema of `assessment.json`.
 pub const ASSESSMENT_SCHEMA: &str = "punctual/assessment";
@@ -44,6 +45,10 @@ pub struct AssessmentDocument {
     pub validity: AssessmentValidity,
     /// The parts in the order in which they were measured; those that were requested and did not take place, too.
     pub parts: Vec<AssessmentPart>,
+    /// The wake-ups of all valid parts beyond the deadline by their causes. If none is beyond the deadline, those beyond half of
+    /// it; if there are none of these either, those whose cause was looked for. Absent in documents of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateWakeups>,
     /// What to change, the most promising first.
     pub changes: Vec<Change>,
     /// The answer to a claim about future latency, from the run under load; absent if no claim was made.
@@ -59,6 +64,16 @@ pub struct AssessmentDocument {
     /// The page; only on stdout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
+}
+
+/// The late wake-ups of an assessment by their causes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LateWakeups {
+    /// What is counted, in words: `wake-ups beyond 100 us`.
+    pub of: String,
+    /// The counts; their fields are at the same level as `of`.
+    #[serde(flatten)]
+    pub causes: LateCauses,
 }
 
 /// A part of an assessment. Its record stands in the folder under the same name: `under-load.json`.
@@ -268,6 +283,7 @@ impl AssessmentDocument {
                 .iter()
                 .filter_map(|(name, part, is_judged)| summary(*name, *part, *is_judged, input))
                 .collect(),
+            late: late_wakeups(assessment.answer, input),
             changes: assessment.changes.clone(),
             claim: assessment.claim.clone(),
             sentence: assessment.sentence.clone(),
@@ -276,6 +292,15 @@ impl AssessmentDocument {
             report: None,
         }
     }
+}
+
+/// The late wake-ups of all valid judged parts by their causes; `None` if no such part is valid.
+fn late_wakeups(answer: Answer, input: &AssessmentInput<'_>) -> Option<LateWakeups> {
+    let runs = input.judged();
+    let valid = runs.iter().filter(|run| !run.record.validity.is_invalid());
+    let valid: Vec<(&Record, &str)> = valid.map(|run| (run.record, run.when.as_str())).collect();
+    let (causes, of) = late_causes(answer, input.deadline_ns, &valid);
+    (!valid.is_empty()).then_some(LateWakeups { of, causes })
 }
 
 /// The numbers that the verdict rests on: of all judged parts that are not invalid.
@@ -348,12 +373,13 @@ fn summary(name: PartName, part: Part<'_>, is_judged: bool, input: &AssessmentIn
     let deadline_ns = is_judged.then_some(input.deadline_ns);
     let series: Vec<&Series> = record.series.iter().filter(|series| series.judged || !is_judged).collect();
     let load = &record.manifest().load;
-    let cause = |cause: &record::CauseTotal| PartCause {
+    let beyond = deadline_ns.map(|limit_ns| causes_above(record, Some(limit_ns)));
+    let cause = |(at, cause): (usize, &record::CauseTotal)| PartCause {
         class: cause.class,
         name: cause.name.clone(),
         certainty: cause.certainty,
         samples: cause.samples,
-        beyond_deadline: cause.beyond_deadline,
+        beyond_deadline: beyond.as_ref().and_then(|counts| counts.get(at).copied()),
         worst_ns: cause.worst_ns,
     };
     Some(AssessmentPart {
@@ -369,7 +395,9 @@ fn summary(name: PartName, part: Part<'_>, is_judged: bool, input: &AssessmentIn
             .iter()
             .map(|one| PlaceFigures { place: one.place.clone(), figures: figures(record, &[one], deadline_ns) })
             .collect(),
-        causes: record.explanation().map_or_else(Vec::new, |found| found.causes.iter().map(cause).collect()),
+        causes: record
+            .explanation()
+            .map_or_else(Vec::new, |found| found.causes.iter().enumerate().map(cause).collect()),
         ..empty
     })
 }
@@ -377,10 +405,13 @@ fn summary(name: PartName, part: Part<'_>, is_judged: bool, input: &AssessmentIn
 fn figures(record: &Record, series: &[&Series], deadline_ns: Option<u64>) -> Figures {
     let mut all = Histogram::new();
     series.iter().for_each(|series| all.merge(&series.judged_samples(record.sign(series))));
+    // Counted as the verdict counts: each series by itself.
+    let beyond =
+        |limit_ns| units::total(series.iter().map(|one| one.judged_samples(record.sign(one)).count_above(limit_ns)));
     let missed = units::total(series.iter().map(|series| series.counters.missed_periods));
     Figures {
         samples: all.count(),
-        beyond_deadline: deadline_ns.map(|limit_ns| all.count_above(limit_ns)),
+        beyond_deadline: deadline_ns.map(beyond),
         missed_periods: deadline_ns.map(|_| missed),
         min_ns: all.min_ns(),
         mean_ns: all.mean_ns().map(|ns| (ns * 10.0).round() / 10.0),

@@ -15,13 +15,13 @@ use units::format::{self, latency, span};
 
 pub use self::document::{
     ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentPart, AssessmentValidity,
-    Figures, PartCause, PartName, PartReason, PlaceFigures,
+    Figures, LateWakeups, PartCause, PartName, PartReason, PlaceFigures,
 };
-pub use self::late::is_line_of_causes;
+pub use self::late::{is_line_of_causes, late_causes};
 use self::part::Judged;
 pub use self::part::Part;
-use crate::cause::Surroundings;
 use crate::{Answer, Assessment, Change};
+use analyse::cause::Surroundings;
 
 /// The inputs of [`assess`]: the parts that were measured, the findings of `check`, and the machine.
 #[derive(Clone, Debug, Default)]
@@ -61,19 +61,31 @@ impl<'a> AssessmentInput<'a> {
 #[must_use]
 pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
     let runs = input.judged();
-    let (answer, sentence) = conclude(input, &runs);
+    let answer = answer(input, &runs);
+    let counted = late::Counted::new(answer, input.deadline_ns, &runs);
+    let sentence = sentence(answer, input, &runs, &counted);
     let mut lines: Vec<String> = runs.iter().filter_map(Judged::line).collect();
     if let Part::Missing(why) = input.loaded {
         lines.push(format!("Under load: not measured, because {why}."));
     }
-    lines.push(late::line(answer, &runs, input.noise.record()));
+    lines.push(late::line(answer, &runs, input.noise.record(), &counted));
     lines.push(trust::line(&runs));
-    let changes = advice::changes(answer, input, &runs);
+    let changes = advice::changes(answer, input, &runs, &counted);
     Assessment { deadline_ns: input.deadline_ns, answer, sentence, lines, changes, claim: None }
 }
 
-/// Decides the answer, and writes the sentence that gives it.
-fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String) {
+/// Decides the answer.
+fn answer(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Answer {
+    let mut valid = runs.iter().filter(|run| !run.record.validity.is_invalid());
+    if valid.clone().any(|run| run.beyond > 0 && run.worst.is_some()) {
+        return Answer::DoesNotHold;
+    }
+    let was_measured = valid.any(|run| run.worst.is_some());
+    if was_measured && part::obstacles(input, runs).is_empty() { Answer::Holds } else { Answer::CannotBeTold }
+}
+
+/// The sentence that gives the answer, with what is known of the cause of the worst wake-up.
+fn sentence(answer: Answer, input: &AssessmentInput<'_>, runs: &[Judged<'_>], counted: &late::Counted) -> String {
     let what = runs
         .first()
         .map_or_else(|| "this machine".to_owned(), |run| format!("CPU {}", run.record.manifest().requested.cpus));
@@ -81,37 +93,27 @@ fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String
     let valid = || runs.iter().filter(|run| !run.record.validity.is_invalid());
     let worst = valid().filter_map(|run| Some((run, run.worst?))).max_by_key(|(_, (worst_ns, _))| *worst_ns);
     let samples = format::count(units::total(valid().map(|run| run.samples)));
-
-    let beyond = units::total(valid().map(|run| run.beyond));
-    if let Some((run, (worst_ns, place))) = worst.filter(|_| beyond > 0) {
-        let place = place.clause();
-        let sentence = format!(
-            "Does not hold {limit} on {what}: worst wake-up {}{place} {}, {} of {samples} beyond it.",
-            latency(worst_ns),
-            run.when,
-            format::count(beyond)
-        );
-        return (Answer::DoesNotHold, sentence);
-    }
-
+    let cause = counted.worst();
     let obstacles = part::obstacles(input, runs);
-    let Some((run, (worst_ns, _))) = worst else {
+    let Some((run, (worst_ns, place))) = worst else {
         let why = if obstacles.is_empty() { "no wake-up was measured".to_owned() } else { obstacles.join("; ") };
-        return (Answer::CannotBeTold, format!("Cannot be told whether {what} holds {limit}: {why}."));
+        return format!("Cannot be told whether {what} holds {limit}: {why}.");
     };
-    if obstacles.is_empty() {
-        let sentence =
-            format!("Holds {limit} on {what}: worst of {samples} wake-ups {} {}.", latency(worst_ns), run.when);
-        return (Answer::Holds, sentence);
+    let (worst, when) = (latency(worst_ns), &run.when);
+    match answer {
+        Answer::DoesNotHold => format!(
+            "Does not hold {limit} on {what}: worst wake-up {worst}{} {when}{cause}; {} of {samples} beyond it{}.",
+            place.clause(),
+            format::count(units::total(valid().map(|run| run.beyond))),
+            counted.without_cause()
+        ),
+        Answer::Holds => format!("Holds {limit} on {what}: worst of {samples} wake-ups {worst} {when}{cause}."),
+        Answer::CannotBeTold => format!(
+            "Cannot be told whether {what} holds {limit}: {}. Of {samples} wake-ups that were measured none is beyond it, the \
+             worst is {worst} {when}{cause}.",
+            obstacles.join("; ")
+        ),
     }
-    let sentence = format!(
-        "Cannot be told whether {what} holds {limit}: {}. Of {samples} wake-ups that were measured none is beyond it, the \
-         worst is {} {}.",
-        obstacles.join("; "),
-        latency(worst_ns),
-        run.when
-    );
-    (Answer::CannotBeTold, sentence)
 }
 
 fn capitalized(text: &str) -> String {

@@ -1,0 +1,23 @@
+//! The committed documents that are generated from this crate must match the code.
+
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use summary::{ASSESSMENT_VERSION, AssessmentDocument};
+
+#[test]
+fn assessment_schema_is_published() {
+    let path = format!("docs/schema/assessment-{ASSESSMENT_VERSION}.json");
+    let made = format!("{:#}\n", schemars::schema_for!(AssessmentDocument).to_value());
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(&path);
+    if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
+        fs::write(&file, &made).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        committed == made,
+        "{path} has drifted from the code: run PUNCTUAL_UPDATE=1 cargo test -p punctual-summary"
+    );
+}
