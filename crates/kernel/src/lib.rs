@@ -27,6 +27,7 @@ pub mod sched;
 pub mod signals;
 pub mod space;
 mod time64;
+pub mod time_namespace;
 pub mod tracefs;
 pub mod usage;
 pub mod wait;

@@ -101,6 +101,10 @@ pub struct AppThread {
     /// Median time between the wake-up times that the thread asked for; if it named none, between its activations (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
+    /// What ended the waits of its loop, of all its waits if no loop was recognized; absent in records of older versions,
+    /// which did not look for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_causes: Option<TurnCauses>,
     /// Times from one activation to the next (ns).
     pub periods: Histogram,
     /// How often the thread was preempted: it lost its CPU while it was still runnable.
@@ -112,6 +116,52 @@ pub struct AppThread {
     pub preempted_by: Vec<Preemption>,
     /// Whether the thread ended during the run.
     pub ended: bool,
+}
+
+/// What ended the waits of a thread. Only a timer says when a turn was due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnCauses {
+    /// Ended by a timer; each is a sample of `scheduled_to_returned`.
+    pub timer: u64,
+    /// Ended by a timer that was set before the run, or unseen: for when is not known.
+    pub timer_of_unknown_time: u64,
+    /// Ended by another thread.
+    pub thread: u64,
+    /// Of those, ended by a thread that a timer had woken, directly or through others.
+    pub thread_after_timer: u64,
+    /// The longest time of those from the moment of that timer to the return (ns): what the other thread did is part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_after_timer_max_ns: Option<u64>,
+    /// Ended by an interrupt that was no timer's: a packet, a device.
+    pub interrupt: u64,
+    /// Ended by what was not seen.
+    pub unknown: u64,
+}
+
+impl TurnCauses {
+    /// Counts those of another wait too.
+    pub fn add(&mut self, other: &Self) {
+        for (count, more) in [
+            (&mut self.timer, other.timer),
+            (&mut self.timer_of_unknown_time, other.timer_of_unknown_time),
+            (&mut self.thread, other.thread),
+            (&mut self.thread_after_timer, other.thread_after_timer),
+            (&mut self.interrupt, other.interrupt),
+            (&mut self.unknown, other.unknown),
+        ] {
+            *count = count.saturating_add(more);
+        }
+        self.thread_after_timer_max_ns = self.thread_after_timer_max_ns.max(other.thread_after_timer_max_ns);
+    }
+
+    /// Turns for which it was not measured how late they were, from the moment when they were due.
+    #[must_use]
+    pub const fn undated(&self) -> u64 {
+        self.timer_of_unknown_time
+            .saturating_add(self.thread)
+            .saturating_add(self.interrupt)
+            .saturating_add(self.unknown)
+    }
 }
 
 /// A thread that preempted a followed thread.

@@ -26,7 +26,7 @@ mod time;
 mod validity;
 mod wire;
 
-pub use app::{AllocationLook, AppRun, AppThread, Preemption, TracingCost};
+pub use app::{AllocationLook, AppRun, AppThread, Preemption, TracingCost, TurnCauses};
 pub use basis::{LEAST_SAMPLES, LEAST_SHARE_DIVISOR, NEARLY_ALL_PERCENT, Shortfall, least_basis_markdown};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation, Owner,

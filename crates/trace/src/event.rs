@@ -53,10 +53,39 @@ pub struct Event {
     pub time_ns: u64,
     /// The thread that was running, 0 where none was.
     pub tid: u32,
-    /// Whether an interrupt's handler ran, hard or soft, on top of that thread.
-    pub in_interrupt: bool,
+    /// What ran: the thread itself, or an interrupt's handler on top of it.
+    pub level: Level,
     /// The kind of event, with its fields.
     pub body: Body,
+}
+
+/// What the kernel was doing when an event was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// It worked for the running thread.
+    #[default]
+    Thread,
+    /// It handled a soft interrupt, perhaps in a thread of its own.
+    SoftInterrupt,
+    /// It handled a hard interrupt.
+    HardInterrupt,
+}
+
+impl Level {
+    /// Whether an interrupt of either kind was handled.
+    #[must_use]
+    pub const fn is_interrupt(self) -> bool {
+        !matches!(self, Self::Thread)
+    }
+
+    /// From an event's `common_flags`.
+    const fn from_flags(flags: u8) -> Self {
+        match (flags & IN_HARD_INTERRUPT, flags & IN_SOFT_INTERRUPT) {
+            (0, 0) => Self::Thread,
+            (0, _) => Self::SoftInterrupt,
+            _ => Self::HardInterrupt,
+        }
+    }
 }
 
 /// A kind of event of the kernel's trace, with the fields that are read.
@@ -70,6 +99,9 @@ pub enum Body {
         from_priority: i32,
         /// Whether it wanted to go on.
         runnable: bool,
+        /// Whether it waits for something that a signal may end (`TASK_INTERRUPTIBLE`), as all waits of programs are; the
+        /// kernel's own waits for locks and disks are not.
+        interruptible: bool,
         /// Whether it was stopped, by a signal or by a debugger.
         stopped: bool,
         /// The thread that got it.
@@ -102,8 +134,24 @@ pub enum Body {
     },
     /// A timer was started.
     TimerStart {
+        /// Address of the timer in the kernel.
+        timer: u64,
+        /// Address of the function that it will call.
+        function: u64,
         /// The earliest moment that was asked for, on the clock of the timer (ns).
         expires_ns: i64,
+    },
+    /// A timer has expired, and its function begins.
+    TimerExpire {
+        /// Address of the timer in the kernel.
+        timer: u64,
+        /// The time that the kernel read before, on the clock of the timer (ns).
+        now_ns: i64,
+    },
+    /// The function of a timer has ended.
+    TimerDone {
+        /// Address of the timer in the kernel.
+        timer: u64,
     },
     /// A page was not there, or not as it was wanted.
     Fault {
@@ -153,6 +201,10 @@ pub enum EventKind {
     Exit,
     /// `timer/hrtimer_start`
     TimerStart,
+    /// `timer/hrtimer_expire_entry`
+    TimerExpire,
+    /// `timer/hrtimer_expire_exit`
+    TimerDone,
     /// `exceptions/page_fault_user`
     FaultUser,
     /// `exceptions/page_fault_kernel`
@@ -171,7 +223,7 @@ pub enum EventKind {
 const MOST_FIELDS: usize = 6;
 
 /// Each kind with its folder and the fields that are read, in the order in which [`Decoder`] uses them.
-pub const WANTED_FIELDS: [(EventKind, &str, &[&str]); 11] = [
+pub const WANTED_FIELDS: [(EventKind, &str, &[&str]); 13] = [
     (
         EventKind::Switch,
         "sched/sched_switch",
@@ -180,7 +232,9 @@ pub const WANTED_FIELDS: [(EventKind, &str, &[&str]); 11] = [
     (EventKind::Waking, "sched/sched_waking", &["pid", "prio"]),
     (EventKind::Enter, "raw_syscalls/sys_enter", &["id", "args"]),
     (EventKind::Exit, "raw_syscalls/sys_exit", &["id", "ret"]),
-    (EventKind::TimerStart, "timer/hrtimer_start", &["softexpires"]),
+    (EventKind::TimerStart, "timer/hrtimer_start", &["softexpires", "hrtimer", "function"]),
+    (EventKind::TimerExpire, "timer/hrtimer_expire_entry", &["hrtimer", "now"]),
+    (EventKind::TimerDone, "timer/hrtimer_expire_exit", &["hrtimer"]),
     (EventKind::FaultUser, "exceptions/page_fault_user", &["address"]),
     (EventKind::FaultKernel, "exceptions/page_fault_kernel", &["address"]),
     (EventKind::New, "task/task_newtask", &["pid", "comm", "clone_flags"]),
@@ -301,10 +355,13 @@ struct Anywhere<'page> {
 }
 
 /// Bits of `common_flags`: in a hard and in a soft interrupt's handler (include/linux/trace_events.h).
-const IN_INTERRUPT: u8 = 0x08 | 0x10;
+const IN_HARD_INTERRUPT: u8 = 0x08;
+const IN_SOFT_INTERRUPT: u8 = 0x10;
 /// Bits of `prev_state` that mean sleep or end; without any the thread was to go on (include/linux/sched.h,
 /// `TASK_REPORT`; the bit above them only says that it was preempted).
 const NOT_RUNNABLE: u64 = 0xff;
+/// The one of them that means a wait that a signal may end (`TASK_INTERRUPTIBLE`).
+const INTERRUPTIBLE: u64 = 0x01;
 /// Those of them that mean stopped, by a signal or by a debugger (`__TASK_STOPPED`, `__TASK_TRACED`).
 const STOPPED: u64 = 0x04 | 0x08;
 /// `CLONE_THREAD` (include/uapi/linux/sched.h).
@@ -407,6 +464,7 @@ impl Decoder {
                 from: tid(0)?,
                 from_priority: priority(1)?,
                 runnable: unsigned(number(2)?) & NOT_RUNNABLE == 0,
+                interruptible: unsigned(number(2)?) & INTERRUPTIBLE != 0,
                 stopped: unsigned(number(2)?) & STOPPED != 0,
                 to: tid(3)?,
                 to_priority: priority(4)?,
@@ -415,7 +473,13 @@ impl Decoder {
             EventKind::Waking => Body::Waking { tid: tid(0)?, priority: priority(1)? },
             EventKind::Enter => Body::Enter { number: number(0)?, arguments: values.arguments(known.places[1])? },
             EventKind::Exit => Body::Exit { number: number(0)?, result: number(1)? },
-            EventKind::TimerStart => Body::TimerStart { expires_ns: number(0)? },
+            EventKind::TimerStart => Body::TimerStart {
+                timer: unsigned(number(1)?),
+                function: unsigned(number(2)?),
+                expires_ns: number(0)?,
+            },
+            EventKind::TimerExpire => Body::TimerExpire { timer: unsigned(number(0)?), now_ns: number(1)? },
+            EventKind::TimerDone => Body::TimerDone { timer: unsigned(number(0)?) },
             EventKind::FaultUser | EventKind::FaultKernel => Body::Fault { address: unsigned(number(0)?) },
             EventKind::New => Body::New {
                 tid: tid(0)?,
@@ -429,7 +493,7 @@ impl Decoder {
         Some(Event {
             time_ns,
             tid: u32::try_from(values.number(self.tid)?).ok()?,
-            in_interrupt: values.byte(self.flags)? & IN_INTERRUPT != 0,
+            level: Level::from_flags(values.byte(self.flags)?),
             body,
         })
     }

@@ -16,7 +16,7 @@ mod page;
 mod syscall;
 
 pub use elf::{Function, functions};
-pub use event::{Body, Decoder, Event, EventKind, Name, WANTED_FIELDS};
+pub use event::{Body, Decoder, Event, EventKind, Level, Name, WANTED_FIELDS};
 pub use fields::{FieldReader, event_id};
 pub use format::{Field, Format, FormatError};
 pub use page::{Endian, Lost, PageError, PageLayout, Record, Records};

@@ -131,6 +131,8 @@ calls! {
     EpollPwait2 "epoll_pwait2" Wait: 441 441 441 441;
     SigTimedWait "rt_sigtimedwait" Wait: 128 [177 421] [177 421] 137;
     Pause "pause" Wait: 34 29 29 -;
+    SigSuspend "rt_sigsuspend" Wait: 130 179 179 133;
+    SemTimedop "semtimedop" Wait: 220 420 [312 420] 192;
     Wait4 "wait4" Wait: 61 114 114 260;
     MqReceive "mq_timedreceive" Wait: 243 [280 419] [277 419] 183;
     IoUringEnter "io_uring_enter" Wait: 426 426 426 426;
@@ -171,6 +173,7 @@ calls! {
     RestartSyscall "restart_syscall" Other: 219 0 0 128;
     TimerCreate "timer_create" Timer: 222 259 257 107;
     TimerSettime "timer_settime" Timer: 223 [260 409] [258 409] 110;
+    Setitimer "setitimer" Timer: 38 104 104 103;
     TimerfdCreate "timerfd_create" Timer: 283 322 350 85;
     TimerfdSettime "timerfd_settime" Timer: 286 [325 411] [353 411] 86;
 }

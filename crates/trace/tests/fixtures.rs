@@ -37,6 +37,8 @@ fn kinds(events: &[Event]) -> BTreeMap<&'static str, usize> {
             Body::Enter { .. } => "enter",
             Body::Exit { .. } => "exit",
             Body::TimerStart { .. } => "timer",
+            Body::TimerExpire { .. } => "expire",
+            Body::TimerDone { .. } => "done",
             Body::Fault { .. } => "fault",
             Body::New { .. } => "new",
             Body::Rename { .. } => "rename",
@@ -70,7 +72,7 @@ fn a_loop_of_a_thousand_hertz_is_read() {
     let asked: Vec<i64> = events
         .iter()
         .filter_map(|event| match event.body {
-            Body::TimerStart { expires_ns } if !event.in_interrupt => Some(expires_ns),
+            Body::TimerStart { expires_ns, .. } if !event.level.is_interrupt() => Some(expires_ns),
             _ => None,
         })
         .collect();

@@ -43,6 +43,10 @@ pub(crate) struct AppArgs {
     /// The limit that no latency of it may exceed; exit 1 where one does
     #[arg(long, value_name = "D")]
     deadline: Option<Ns>,
+    /// Let the deadline count from the wake-up where no timer ended a wait (a packet, another thread): how late that itself came
+    /// is not measured
+    #[arg(long, requires = "deadline")]
+    from_wake_up: bool,
     /// Length of an interval of the record, each with a maximum and a histogram of its own
     /// [default: the shorter of 5m and a 60th of the duration]
     #[arg(long, value_name = "D")]
@@ -80,6 +84,7 @@ impl AppArgs {
             duration,
             may_end: !is_asked,
             deadline: self.deadline,
+            from_wake_up: self.from_wake_up,
             interval_maximum,
         };
         carry_out(&config, (&self.load, self.anyway), self.output, &self.label.label)

@@ -21,9 +21,18 @@ const SLEEP_NS: i64 = 1_000_000;
 /// Memory of its buffers (KiB).
 const BUFFERS_KIB: u64 = 2 << 10;
 
-/// From the event of a sleep's return to the first reading of the clock, the median over a thread of our own that is
-/// followed as the program will be (ns): 0.2 s or so. `None` where the events do not match the sleeps.
-pub(super) fn return_ns(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Option<u64>, SourceError> {
+/// What a thread of our own shows that is followed as the program will be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WayBack {
+    /// From the event of a sleep's return to the first reading of the clock, the median (ns). `None` where the events do not
+    /// match the sleeps.
+    pub(super) return_ns: Option<u64>,
+    /// The address of the function of a sleep's timer.
+    pub(super) sleep_function: Option<u64>,
+}
+
+/// Follows a thread of our own that sleeps: 0.2 s or so.
+pub(super) fn way_back(tracefs: &Tracefs, cpus: &CpuSet) -> Result<WayBack, SourceError> {
     let mut source = Source::new(tracefs, cpus, BUFFERS_KIB)?;
     let (announce, announced) = std::sync::mpsc::channel();
     let (go, gone) = std::sync::mpsc::channel::<()>();
@@ -52,18 +61,29 @@ pub(super) fn return_ns(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Option<u64>,
     source.end();
     let calls = Live.abi(std::process::id()).map(trace::Abi::table).unwrap_or_default();
     let mut returns: Vec<i64> = Vec::with_capacity(readings.len());
-    source.take(0, true, |event| match event.body {
+    let mut sleep_function = None;
+    let mut is_asleep = false;
+    source.take(0, true, |_, event| match event.body {
+        Body::Enter { number, .. } if event.tid == tid => {
+            is_asleep = Call::from_number(number, &calls) == Call::ClockNanosleep;
+        }
+        Body::TimerStart { function, .. } if event.tid == tid && is_asleep && !event.level.is_interrupt() => {
+            // The first of each sleep is its own.
+            is_asleep = false;
+            sleep_function = sleep_function.or(Some(function));
+        }
         Body::Exit { number, .. } if event.tid == tid && Call::from_number(number, &calls) == Call::ClockNanosleep => {
             returns.push(i64::try_from(event.time_ns).unwrap_or(i64::MAX));
         }
         _ => {}
     })?;
     if returns.len() != readings.len() {
-        return Ok(None);
+        return Ok(WayBack { return_ns: None, sleep_function });
     }
     let mut ways: Vec<i64> = readings.iter().zip(&returns).map(|(reading, returned)| reading - returned).collect();
     ways.sort_unstable();
-    Ok(ways.get(ways.len() / 2).and_then(|median| u64::try_from(*median).ok()))
+    let return_ns = ways.get(ways.len() / 2).and_then(|median| u64::try_from(*median).ok());
+    Ok(WayBack { return_ns, sleep_function })
 }
 
 /// The median over blocks that alternate (ns): 20 ms or so.

@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 
 use analyse::audit::{CallSeen, Detail, LoopSeen, Target, Use};
-use record::HistogramRecorder;
+use record::{HistogramRecorder, TurnCauses};
 use trace::{Call, Work};
 
 use super::samples::{Frame, Samples};
+use super::thread::Cause;
 use crate::clock_watch::ClockWatch;
 
 /// Returns from one and the same wait that make it the loop's, by what it is: the surest sign first.
@@ -39,8 +40,10 @@ pub(super) struct Ended {
     pub(super) began_ns: u64,
     pub(super) ended_ns: u64,
     pub(super) slept: bool,
-    /// The moment that it was to end at (ns), where it slept by a timer.
+    /// The moment that it was to end at (ns): that of the timer that ended it.
     pub(super) scheduled_ns: Option<i64>,
+    /// What ended the wait, as far as it was seen.
+    pub(super) cause: Option<Cause>,
     /// Whether it ended before, by a signal or an error.
     pub(super) broken: bool,
 }
@@ -51,6 +54,7 @@ struct Candidate {
     samples: Samples,
     return_ns: u64,
     last_ns: Option<u64>,
+    causes: TurnCauses,
     periods: HistogramRecorder,
     /// Distances that are not counted yet (ns).
     distances_ns: Vec<u64>,
@@ -80,6 +84,8 @@ pub(super) struct CycleEnd {
     /// Latencies by the moment asked for.
     pub(super) samples: Option<Samples>,
     pub(super) activations: u64,
+    /// What ended the waits of the loop; of all waits where no loop was recognized.
+    pub(super) causes: TurnCauses,
     pub(super) periods: HistogramRecorder,
     pub(super) wait: Option<Use>,
 }
@@ -151,6 +157,44 @@ impl Cycle {
         }
     }
 
+    /// A wait that had ended was due at a moment that became known since: the timer had expired before it began, or while it
+    /// ended for another reason.
+    pub(super) fn was_due(&mut self, wait: &Ended, scheduled_ns: i64) {
+        let due = Ended { scheduled_ns: Some(scheduled_ns), ..*wait };
+        let known = self.candidates.iter().position(|one| one.wait == wait.wait);
+        let place = match known {
+            Some(place) => place,
+            None if self.chosen.is_none() && self.candidates.len() < MOST_WAITS => {
+                self.candidates.push(Candidate::new(wait.wait, self.frame));
+                self.candidates.len() - 1
+            }
+            None => return,
+        };
+        if self.chosen.is_some_and(|chosen| chosen != place) {
+            return;
+        }
+        let candidate = &mut self.candidates[place];
+        if !wait.slept {
+            // It was no turn so far.
+            candidate.returned(&due);
+            self.turns += u64::from(self.chosen.is_some());
+        } else if !wait.broken {
+            let causes = &mut candidate.causes;
+            let counted = match wait.cause {
+                Some(Cause::Timer(_)) => &mut causes.timer_of_unknown_time,
+                Some(Cause::Thread(_)) => &mut causes.thread,
+                Some(Cause::Interrupt) => &mut causes.interrupt,
+                None => &mut causes.unknown,
+            };
+            *counted = counted.saturating_sub(1);
+            if matches!(wait.cause, Some(Cause::Thread(Some(_)))) {
+                causes.thread_after_timer = causes.thread_after_timer.saturating_sub(1);
+            }
+            causes.timer += 1;
+            candidate.sample(&due);
+        }
+    }
+
     /// A turn is over: what it did counts.
     fn turn(&mut self, target: &mut dyn FnMut(u32) -> Target) {
         self.turns += 1;
@@ -205,12 +249,18 @@ impl Cycle {
         for call in &mut calls {
             call.first_ns = call.first_ns.saturating_sub(u64::try_from(self.frame.first_ns).unwrap_or(0));
         }
+        let mut causes = TurnCauses::default();
+        match self.chosen {
+            Some(chosen) => causes.add(&self.candidates[chosen].causes),
+            None => self.candidates.iter().for_each(|one| causes.add(&one.causes)),
+        }
         let Some(best) = best else {
             return CycleEnd {
                 periodic,
                 calls,
                 samples: None,
                 activations: 0,
+                causes,
                 periods: HistogramRecorder::new(),
                 wait: None,
             };
@@ -220,6 +270,7 @@ impl Cycle {
             periodic,
             calls,
             activations: best.times,
+            causes,
             wait: self.chosen.map(|_| best.wait.what),
             samples: (best.samples.taken > 0).then_some(best.samples),
             periods: best.periods,
@@ -235,6 +286,7 @@ impl Candidate {
             samples: Samples::new(frame, true),
             return_ns: frame.return_ns,
             last_ns: None,
+            causes: TurnCauses::default(),
             periods: HistogramRecorder::new(),
             distances_ns: Vec::new(),
         }
@@ -255,9 +307,33 @@ impl Candidate {
         if let Some(last_ns) = self.last_ns.replace(call.ended_ns) {
             self.distances_ns.push(call.ended_ns.saturating_sub(last_ns));
         }
+        let returned_ns = self.returned_ns(call);
+        let causes = &mut self.causes;
+        match (call.scheduled_ns, call.cause) {
+            (Some(_), _) => causes.timer += 1,
+            (None, Some(Cause::Timer(_))) => causes.timer_of_unknown_time += 1,
+            (None, Some(Cause::Thread(moment_ns))) => {
+                causes.thread += 1;
+                if let Some(moment_ns) = moment_ns {
+                    causes.thread_after_timer += 1;
+                    let after_ns = u64::try_from(returned_ns - moment_ns).unwrap_or(0);
+                    causes.thread_after_timer_max_ns = causes.thread_after_timer_max_ns.max(Some(after_ns));
+                }
+            }
+            (None, Some(Cause::Interrupt)) => causes.interrupt += 1,
+            (None, None) => causes.unknown += 1,
+        }
+        self.sample(call);
+    }
+
+    /// When the program went on after a call (ns).
+    fn returned_ns(&self, call: &Ended) -> i64 {
+        i64::try_from(call.ended_ns.saturating_add(self.return_ns)).unwrap_or(i64::MAX)
+    }
+
+    fn sample(&mut self, call: &Ended) {
         if let Some(scheduled_ns) = call.scheduled_ns {
-            let returned_ns = call.ended_ns.saturating_add(self.return_ns);
-            self.samples.take(scheduled_ns, i64::try_from(returned_ns).unwrap_or(i64::MAX));
+            self.samples.take(scheduled_ns, self.returned_ns(call));
         }
     }
 }

@@ -241,6 +241,7 @@ impl Run<'_> {
             waits_by: end.wait.map(|wait| wait.text()),
             activations: end.activations,
             period_ns,
+            turn_causes: Some(end.causes),
             periods,
             preempted: thread.preempted,
             preempted_ns: units::total(thread.preempted_by().iter().map(|preemption| preemption.total_ns)),
@@ -312,7 +313,8 @@ impl Run<'_> {
             |kind: EventKind, what: &str| self.missing.contains(&kind).then(|| format!("{what} ({})", kind.folder()));
         let missing: Vec<String> = [
             lacks(EventKind::Enter, "system calls, and with them scheduled_to_returned and most of the audit"),
-            lacks(EventKind::TimerStart, "the moments that sleeps ask for, and with them scheduled_to_returned"),
+            lacks(EventKind::TimerStart, "the moments that timers are set for, and with them scheduled_to_returned"),
+            lacks(EventKind::TimerExpire, "the expiry of timers, and with it scheduled_to_returned"),
             lacks(EventKind::FaultUser, "page faults"),
         ]
         .into_iter()

@@ -9,7 +9,8 @@ use trace::{Abi, Body, Call, Event, Name, Work};
 
 use super::host::Host;
 use super::samples::Frame;
-use super::thread::{Around, Probed, Thread};
+use super::thread::{Around, Cause, Left, Probed, Thread};
+use super::timers::Timers;
 use crate::clock_watch::ClockWatch;
 
 /// Threads that are kept account of; a program that makes more is followed in these.
@@ -71,6 +72,7 @@ pub(super) struct Followed {
     pub(super) threads: Vec<Thread>,
     by_tid: HashMap<u32, usize, BuildHasherDefault<TidHasher>>,
     recent: Recent,
+    timers: Timers,
     pub(super) processes: HashMap<u32, Process>,
     /// By process: what the instrument itself has placed in its memory.
     pub(super) probed: HashMap<u32, Probed>,
@@ -86,6 +88,7 @@ impl Followed {
             threads: Vec::new(),
             by_tid: HashMap::default(),
             recent: Recent::new(),
+            timers: Timers::default(),
             processes: HashMap::new(),
             probed: HashMap::new(),
             tables: Vec::new(),
@@ -154,12 +157,17 @@ impl Followed {
 
     /// Takes an event in; they come in the order of time.
     #[inline]
-    pub(super) fn event(&mut self, event: &Event, around: &mut Around<'_>) {
+    pub(super) fn event(&mut self, cpu: u32, event: &Event, around: &mut Around<'_>) {
         let time_ns = event.time_ns;
         match event.body {
-            Body::Switch { from, from_priority, runnable, stopped, to, to_priority, to_name } => {
+            Body::Switch { from, from_priority, runnable, interruptible, stopped, to, to_priority, to_name } => {
                 if let Some(thread) = self.thread_mut(from) {
-                    thread.off_cpu(time_ns, from_priority, runnable, (to_name, to_priority));
+                    let state = match (runnable, interruptible || stopped) {
+                        (true, _) => Left::Runnable,
+                        (false, true) => Left::Waits,
+                        (false, false) => Left::WaitsInKernel,
+                    };
+                    thread.off_cpu(time_ns, from_priority, state, (to_name, to_priority));
                     if stopped {
                         thread.halted(time_ns);
                     }
@@ -169,8 +177,13 @@ impl Followed {
                 }
             }
             Body::Waking { tid, .. } => {
+                let cause = match self.timers.cause(cpu, event.level, event.tid) {
+                    Some(moment_ns) => Cause::Timer(moment_ns),
+                    None if event.level.is_interrupt() => Cause::Interrupt,
+                    None => Cause::Thread(self.thread_mut(event.tid).and_then(|thread| thread.moment_ns)),
+                };
                 if let Some(thread) = self.thread_mut(tid) {
-                    thread.waking(time_ns);
+                    thread.waking(time_ns, cause);
                 }
             }
             Body::Enter { number, arguments } => {
@@ -186,15 +199,22 @@ impl Followed {
                     self.scheduling_was_set(event.tid, wait.on, around.host);
                 }
             }
-            Body::TimerStart { expires_ns } => {
-                if !event.in_interrupt {
+            Body::TimerStart { timer, function, expires_ns } => {
+                let missed = self.timers.start(timer, function, expires_ns);
+                if let Some(expiry) = missed.filter(|_| !event.level.is_interrupt()) {
+                    let is_sleep_s = self.frame.sleep_function == Some(expiry.function);
                     if let Some(thread) = self.thread_mut(event.tid) {
-                        thread.timer(time_ns, expires_ns, &around.offsets);
+                        thread.sets_again(&expiry, is_sleep_s);
                     }
                 }
             }
+            Body::TimerExpire { timer, now_ns } => {
+                let place = (cpu, event.level, event.tid);
+                self.timers.expire(place, timer, (now_ns, time_ns), &around.offsets);
+            }
+            Body::TimerDone { .. } => self.timers.done(cpu, event.level),
             Body::Fault { address } => {
-                if !event.in_interrupt {
+                if !event.level.is_interrupt() {
                     if let Some(thread) = self.thread_mut(event.tid) {
                         thread.cycle.fault(address, time_ns);
                     }

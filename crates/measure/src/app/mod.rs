@@ -2,10 +2,12 @@
 //! is written.
 //!
 //! `runnable_to_running` is from `sched_waking` to the `sched_switch` that gives the thread a CPU.
-//! `scheduled_to_returned` is from the moment that a sleep asked for (`hrtimer_start`) to the return of its system call,
-//! which is what a program that measures itself sees, without its own reading of the clock.
-//! Nothing is injected into the program. Limits: SCHED_DEADLINE threads that wait by `sched_yield` have no wake-ups; what
-//! happens without a system call, a fault or a switch leaves no trace.
+//! `scheduled_to_returned` is from the moment that the timer was set for whose function made the thread runnable
+//! (`hrtimer_start`, `hrtimer_expire_entry`) to the return of the system call in which the thread waited, which is what a
+//! program that measures itself sees, without its own reading of the clock.
+//! Nothing is injected into the program. Limits: SCHED_DEADLINE threads that wait by `sched_yield` have no wake-ups; a
+//! signal's handler that interrupts a thread that runs is not seen; what happens without a system call, a fault or a switch
+//! leaves no trace.
 
 mod cost;
 mod cycle;
@@ -19,6 +21,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod timers;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,7 +37,8 @@ use self::program::Program;
 use self::samples::Frame;
 use self::source::Source;
 pub use self::source::SourceError;
-use self::thread::{Around, Offsets, Thread};
+use self::thread::{Around, Thread};
+use self::timers::Offsets;
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
 use crate::crew::Watching;
@@ -161,7 +165,8 @@ pub fn measure(
     let mut source = Source::new(&tracefs, &cpus, source::BUFFERS_KIB)?;
     let event_ns = source.has(trace::EventKind::Enter).then(|| cost::event_ns(&tracefs)).transpose()?;
     let has_calls = source.has(trace::EventKind::Enter);
-    let return_ns = if has_calls { cost::return_ns(&tracefs, &cpus)? } else { None };
+    let way_back = if has_calls { cost::way_back(&tracefs, &cpus)? } else { cost::WayBack::default() };
+    let return_ns = way_back.return_ns;
     let mut program = match &config.target {
         AppTarget::Command { command } => Some(
             Program::start(command, &machine.allowed, own)
@@ -196,6 +201,7 @@ pub fn measure(
         interval_maximum_ns: interval_maximum_ns(config),
         deadline_ns: config.deadline.map(Ns::unsigned),
         return_ns: return_ns.unwrap_or(0),
+        sleep_function: way_back.sleep_function,
     };
     let mut followed = Followed::new(frame);
     let mut host = Live;
@@ -303,7 +309,7 @@ fn take(
 ) -> Result<(), AppError> {
     let mut around = Around { offsets: Offsets::now(clocks), host };
     let now_ns = u64::try_from(kernel::clock::now_ns(ClockId::Monotonic.into())).unwrap_or(0);
-    Ok(source.take(now_ns, last, |event| followed.event(event, &mut around))?)
+    Ok(source.take(now_ns, last, |cpu, event| followed.event(cpu, event, &mut around))?)
 }
 
 fn view(followed: &Followed, elapsed: Duration, duration: Option<Ns>) -> LiveView {

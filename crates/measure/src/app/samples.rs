@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub(super) deadline_ns: Option<u64>,
     /// From the event of a call's return to a reading of the clock in user space (ns).
     pub(super) return_ns: u64,
+    /// The function of the timers of sleeps and of time-outs, which live no longer than the call (its address).
+    pub(super) sleep_function: Option<u64>,
 }
 
 /// Distances between wake-ups from which the period is learnt.
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn the_period_is_learnt_and_swallowed_schedules_are_counted() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
-        let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0 };
+        let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0, sleep_function: None };
         let mut samples = Samples::new(frame, true);
         for turn in 0..40_i64 {
             let scheduled_ns = turn * 1_000_000;
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn few_samples_are_kept_too() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
-        let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0 };
+        let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0, sleep_function: None };
         let mut samples = Samples::new(frame, true);
         samples.take(5, 12);
         let (collected, period_ns) = samples.finish(100, &clocks).unwrap();

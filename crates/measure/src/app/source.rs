@@ -1,5 +1,6 @@
 //! The kernel's events in the order of time: a private instance, its buffers, and what they hold.
 
+use kernel::time_namespace::TimeNamespace;
 use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs};
 use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, WANTED_FIELDS};
 use units::CpuSet;
@@ -16,6 +17,15 @@ const SUB_BUFFER_KIB: &str = "16";
 /// an event's place is taken and filled: where a virtual machine's host takes the CPU away in between, that is tens of
 /// milliseconds, and an order that is wrong by then loses the turn it falls into. What waits does so in the kernel's buffers.
 const SETTLE_NS: u64 = 100_000_000;
+
+/// Memory for the events of timers, of all CPUs together (KiB): those of the whole machine are recorded, two to four for each
+/// expiry.
+const TIMERS_KIB: u64 = 8 << 10;
+/// Events of timers' functions are recorded whichever thread they interrupt.
+const OF_ALL_THREADS: [EventKind; 3] = [EventKind::TimerStart, EventKind::TimerExpire, EventKind::TimerDone];
+/// Of starts only those in interrupts (`common_flags`, include/linux/trace_events.h): timers that their functions start again.
+/// Those that the followed threads start are among their own events.
+const IN_INTERRUPTS: &str = "common_flags & 24";
 
 /// Without these nothing can be followed.
 const NEEDED: [EventKind; 3] = [EventKind::Switch, EventKind::Waking, EventKind::New];
@@ -37,10 +47,29 @@ pub enum SourceError {
     Read(std::io::Error),
 }
 
+/// How what is in the buffers is read.
+#[derive(Debug)]
+struct Reading {
+    layout: PageLayout,
+    decoder: Decoder,
+    namespace: TimeNamespace,
+}
+
+impl Reading {
+    /// The event of a record, by this process's monotonic clock.
+    #[inline]
+    fn event(&self, record: &trace::Record<'_>) -> Option<Event> {
+        let event = self.decoder.decode(record)?;
+        Some(Event { time_ns: self.namespace.from_kernel_ns(event.time_ns), ..event })
+    }
+}
+
 /// One CPU's buffer.
 #[derive(Debug)]
 struct OfCpu {
     cpu: u32,
+    /// Whether it holds the events of all threads' timers, rather than those of the followed threads.
+    of_timers: bool,
     buffer: Buffer,
     /// The sub-buffer that was taken out of it last: one at a time, since what is read long before it is decoded has
     /// left the CPU's caches by then.
@@ -64,22 +93,22 @@ impl OfCpu {
 
     /// Goes to the next event.
     #[inline]
-    fn advance(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), SourceError> {
+    fn advance(&mut self, reading: &Reading) -> Result<(), SourceError> {
         self.done += 1;
-        if self.done < self.decoded.len() { Ok(()) } else { self.read(layout, decoder) }
+        if self.done < self.decoded.len() { Ok(()) } else { self.read(reading) }
     }
 
     /// Reads the next sub-buffer that holds an event, where there is one by now.
-    fn read(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), SourceError> {
+    fn read(&mut self, reading: &Reading) -> Result<(), SourceError> {
         self.done = 0;
         self.decoded.clear();
         while self.decoded.is_empty() {
             let Some(page) = self.buffer.take(&mut self.page).map_err(SourceError::Read)? else { return Ok(()) };
-            let mut records = layout.records(page)?;
+            let mut records = reading.layout.records(page)?;
             self.lost_before += u64::from(records.lost() != Lost::Nothing);
             while let Some(record) = records.next_record()? {
                 self.events += 1;
-                self.decoded.extend(decoder.decode(&record));
+                self.decoded.extend(reading.event(&record));
             }
         }
         Ok(())
@@ -92,8 +121,8 @@ pub(super) struct Source {
     /// Closed before the instance is removed.
     buffers: Vec<OfCpu>,
     instance: Instance,
-    layout: PageLayout,
-    decoder: Decoder,
+    timers: Instance,
+    reading: Reading,
     /// Kinds of events that this kernel does not have.
     pub(super) missing: Vec<EventKind>,
 }
@@ -102,15 +131,19 @@ impl Source {
     /// Sets a trace up that follows nobody yet and has not begun.
     pub(super) fn new(tracefs: &Tracefs, cpus: &CpuSet, buffers_kib: u64) -> Result<Self, SourceError> {
         let mut decoder = Decoder::new(Endian::NATIVE);
-        let instance = Instance::new(tracefs)?;
-        // Older kernels know one length alone.
-        let _ = instance.set("buffer_subbuf_size_kb", SUB_BUFFER_KIB);
+        let (instance, timers) = (Instance::new(tracefs)?, Instance::new(tracefs)?);
+        for instance in [&instance, &timers] {
+            // Older kernels know one length alone.
+            let _ = instance.set("buffer_subbuf_size_kb", SUB_BUFFER_KIB);
+        }
         let layout = PageLayout::parse(&instance.header_page()?, Endian::NATIVE)?;
-        instance.set("trace_clock", "mono")?;
         let count = u64::try_from(cpus.len()).unwrap_or(1).max(1);
-        instance.set("buffer_size_kb", &(buffers_kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
-        // What is full loses the youngest, so that a page that is being read stays whole, and the loss is counted.
-        instance.set("options/overwrite", "0")?;
+        for (instance, kib) in [(&instance, buffers_kib), (&timers, buffers_kib.min(TIMERS_KIB))] {
+            instance.set("trace_clock", "mono")?;
+            instance.set("buffer_size_kb", &(kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
+            // What is full loses the youngest, so that a page that is being read stays whole, and the loss is counted.
+            instance.set("options/overwrite", "0")?;
+        }
         instance.set("options/event-fork", "1")?;
         let mut missing = Vec::new();
         for (kind, folder, _) in WANTED_FIELDS {
@@ -120,13 +153,15 @@ impl Source {
                 Err(error) => return Err(error.into()),
             }
         }
-        let of_cpu = |cpu| {
-            let buffer = instance.buffer(cpu)?;
+        let of_cpu = |cpu, of_timers: bool| {
+            let buffer = if of_timers { timers.buffer(cpu)? } else { instance.buffer(cpu)? };
             let page = vec![0; layout.page_bytes()];
-            Ok(OfCpu { cpu, buffer, page, decoded: Vec::new(), done: 0, events: 0, lost_before: 0 })
+            Ok(OfCpu { cpu, of_timers, buffer, page, decoded: Vec::new(), done: 0, events: 0, lost_before: 0 })
         };
-        let buffers = cpus.iter().map(of_cpu).collect::<Result<_, TraceError>>()?;
-        Ok(Self { buffers, instance, layout, decoder, missing })
+        // Of events of the same time those of timers come first: what a timer's function does follows its beginning.
+        let of_timers = cpus.iter().map(|cpu| of_cpu(cpu, true));
+        let buffers = of_timers.chain(cpus.iter().map(|cpu| of_cpu(cpu, false))).collect::<Result<_, TraceError>>()?;
+        Ok(Self { buffers, instance, timers, reading: Reading { layout, decoder, namespace: TimeNamespace::own() }, missing })
     }
 
     /// Follows these threads, and those that they make.
@@ -137,10 +172,21 @@ impl Source {
     /// Starts recording all events that are decoded and that this kernel has. The threads to follow must be set before.
     pub(super) fn begin(&self) -> Result<(), SourceError> {
         for (kind, folder, _) in WANTED_FIELDS {
-            if !self.missing.contains(&kind) {
+            if self.missing.contains(&kind) {
+                continue;
+            }
+            if OF_ALL_THREADS.contains(&kind) {
+                if kind == EventKind::TimerStart {
+                    // Without it there are more events, and no others that matter.
+                    let _ = self.timers.set(&format!("events/{folder}/filter"), IN_INTERRUPTS);
+                }
+                self.timers.enable(folder)?;
+            }
+            if !matches!(kind, EventKind::TimerExpire | EventKind::TimerDone) {
                 self.instance.enable(folder)?;
             }
         }
+        self.timers.start()?;
         Ok(self.instance.start()?)
     }
 
@@ -148,15 +194,16 @@ impl Source {
     pub(super) fn end(&self) {
         // What is still recorded afterwards costs nobody but the followed, and no longer than until the removal.
         let _ = self.instance.stop();
+        let _ = self.timers.stop();
     }
 
     /// Hands on, in the order of time, what happened before `now_ns`; what is too young for that order to be certain
-    /// waits for the next time, unless this is the `last`.
-    pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(&Event)) -> Result<(), SourceError> {
-        let (layout, decoder) = (&self.layout, &self.decoder);
+    /// waits for the next time, unless this is the `last`. Each comes with its CPU, and by this process's monotonic clock.
+    pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(u32, &Event)) -> Result<(), SourceError> {
+        let reading = &self.reading;
         for of_cpu in &mut self.buffers {
             if of_cpu.next().is_none() {
-                of_cpu.read(layout, decoder)?;
+                of_cpu.read(reading)?;
             }
         }
         // A buffer that is found empty after `now_ns` has given all that came before.
@@ -181,8 +228,8 @@ impl Source {
             let until_ns = until_ns.max(time_ns.saturating_add(1));
             let of_cpu = &mut busy[place];
             while let Some(event) = of_cpu.next().filter(|event| event.time_ns < until_ns) {
-                hand_on(event);
-                of_cpu.advance(layout, decoder)?;
+                hand_on(of_cpu.cpu, event);
+                of_cpu.advance(reading)?;
             }
         }
     }
@@ -194,7 +241,8 @@ impl Source {
 
     /// Events that were lost so far, as far as the kernel counted them; at least one for each place where some were.
     pub(super) fn lost(&self) -> u64 {
-        let counted = self.buffers.iter().map(|of_cpu| self.instance.lost(of_cpu.cpu)).sum::<u64>();
+        let lost_of = |of: &OfCpu| if of.of_timers { self.timers.lost(of.cpu) } else { self.instance.lost(of.cpu) };
+        let counted = self.buffers.iter().map(lost_of).sum::<u64>();
         counted.max(self.buffers.iter().map(|of_cpu| of_cpu.lost_before).sum())
     }
 
@@ -258,7 +306,7 @@ mod tests {
         source.begin().expect("a beginning");
         caller.calls(1_000);
         let mut seen = Vec::new();
-        let mut keep = |event: &Event| {
+        let mut keep = |_: u32, event: &Event| {
             if event.tid == caller.tid && matches!(event.body, Body::Enter { .. } | Body::Exit { .. }) {
                 seen.push(event.time_ns);
             }

@@ -2,17 +2,24 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use analyse::audit::{Detail, Target};
-use trace::{Abi, Body, Call, Event, Name};
+use trace::{Abi, Body, Call, Event, Level, Name};
 use units::ClockId;
 
 use super::follow::Followed;
 use super::host::Host;
 use super::samples::Frame;
-use super::thread::{Around, Offsets, Thread};
+use super::thread::{Around, Thread};
+use super::timers::Offsets;
 use crate::clock_watch::ClockWatch;
 
 const PID: u32 = 100;
 const TID: u32 = 101;
+/// The function of a sleep's timer, and of another one's.
+const SLEEP: u64 = 0x51ee9;
+const SIGNAL: u64 = 0x5191a1;
+/// Where a timer lives that a sleep has on its stack, and one that lives for longer.
+const ON_STACK: u64 = 0x57ac;
+const LASTING: u64 = 0x1a57;
 /// FIFO 80 by the kernel's count.
 const FIFO_80: i32 = 19;
 const ORDINARY: i32 = 120;
@@ -59,7 +66,7 @@ struct Play {
 }
 
 fn frame() -> Frame {
-    Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0 }
+    Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0, sleep_function: Some(SLEEP) }
 }
 
 impl Play {
@@ -74,9 +81,38 @@ impl Play {
     }
 
     fn event(&mut self, tid: u32, body: Body) {
+        self.event_at(Level::Thread, tid, body);
+    }
+
+    fn event_at(&mut self, level: Level, tid: u32, body: Body) {
         let mut around = Around { offsets: Offsets::now(&self.clocks), host: &mut self.host };
-        let event = Event { time_ns: self.now_ns, tid, in_interrupt: false, body };
-        self.followed.event(&event, &mut around);
+        let event = Event { time_ns: self.now_ns, tid, level, body };
+        self.followed.event(0, &event, &mut around);
+    }
+
+    /// The thread starts a timer.
+    fn start(&mut self, timer: u64, function: u64, expires_ns: u64) {
+        let expires_ns = i64::try_from(expires_ns).unwrap();
+        self.event(TID, Body::TimerStart { timer, function, expires_ns });
+    }
+
+    /// A timer expires; its function makes the thread runnable, or nobody.
+    fn expire(&mut self, timer: u64, wakes: bool) {
+        let hard = Level::HardInterrupt;
+        let now_ns = i64::try_from(self.now_ns).unwrap();
+        self.event_at(hard, 0, Body::TimerExpire { timer, now_ns });
+        if wakes {
+            self.event_at(hard, 0, Body::Waking { tid: TID, priority: FIFO_80 });
+        }
+        self.event_at(hard, 0, Body::TimerDone { timer });
+    }
+
+    /// What the loop's turns were ended by.
+    fn causes(self) -> (record::TurnCauses, Option<crate::collect::Collected>) {
+        let (mut thread, clocks) = self.thread();
+        let (cycle, _) = thread.take_samples();
+        let end = cycle.finish(&clocks);
+        (end.causes, end.samples.and_then(|samples| samples.finish(0, &clocks)).map(|(collected, _)| collected))
     }
 
     fn after(&mut self, ns: u64) -> &mut Self {
@@ -104,6 +140,7 @@ impl Play {
             from: TID,
             from_priority: priority,
             runnable,
+            interruptible: true,
             stopped: false,
             to: 7,
             to_priority: 0,
@@ -119,6 +156,7 @@ impl Play {
             from: TID,
             from_priority: priority,
             runnable: true,
+            interruptible: false,
             stopped: false,
             to: 7,
             to_priority,
@@ -133,6 +171,7 @@ impl Play {
             from: 0,
             from_priority: ORDINARY,
             runnable: true,
+            interruptible: false,
             stopped: false,
             to: TID,
             to_priority: priority,
@@ -145,7 +184,7 @@ impl Play {
     fn stop(&mut self, ns: u64) {
         let to_name = Name::new("other");
         let (from, from_priority) = (TID, FIFO_80);
-        let body = Body::Switch { from, from_priority, runnable: false, stopped: true, to: 7, to_priority: 0, to_name };
+        let body = Body::Switch { from, from_priority, runnable: false, interruptible: false, stopped: true, to: 7, to_priority: 0, to_name };
         self.event(TID, body);
         self.after(ns).on(FIFO_80);
     }
@@ -153,10 +192,10 @@ impl Play {
     /// Sleeps until `until_ns`, is made runnable `late_ns` after it, and runs and returns 5 us and 7 us after that.
     fn sleep(&mut self, until_ns: u64, late_ns: u64, priority: i32) {
         self.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
-        self.event(TID, Body::TimerStart { expires_ns: i64::try_from(until_ns).unwrap() });
+        self.start(ON_STACK, SLEEP, until_ns);
         self.off(priority, false);
         self.now_ns = until_ns + late_ns;
-        self.event(0, Body::Waking { tid: TID, priority });
+        self.expire(ON_STACK, true);
         self.after(5_000).on(priority);
         self.after(2_000).exit(Call::ClockNanosleep, 0);
     }
@@ -288,6 +327,7 @@ fn a_long_wait_after_a_wake_up_is_kept_where_an_ordinary_thread_had_the_cpu() {
             from: 7,
             from_priority,
             runnable: true,
+            interruptible: false,
             stopped: false,
             to: TID,
             to_priority: priority,
@@ -438,20 +478,21 @@ fn a_signal_breaks_a_sleep_and_a_restart_goes_on_with_it() {
     play.turns(20, &mut |_| {});
     // Broken off by a handler.
     play.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
-    play.event(TID, Body::TimerStart { expires_ns: 99_000_000 });
+    play.start(ON_STACK, SLEEP, 99_000_000);
     play.off(FIFO_80, false);
     play.after(100_000).on(FIFO_80);
     play.exit(Call::ClockNanosleep, -514);
     // Stopped and continued: the kernel goes on with the same sleep under another number.
     play.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
-    play.event(TID, Body::TimerStart { expires_ns: 40_000_000 });
+    play.start(ON_STACK, SLEEP, 40_000_000);
     play.off(FIFO_80, false);
     play.after(1_000).on(FIFO_80);
     play.exit(Call::ClockNanosleep, -516);
     play.enter(Call::RestartSyscall, [0; 4]);
     play.off(FIFO_80, false);
-    play.now_ns = 40_003_000;
-    play.on(FIFO_80);
+    play.now_ns = 40_001_000;
+    play.expire(ON_STACK, true);
+    play.after(2_000).on(FIFO_80);
     play.exit(Call::RestartSyscall, 0);
     let (mut thread, clocks) = play.thread();
     let (cycle, _) = thread.take_samples();
@@ -482,22 +523,161 @@ fn who_is_woken_before_it_slept_has_no_latency() {
     assert_eq!((thread.stops, thread.run.taken, thread.long_waits_ns.len()), (1, 3, 0));
 }
 
+/// A turn of a loop that waits for a periodic timer's descriptor by `wait`, and reads it then.
+fn event_loop(play: &mut Play, turn: u64) {
+    play.enter(Call::EpollWait, [6, 0, 8, 0]);
+    play.off(FIFO_80, false);
+    play.now_ns = turn * 1_000_000 + 4_000;
+    play.expire(LASTING, true);
+    play.after(1_000).on(FIFO_80);
+    play.after(1_000).exit(Call::EpollWait, 1);
+    play.enter(Call::Read, [7, 0, 8, 0]);
+    play.start(LASTING, SIGNAL, (turn + 1) * 1_000_000);
+    play.after(1_000).exit(Call::Read, 8);
+}
+
 #[test]
-fn a_timer_s_descriptor_gives_the_moment_for_the_next_time() {
+fn a_timer_s_moment_counts_in_whatever_call_the_thread_waits() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    (1..=120).for_each(|turn| event_loop(&mut play, turn));
+    let (causes, returned) = play.causes();
+    // Nobody saw for when it was armed the first time.
+    assert_eq!((causes.timer, causes.timer_of_unknown_time, causes.undated()), (119, 1, 1));
+    let returned = returned.unwrap();
+    assert_eq!((returned.samples, returned.total.max_ns(), returned.total.min_ns()), (119, Some(6_000), Some(6_000)));
+}
+
+#[test]
+fn a_turn_that_was_too_late_to_wait_is_late_since_its_timer() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    (1..=60).for_each(|turn| event_loop(&mut play, turn));
+    // Busy for longer than a period: the timer expires, and the next wait returns at once.
+    play.now_ns = 61_000_500;
+    play.expire(LASTING, false);
+    play.after(499_500).enter(Call::EpollWait, [6, 0, 8, 0]);
+    play.after(1_000).exit(Call::EpollWait, 1);
+    play.enter(Call::Read, [7, 0, 8, 0]);
+    play.start(LASTING, SIGNAL, 62_000_000);
+    play.after(1_000).exit(Call::Read, 8);
+    (62..=99).for_each(|turn| event_loop(&mut play, turn));
+    let (causes, returned) = play.causes();
+    let returned = returned.unwrap();
+    assert_eq!((causes.timer, returned.samples, returned.total.max_ns()), (98, 98, Some(501_000)));
+}
+
+#[test]
+fn another_timer_that_the_thread_starts_before_it_sleeps_changes_nothing() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    for turn in 1..=60_u64 {
+        let until_ns = turn * 1_000_000;
+        play.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
+        play.start(ON_STACK, SLEEP, until_ns);
+        // As the kernel does for a thread of SCHED_DEADLINE on its way to sleep.
+        play.start(LASTING, SIGNAL, until_ns - 900_000);
+        play.off(-1, false);
+        play.now_ns = until_ns - 899_000;
+        play.expire(LASTING, false);
+        play.now_ns = until_ns + 3_000;
+        play.expire(ON_STACK, true);
+        play.after(5_000).on(-1);
+        play.after(2_000).exit(Call::ClockNanosleep, 0);
+    }
+    let (causes, returned) = play.causes();
+    let returned = returned.unwrap();
+    assert_eq!((causes.timer, causes.undated()), (60, 0));
+    assert_eq!((returned.samples, returned.total.min_ns(), returned.total.max_ns()), (60, Some(10_000), Some(10_000)));
+}
+
+#[test]
+fn a_signal_of_a_timer_ends_a_wait_and_another_one_breaks_it() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.start(LASTING, SIGNAL, 1_000_000);
+    for turn in 1..=60_u64 {
+        play.enter(Call::SigSuspend, [0x7000, 8, 0, 0]);
+        play.off(FIFO_80, false);
+        play.now_ns = turn * 1_000_000 + 3_000;
+        play.expire(LASTING, true);
+        play.after(1_000).on(FIFO_80);
+        play.after(1_000).exit(Call::SigSuspend, -514);
+        // As the signal is delivered.
+        play.start(LASTING, SIGNAL, (turn + 1) * 1_000_000);
+    }
+    let (causes, returned) = play.causes();
+    let returned = returned.unwrap();
+    assert_eq!((causes.timer, returned.samples, returned.total.max_ns()), (60, 60, Some(5_000)));
+}
+
+#[test]
+fn a_thread_that_wakes_another_says_no_more_than_an_upper_limit() {
     let mut play = Play::new(Abi::X86_64, FIFO_80);
     for turn in 1..=120_u64 {
-        play.enter(Call::Read, [6, 0, 8, 0]);
+        let wake = |play: &mut Play, level, tid| play.event_at(level, tid, Body::Waking { tid: TID, priority: FIFO_80 });
+        play.enter(Call::Futex, [0x100, 0, 0, 0]);
         play.off(FIFO_80, false);
-        play.now_ns = turn * 1_000_000 + 4_000;
-        play.event(0, Body::Waking { tid: TID, priority: FIFO_80 });
+        play.now_ns = turn * 1_000_000 + 3_000;
+        if turn % 3 == 0 {
+            // A packet's interrupt.
+            wake(&mut play, Level::HardInterrupt, 0);
+        } else if turn % 3 == 1 {
+            // A thread that nothing is known of.
+            wake(&mut play, Level::Thread, 999);
+        } else {
+            let main = play.followed.threads.iter_mut().find(|thread| thread.tid == PID).unwrap();
+            main.moment_ns = Some(i64::try_from(turn * 1_000_000 - 200_000).unwrap());
+            wake(&mut play, Level::Thread, PID);
+        }
         play.after(1_000).on(FIFO_80);
-        play.event(TID, Body::TimerStart { expires_ns: i64::try_from((turn + 1) * 1_000_000).unwrap() });
-        play.after(1_000).exit(Call::Read, 8);
+        play.after(1_000).exit(Call::Futex, 0);
     }
-    let (mut thread, clocks) = play.thread();
-    let (cycle, _) = thread.take_samples();
-    let end = cycle.finish(&clocks);
-    let (returned, period_ns) = end.samples.unwrap().finish(0, &clocks).unwrap();
-    // Nobody saw for when it was armed the first time.
-    assert_eq!((returned.samples, returned.total.max_ns(), period_ns), (119, Some(6_000), Some(1_000_000)));
+    let (causes, returned) = play.causes();
+    assert!(returned.is_none(), "when it was due is nobody's guess");
+    assert_eq!((causes.timer, causes.interrupt, causes.thread, causes.thread_after_timer), (0, 40, 80, 40));
+    assert_eq!(causes.thread_after_timer_max_ns, Some(205_000));
+}
+
+#[test]
+fn a_wait_for_a_lock_of_the_kernel_s_own_is_not_what_ends_a_call() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    for turn in 1..=60_u64 {
+        play.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
+        play.start(ON_STACK, SLEEP, turn * 1_000_000);
+        play.off(FIFO_80, false);
+        play.now_ns = turn * 1_000_000 + 2_000;
+        play.expire(ON_STACK, true);
+        play.after(1_000).on(FIFO_80);
+        let body = Body::Switch {
+            from: TID,
+            from_priority: FIFO_80,
+            runnable: false,
+            interruptible: false,
+            stopped: false,
+            to: 7,
+            to_priority: 0,
+            to_name: Name::new("holder"),
+        };
+        play.event(TID, body);
+        play.after(1_000).event(7, Body::Waking { tid: TID, priority: FIFO_80 });
+        play.after(1_000).on(FIFO_80);
+        play.exit(Call::ClockNanosleep, 0);
+    }
+    let (causes, returned) = play.causes();
+    assert_eq!((causes.timer, causes.undated()), (60, 0));
+    assert_eq!(returned.unwrap().total.max_ns(), Some(5_000));
+}
+
+#[test]
+fn a_wake_up_before_the_last_sleep_is_none_of_it() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(20, &mut |_| {});
+    // Woken as it is about to sleep, for nothing: it goes to sleep again in the same call.
+    play.enter(Call::EpollWait, [6, 0, 8, 0]);
+    play.event(999, Body::Waking { tid: TID, priority: FIFO_80 });
+    play.after(1_000).off(FIFO_80, false);
+    play.after(700_000).event(999, Body::Waking { tid: TID, priority: FIFO_80 });
+    play.after(2_000).on(FIFO_80);
+    play.exit(Call::EpollWait, 1);
+    let (thread, clocks) = play.thread();
+    let mut thread = thread;
+    let (_, run) = thread.take_samples();
+    assert_eq!(run.finish(0, &clocks).unwrap().0.total.max_ns(), Some(5_000));
 }

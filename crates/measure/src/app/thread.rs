@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use analyse::audit::{Detail, FaultsSeen};
+use analyse::audit::FaultsSeen;
 use record::Preemption;
 use trace::{Call, Name, Work};
-use units::ClockId;
 
 use super::cycle::{Cycle, Ended, Wait, use_of};
 use super::host::Host;
 use super::samples::{Frame, Samples};
-use crate::clock_watch::ClockWatch;
+use super::timers::{Expiry, Offsets};
 use crate::witness::LEAST_STOP_NS;
 
 /// The kernel's count of priorities: below this real-time or deadline (include/linux/sched/prio.h, `MAX_RT_PRIO`).
@@ -28,36 +27,23 @@ const EINTR: i64 = -4;
 const ERESTARTSYS: i64 = -512;
 const ERESTART_RESTARTBLOCK: i64 = -516;
 
-/// How the clocks lie to the monotonic one now, for moments that timers were started for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Offsets {
-    realtime_ns: i64,
-    tai_ns: i64,
-    boottime_ns: i64,
+/// What made a thread runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The function of a timer; with the moment that the timer was set for, where that was seen (ns).
+    Timer(Option<i64>),
+    /// Another thread; with the moment of the timer that made that one runnable, directly or through others (ns).
+    Thread(Option<i64>),
+    /// An interrupt that was no timer's: a packet, a device.
+    Interrupt,
 }
 
-impl Offsets {
-    pub(super) fn now(clocks: &ClockWatch) -> Self {
-        let monotonic_ns = kernel::clock::now_ns(ClockId::Monotonic.into());
-        let to = |clock: ClockId| kernel::clock::now_ns(clock.into()) - monotonic_ns;
-        Self {
-            realtime_ns: clocks.moment(0).realtime.as_ns(),
-            tai_ns: to(ClockId::Tai),
-            boottime_ns: to(ClockId::Boottime),
-        }
-    }
-
-    /// A moment that a call asked for, on the monotonic clock.
-    fn monotonic_ns(&self, asked_ns: i64, what: Detail, now_ns: i64) -> i64 {
-        // Sources: include/uapi/linux/time.h for the numbers; a sleep for a time is always on the monotonic clock.
-        match what {
-            Detail::Sleep { absolute: true, clock: 0 } => asked_ns - self.realtime_ns,
-            Detail::Sleep { absolute: true, clock: 7 } => asked_ns - self.boottime_ns,
-            Detail::Sleep { absolute: true, clock: 11 } => asked_ns - self.tai_ns,
-            Detail::Sleep { .. } => asked_ns,
-            // The clock of other timers is unknown; times of the wall clock lie decades ahead of the others.
-            _ if asked_ns - now_ns > self.realtime_ns / 2 => asked_ns - self.realtime_ns,
-            _ => asked_ns,
+impl Cause {
+    /// The moment of the timer at its beginning (ns).
+    const fn moment_ns(self) -> Option<i64> {
+        match self {
+            Self::Timer(moment_ns) | Self::Thread(moment_ns) => moment_ns,
+            Self::Interrupt => None,
         }
     }
 }
@@ -88,10 +74,19 @@ struct Open {
     number: i64,
     began_ns: u64,
     slept: bool,
-    /// The moment asked for by a timer that was started before the thread slept.
-    asked_ns: Option<i64>,
-    /// The same of a timer that was started after it woke: for the next time.
-    next_ns: Option<i64>,
+    /// The moment of a timer that had expired before the call, which then did not wait (ns).
+    overdue_ns: Option<i64>,
+}
+
+/// How a thread left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Ready to go on.
+    Runnable,
+    /// Waiting for what a program waits for, or ended.
+    Waits,
+    /// Waiting for something of the kernel's own: a lock, a disk.
+    WaitsInKernel,
 }
 
 /// What events need besides themselves.
@@ -130,8 +125,14 @@ pub(super) struct Thread {
     halted_ns: Option<u64>,
     call: Option<Open>,
     restart: Option<Open>,
-    /// Moments that timers were left armed for, by the wait that they belong to.
-    armed: HashMap<Wait, i64>,
+    /// What made it runnable last, within the call that goes on.
+    cause: Option<Cause>,
+    /// The moment of the timer that made it runnable last, directly or through other threads (ns).
+    pub(super) moment_ns: Option<i64>,
+    /// Whether it waits for something of the kernel's own, a lock or a disk, within a call.
+    waits_in_kernel: bool,
+    /// The last wait that has ended and that no timer is known to have ended.
+    last_wait: Option<Ended>,
     preempted_ns: Option<(u64, Name)>,
     /// Whether what it waits for is the end of a stop by a limit of the kernel's on real-time threads.
     is_stopped: bool,
@@ -175,7 +176,10 @@ impl Thread {
             halted_ns: None,
             call: None,
             restart: None,
-            armed: HashMap::new(),
+            cause: None,
+            moment_ns: None,
+            waits_in_kernel: false,
+            last_wait: None,
             preempted_ns: None,
             is_stopped: false,
             stops: 0,
@@ -240,7 +244,7 @@ impl Thread {
     pub(super) fn forget_loop(&mut self) {
         self.cycle = Cycle::new(self.frame);
         self.call = None;
-        self.armed.clear();
+        self.last_wait = None;
     }
 
     /// Asks the kernel for its own policy: the priority in events may be lent.
@@ -274,11 +278,18 @@ impl Thread {
         }
     }
 
-    pub(super) fn waking(&mut self, time_ns: u64) {
-        self.runnable_ns.get_or_insert(time_ns);
+    pub(super) fn waking(&mut self, time_ns: u64, cause: Cause) {
+        // The kernel makes nobody runnable who is: an earlier wake-up belongs to a wait that is over.
+        self.runnable_ns = Some(time_ns);
+        // The end of a wait of the kernel's own is no reason for the call's return.
+        if !self.waits_in_kernel {
+            self.cause = Some(cause);
+            self.moment_ns = cause.moment_ns();
+        }
     }
 
-    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, runnable: bool, (to, to_priority): (Name, i32)) {
+    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, state: Left, (to, to_priority): (Name, i32)) {
+        let runnable = state == Left::Runnable;
         self.seen_at(priority);
         self.has_had_cpu();
         self.has_cpu = Some(false);
@@ -289,6 +300,7 @@ impl Thread {
             // No thread of a lower class gets the CPU of a ready real-time thread, but by one of the kernel's limits.
             self.is_stopped = REAL_TIME_PRIORITIES.contains(&priority) && to_priority >= REAL_TIME_PRIORITIES.end;
         } else {
+            self.waits_in_kernel = state == Left::WaitsInKernel;
             self.sleeps += 1;
             if let Some(call) = &mut self.call {
                 call.slept = true;
@@ -309,6 +321,7 @@ impl Thread {
         }
         self.seen_at(priority);
         self.has_cpu = Some(true);
+        self.waits_in_kernel = false;
         if let Some(runnable_ns) = self.runnable_ns.take() {
             self.run.take(signed(runnable_ns), signed(time_ns));
             let length_ns = time_ns.saturating_sub(runnable_ns);
@@ -346,6 +359,7 @@ impl Thread {
         // It runs: an earlier wake-up came before it had gone to sleep.
         self.runnable_ns = None;
         self.has_had_cpu();
+        self.cause = None;
         let Some(calls) = &self.calls else { return };
         let call = Call::from_number(number, calls);
         if call == Call::RestartSyscall {
@@ -357,22 +371,26 @@ impl Thread {
             number,
             began_ns: time_ns,
             slept: false,
-            asked_ns: None,
-            next_ns: None,
+            overdue_ns: None,
         });
     }
 
-    pub(super) fn timer(&mut self, time_ns: u64, asked_ns: i64, offsets: &Offsets) {
-        if let Some(call) = &mut self.call {
-            let asked_ns = offsets.monotonic_ns(asked_ns, call.wait.what.detail, signed(time_ns));
-            if call.slept {
-                call.next_ns = Some(asked_ns);
-            } else if matches!(call.wait.what.call.work(), Work::Sleep | Work::Wait | Work::Futex) {
-                call.asked_ns = Some(asked_ns);
-            } else if call.wait.what.call.work() == Work::Input {
-                // A timer's file descriptor starts it again as it is read.
-                call.next_ns = Some(asked_ns);
+    /// It sets a timer again that had expired while nobody waited: it was too busy to. The wait that returned at once for
+    /// that reason was due at the moment of the timer.
+    pub(super) fn sets_again(&mut self, expired: &Expiry, is_sleep_s: bool) {
+        let Some(call) = &mut self.call else { return };
+        match call.wait.what.call.work() {
+            // Its own time-out, that has nothing to do with the one before.
+            _ if is_sleep_s => {}
+            Work::Input | Work::Timer | Work::Wait => {
+                let since = |wait: &Ended| wait.ended_ns >= expired.began_ns;
+                if let Some(wait) = self.last_wait.take().filter(since) {
+                    self.cycle.was_due(&wait, expired.scheduled_ns);
+                } else if call.wait.what.call.work() != Work::Timer {
+                    call.overdue_ns = Some(expired.scheduled_ns);
+                }
             }
+            _ => {}
         }
     }
 
@@ -381,30 +399,31 @@ impl Thread {
         self.runnable_ns = None;
         self.has_had_cpu();
         let call = self.call.take().filter(|call| call.number == number)?;
-        if result == ERESTART_RESTARTBLOCK {
+        let cause = self.cause.take();
+        let moment_ns = match cause {
+            Some(Cause::Timer(moment_ns)) => moment_ns,
+            _ => call.overdue_ns,
+        };
+        let by_timer = matches!(cause, Some(Cause::Timer(_)));
+        if result == ERESTART_RESTARTBLOCK && !by_timer {
             self.restart = Some(call);
             return None;
         }
-        let mut asked_ns = call.asked_ns;
-        if call.wait.what.call.work() == Work::Input {
-            let before = match call.next_ns {
-                Some(next_ns) => self.armed.insert(call.wait, next_ns),
-                None => self.armed.remove(&call.wait),
-            };
-            asked_ns = before.filter(|_| call.slept);
-        }
-        let broken = result == EINTR || (ERESTART_RESTARTBLOCK..=ERESTARTSYS).contains(&result);
-        // A wait that ended before its time was ended by what it waited for.
-        let is_sleep = call.wait.what.call.work() == Work::Sleep;
-        let scheduled_ns = asked_ns.filter(|asked_ns| !broken && (is_sleep || *asked_ns <= signed(time_ns)));
+        // A signal is how these end, and a timer's signal is what a program may wait for in any call.
+        let ends_by_signal = by_timer || matches!(call.wait.what.call, Call::Pause | Call::SigSuspend);
+        let broken = !ends_by_signal && (result == EINTR || (ERESTART_RESTARTBLOCK..=ERESTARTSYS).contains(&result));
         let ended = Ended {
             wait: call.wait,
             began_ns: call.began_ns,
             ended_ns: time_ns,
             slept: call.slept,
-            scheduled_ns,
+            scheduled_ns: moment_ns.filter(|_| !broken),
+            cause,
             broken,
         };
+        if call.wait.what.call.work() == Work::Wait {
+            self.last_wait = Some(ended).filter(|ended| ended.scheduled_ns.is_none());
+        }
         let (pid, host) = (self.pid, &mut *around.host);
         self.cycle.ended(&ended, &mut |descriptor| host.target(pid, descriptor));
         (result >= 0).then_some(call.wait)

@@ -43,6 +43,10 @@ pub struct AppRequest {
     #[serde(default, with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Ns>,
+    /// Whether the deadline counts from the wake-up where no timer ended a wait (a packet, another thread). Otherwise a run
+    /// with such turns says nothing of the deadline, since nobody knows when they were due.
+    #[serde(default)]
+    pub from_wake_up: bool,
     /// Length of an interval of the record, each of which has its own maximum and histogram.
     #[serde(default, with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -53,7 +57,15 @@ impl AppRequest {
     /// A request to follow `target`, with the defaults for everything else.
     #[must_use]
     pub const fn new(target: AppTarget) -> Self {
-        Self { target, threads: Vec::new(), duration: None, may_end: false, deadline: None, interval_maximum: None }
+        Self {
+            target,
+            threads: Vec::new(),
+            duration: None,
+            may_end: false,
+            deadline: None,
+            from_wake_up: false,
+            interval_maximum: None,
+        }
     }
 }
 
