@@ -14,6 +14,7 @@ mod linuxptp_log;
 mod oslat_json;
 mod oslat_text;
 mod osnoise_top;
+mod prefixed;
 mod rt_tests;
 mod rteval;
 mod rtla;
@@ -24,11 +25,18 @@ mod tally;
 mod text;
 mod timeline;
 mod timerlat_top;
+mod wrapped;
 
 pub use self::isochron::IsochronColumns;
 pub use self::source::{Imported, always_missing, format_in_words};
 use self::stream::{Identity, StreamReader};
+use self::wrapped::{Unwrapper, unwrapped_head};
+pub use self::wrapped::{unwrapped, what_it_is};
 use crate::error::ForeignError;
+
+use std::borrow::Cow;
+
+use record::ReasonCode;
 
 /// One import format.
 #[derive(Clone, Copy)]
@@ -47,9 +55,20 @@ pub struct ImportFormat {
 #[derive(Clone, Copy)]
 enum Reader {
     /// As a whole text.
-    Text { recognise: fn(&str) -> bool, read: fn(&str, Options) -> Result<Imported, ForeignError> },
+    Text { recognise: fn(&str) -> bool, read: fn(&str, Options) -> Result<Imported, ForeignError>, form: Form },
     /// By its first bytes, and piece by piece: logs and captures can be larger than the memory.
     Stream { recognise: fn(&[u8]) -> bool, begin: fn() -> Box<dyn StreamReader> },
+}
+
+/// What shows that a text is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A document of JSON or XML, which has an end of its own, or a table whose reader sees to it.
+    Document,
+    /// Lines that sum a run up: one that was cut can say another number.
+    Summary,
+    /// Lines that each say what happened at a moment: one that was cut is left out.
+    Moments,
 }
 
 /// How many of a file's first bytes are looked at to recognize a format that is read piece by piece.
@@ -78,8 +97,8 @@ pub const IMPORTS: &[ImportFormat] = &[
     osnoise_top::FORMAT,
     oslat_text::FORMAT,
     cyclictest_histogram::FORMAT,
-    cyclictest_text::FORMAT,
     cyclictest_verbose::FORMAT,
+    cyclictest_text::FORMAT,
     columns::FORMAT,
 ];
 
@@ -131,7 +150,8 @@ pub fn import_format(name: &str) -> Result<&'static ImportFormat, ForeignError> 
 /// these.
 #[must_use]
 pub fn recognise_stream(head: &[u8]) -> Option<&'static ImportFormat> {
-    let head = head.get(..HEAD_BYTES).unwrap_or(head);
+    let head = unwrapped_head(head.get(..HEAD_BYTES).unwrap_or(head));
+    let head = head.as_ref();
     // A document that quotes a log is none.
     if head.trim_ascii_start().starts_with(b"{") {
         return None;
@@ -142,10 +162,21 @@ pub fn recognise_stream(head: &[u8]) -> Option<&'static ImportFormat> {
 /// Recognizes the format of a text by its content; `None` if no format does.
 #[must_use]
 pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
-    recognise_stream(bytes).or_else(|| {
-        let text = String::from_utf8_lossy(bytes);
-        IMPORTS.iter().find(|format| matches!(format.reader, Reader::Text { recognise, .. } if recognise(&text)))
-    })
+    recognise_stream(bytes).or_else(|| recognise_text(&plain_text(bytes).ok()?))
+}
+
+fn recognise_text(text: &str) -> Option<&'static ImportFormat> {
+    IMPORTS.iter().find(|format| matches!(format.reader, Reader::Text { recognise, .. } if recognise(text)))
+}
+
+/// The text of a file, without what the file and its lines are wrapped in.
+fn plain_text(bytes: &[u8]) -> Result<Cow<'_, str>, ForeignError> {
+    // Command lines and names in the text may have any encoding; the numbers are ASCII.
+    let text = match unwrapped(bytes)? {
+        Cow::Borrowed(plain) => String::from_utf8_lossy(plain),
+        Cow::Owned(plain) => Cow::Owned(String::from_utf8_lossy(&plain).into_owned()),
+    };
+    Ok(prefixed::without(&text).map_or(text, Cow::Owned))
 }
 
 /// Reads the output of another program, in the given format or else in the one that its content shows.
@@ -153,19 +184,54 @@ pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
 /// # Errors
 /// If no format recognizes the text, or if it does not match its format. The error names the line or the field.
 pub fn import(bytes: &[u8], format: Option<&ImportFormat>, options: Options) -> Result<Imported, ForeignError> {
-    let format = format.or_else(|| recognise(bytes)).ok_or_else(|| ForeignError::NotRecognised { known: names() })?;
-    match format.reader {
-        Reader::Text { read, .. } => {
-            // Command lines and names in the text may have any encoding; the numbers are ASCII.
-            let mut imported = read(&String::from_utf8_lossy(bytes), options)?;
-            imported.finish(format.name, source::fnv1a(bytes));
-            Ok(imported)
-        }
-        Reader::Stream { begin, .. } => {
-            let mut importer = Importer::new(format.name, begin());
+    let unknown = || match what_it_is(bytes) {
+        Some(what) => ForeignError::Text(what),
+        None => ForeignError::NotRecognised { known: names() },
+    };
+    if let Some(format) = format.or_else(|| recognise_stream(bytes)) {
+        if let Some(mut importer) = Importer::begin(format) {
             importer.feed(bytes)?;
-            importer.finish()
+            return importer.finish();
         }
+    }
+    let text = plain_text(bytes)?;
+    let format = format.or_else(|| recognise_text(&text)).ok_or_else(unknown)?;
+    let Reader::Text { read, form, .. } = format.reader else { return Err(unknown()) };
+    let mut imported = read_whole(&text, read, form, options)?;
+    imported.finish(format.name, source::fnv1a(bytes));
+    Ok(imported)
+}
+
+/// Reads a text; of a last line without an end nothing says whether its last number is whole.
+fn read_whole(
+    text: &str,
+    read: fn(&str, Options) -> Result<Imported, ForeignError>,
+    form: Form,
+    options: Options,
+) -> Result<Imported, ForeignError> {
+    let (lines, torn) = text.rsplit_once('\n').map_or(("", text), |(lines, torn)| (lines, torn));
+    if form == Form::Document || torn.trim().is_empty() {
+        return read(text, options);
+    }
+    let number = lines.lines().count() + 1;
+    let without = read(text.get(..text.len() - torn.len()).unwrap_or_default(), options);
+    let with = read(text, options);
+    let said = |mut imported: Imported, what: &str| {
+        imported.reason(ReasonCode::MaximumUnknown, format!("line {number}, the last one, has no end: {what}"));
+        imported
+    };
+    match (with, without) {
+        (Ok(with), Ok(without)) if with.is_same_result(&without) => Ok(without),
+        (_, Ok(mut without)) if form == Form::Moments => {
+            without.lacks(format!("the last line ({number}), which has no end: it was not read"));
+            Ok(without)
+        }
+        (Ok(with), _) => Ok(said(
+            with,
+            "its last number can be longer, and more can have followed; if it is whole, end it with a newline",
+        )),
+        (Err(_), Ok(without)) => Ok(said(without, "it was not read, and more can have followed")),
+        (Err(error), Err(_)) => Err(error),
     }
 }
 
@@ -174,6 +240,7 @@ pub struct Importer {
     name: &'static str,
     reader: Box<dyn StreamReader>,
     identity: Identity,
+    unwrapper: Unwrapper,
 }
 
 impl Importer {
@@ -187,7 +254,7 @@ impl Importer {
     }
 
     fn new(name: &'static str, reader: Box<dyn StreamReader>) -> Self {
-        Self { name, reader, identity: Identity::default() }
+        Self { name, reader, identity: Identity::default(), unwrapper: Unwrapper::default() }
     }
 
     /// Takes the next bytes.
@@ -196,7 +263,8 @@ impl Importer {
     /// If they do not match the format.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), ForeignError> {
         self.identity.take(bytes);
-        self.reader.feed(bytes)
+        let Self { reader, unwrapper, .. } = self;
+        unwrapper.take(bytes, &mut |plain| reader.feed(plain))
     }
 
     /// Ends with the file.
@@ -204,7 +272,9 @@ impl Importer {
     /// # Errors
     /// If nothing in it was a result.
     pub fn finish(self) -> Result<Imported, ForeignError> {
-        let mut imported = self.reader.finish()?;
+        let Self { mut reader, unwrapper, .. } = self;
+        unwrapper.finish(&mut |plain| reader.feed(plain))?;
+        let mut imported = reader.finish()?;
         imported.finish(self.name, self.identity.value());
         Ok(imported)
     }

@@ -477,3 +477,45 @@ fn documents_that_quote_a_log_are_no_logs() {
         assert!(foreign::recognise_stream(&fixture(name)).is_none(), "{name}");
     }
 }
+
+#[test]
+fn a_tag_with_the_level_of_each_line_is_one_source() {
+    let record = import(&fixture("linuxptp-tag-level.txt"));
+    assert_eq!(record.sync().unwrap().sources.len(), 1, "{:?}", record.sync().unwrap().sources);
+    assert_eq!(record.series[0].taken(), 2);
+    // Instances whose numbers differ as levels do stay apart.
+    let two = "ptp4l[1.0]: [ptp4l.0.config] port 1 (eth0): UNCALIBRATED to SLAVE on MASTER_CLOCK_SELECTED\n"
+        .replace("1.0]", "1.000]")
+        + "ptp4l[2.000]: [ptp4l.1.config] port 1 (eth1): UNCALIBRATED to SLAVE on MASTER_CLOCK_SELECTED\n\
+           ptp4l[3.000]: [ptp4l.0.config] master offset          5 s2 freq   -1000 path delay       100\n\
+           ptp4l[3.100]: [ptp4l.1.config] master offset          9 s2 freq   -1000 path delay       100\n";
+    assert_eq!(import(two.as_bytes()).sync().unwrap().sources.len(), 2);
+}
+
+#[test]
+fn offsets_of_many_years_are_offsets() {
+    let record = import(&fixture("linuxptp-far.txt"));
+    assert!(!record.validity.has(ReasonCode::SamplesDropped), "{:?}", record.validity);
+    let step = record.sync().unwrap().events.iter().find(|event| event.what == SyncChange::Step).unwrap();
+    assert!(
+        step.detail.contains("1 660 821 689") || step.detail.contains("1\u{202f}660\u{202f}821\u{202f}689"),
+        "{step:?}"
+    );
+}
+
+#[test]
+fn a_unit_s_standard_output_in_a_journal_is_one_source_and_is_read_once() {
+    let of = |name: &str| import(&fixture(name));
+    let (output, twice) = (of("linuxptp-output.txt"), of("linuxptp-twice.txt"));
+    for record in [&output, &twice] {
+        let sources = &record.sync().unwrap().sources;
+        assert_eq!(sources.len(), 1, "{sources:?}");
+        assert_eq!(record.series.iter().map(Series::taken).collect::<Vec<_>>(), [3, 3], "offsets and delays");
+        assert_eq!(record.manifest().node.hostname, "node");
+    }
+    assert_eq!(numbers(&output), numbers(&twice));
+}
+
+fn numbers(record: &Record) -> Vec<(record::Histogram, Option<record::Histogram>)> {
+    record.series.iter().map(|one| (one.histogram.clone(), one.below_zero.clone())).collect()
+}

@@ -1,6 +1,9 @@
 //! Imports real outputs of other programs: the numbers equal those of the program, within its rounding.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+#[path = "fixtures/mutations.rs"]
+mod mutations;
+
 use std::path::PathBuf;
 
 use foreign::{IMPORTS, Options, Unit};
@@ -163,7 +166,7 @@ fn cyclictest_verbose() {
         "cyclictest-verbose",
         &[(20, 32.0, 49.4, 66.0, 0.1), (20, 38.0, 249.0, 2_342.0, 1.0)],
     );
-    assert_eq!((record.series[0].place.cpu(), record.series[1].interval_ns), (Some(0), Some(2_000_000)));
+    assert_eq!((record.series[0].place.cpu(), record.series[1].interval_ns), (Some(0), Some(1_500_000)));
     assert!(!record.validity.has(ReasonCode::SamplesDropped));
     let lossy: String = String::from_utf8(text("cyclictest-verbose.txt"))
         .unwrap()
@@ -388,4 +391,130 @@ fn every_fixture_is_recognized_as_its_own_format() {
         seen += 1;
     }
     assert!(seen >= IMPORTS.len(), "{seen} fixtures for {} formats", IMPORTS.len());
+}
+
+const QUIET: &str = "T: 0 ( 1001) P:80 I:1000 C:  60000 Min:      3 Act:    5 Avg:    6 Max:    23456\n";
+
+#[test]
+fn a_maximum_that_was_cut_is_not_the_maximum() {
+    let cut = &QUIET[..QUIET.len() - 3];
+    let record = foreign::import(cut.as_bytes(), None, Options::default()).unwrap().into_record("cut");
+    assert!(record.validity.is_invalid(), "{:?}", record.validity);
+    assert!(reasons(&record, ReasonCode::MaximumUnknown).contains("line 1, the last one, has no end"));
+    let whole = foreign::import(QUIET.as_bytes(), None, Options::default()).unwrap().into_record("whole");
+    assert_eq!(whole.validity.state(), ValidityState::Degraded, "{:?}", whole.validity);
+    assert_eq!(whole.series[0].histogram.max_ns(), Some(23_456_000));
+}
+
+#[test]
+fn extremes_of_one_run_only_widen() {
+    let row = |min: u64, max: u64, cycles: u64| {
+        format!("T: 0 (    8) P:95 I:1000 C: {cycles} Min: {min} Act: {max} Avg: {min} Max: {max}\n")
+    };
+    let refused = |first: String, second: String| {
+        foreign::import((first + &second).as_bytes(), None, Options::default()).unwrap_err().to_string()
+    };
+    let error = refused(row(2, 5_012, 10_000), row(2, 41, 60_000));
+    assert!(error.contains("line 2: thread 0: its maximum falls from 5012 to 41"), "{error}");
+    let error = refused(row(2, 41, 10_000), row(3, 5_012, 60_000));
+    assert!(error.contains("minimum rises from 2 to 3"), "{error}");
+    let top = "                                     Timer Latency\n  0 00:00:12   |          IRQ Timer Latency (us)        |         Thread Timer Latency (us)\nCPU COUNT      |      cur       min       avg       max |      cur       min       avg       max\n";
+    let error = refused(
+        format!("{top}  1 #100    |  0  0  1  15 |  10  3  9  31\n"),
+        format!("{top}  1 #200    |  0  0  1  15 |  10  3  9  30\n"),
+    );
+    assert!(error.contains("CPU 1, scheduled_to_thread: its maximum falls from 31 to 30"), "{error}");
+    let top = "Operating System Noise\nCPU Period       Runtime        Noise  % CPU Aval   Max Noise   Max Single          HW          NMI\n";
+    let error = refused(
+        format!("{top}  0 #59  53100000  304896  99.42580  6978  56  549  0\n"),
+        format!("{top}  0 #60  54100000  304996  99.42580  6978  55  549  0\n"),
+    );
+    assert!(error.contains("CPU 0: its longest single noise falls from 56 to 55"), "{error}");
+}
+
+#[test]
+fn a_table_of_rtla_without_its_summary_has_no_maximum() {
+    let whole = String::from_utf8(text("rtla-timerlat-hist.txt")).unwrap();
+    let end = whole.find("over:").unwrap();
+    let record = foreign::import(whole[..end].as_bytes(), None, Options::default()).unwrap().into_record("cut");
+    assert!(record.validity.is_invalid() && record.validity.has(ReasonCode::MaximumUnknown), "{:?}", record.validity);
+    let end = whole.find("max:").unwrap();
+    let error = foreign::import(whole[..end].as_bytes(), None, Options::default()).unwrap_err().to_string();
+    assert!(error.contains("0 values in 'max:': was the file cut off?"), "{error}");
+}
+
+#[test]
+fn a_cpu_without_a_sample_in_older_rtla_has_no_sample() {
+    let record = record_of("rtla-timerlat-hist-empty-cpu.txt", None);
+    let [irq, thread] = record.series.as_slice() else { panic!("{:?}", record.series) };
+    assert_eq!((irq.taken(), irq.histogram.max_ns()), (1, Some(49_000)));
+    assert_eq!((thread.taken(), thread.histogram.min_ns(), thread.histogram.max_ns()), (0, None, None));
+    assert!(!record.validity.is_invalid(), "{:?}", record.validity);
+}
+
+#[test]
+fn what_stands_before_a_table_does_not_change_what_was_measured() {
+    let bytes = text("rtla-osnoise-hist-mark.txt");
+    let plain = String::from_utf8(bytes.clone()).unwrap().trim_start_matches('\u{feff}').to_owned();
+    let (_, without_name) = plain.split_once('\n').unwrap();
+    let texts = [
+        plain.clone(),
+        format!("\u{feff}{plain}"),
+        format!("\n \n{plain}"),
+        format!("$ rtla osnoise hist -b 10\n{plain}"),
+        format!("root@node:~# {plain}"),
+        format!("# a remark\n{plain}"),
+    ];
+    for all in texts {
+        let record = foreign::import(all.as_bytes(), None, Options::default()).unwrap().into_record("one");
+        assert_eq!((record.measurement, &*record.series[0].name), (Measurement::Noise, "left_to_resumed"), "{all}");
+    }
+    let format = foreign::import_format("rtla-hist").unwrap();
+    let record = foreign::import(without_name.as_bytes(), Some(format), Options::default()).unwrap().into_record("one");
+    assert_eq!(record.measurement, Measurement::Noise, "the columns say it");
+}
+
+#[test]
+fn oslat_before_2_0() {
+    let record = record_of("oslat-1.10.txt", None);
+    assert_eq!((record.measurement, record.manifest().tool.version.as_str()), (Measurement::Noise, "1.10"));
+    let maxima: Vec<_> = record.series.iter().map(|one| one.histogram.max_ns().unwrap() / 1_000).collect();
+    assert_eq!(maxima, [14, 17, 9, 17, 12, 17, 8]);
+    assert_eq!(record.series[0].taken(), 426_829_052 + 122 + 4_928 + 4_638 + 221 + 19 + 55 + 14 + 1 + 1 + 1);
+    assert_eq!(record.validity.state(), ValidityState::Degraded, "{:?}", record.validity);
+    let wrong = String::from_utf8(text("oslat-1.10.txt")).unwrap().replace("Max-Min:\t 13", "Max-Min:\t 23");
+    let record = foreign::import(wrong.as_bytes(), None, Options::default()).unwrap().into_record("wrong");
+    assert!(record.validity.has(ReasonCode::SourceContradicts), "{:?}", record.validity);
+}
+
+#[test]
+fn cyclictest_verbose_keeps_the_order_in_time_and_states_no_distance_as_interval() {
+    let record = record_of("cyclictest-verbose-quiet.txt", None);
+    let quiet = record_of("cyclictest-verbose.txt", None);
+    assert_eq!(quiet.series[0].interval_ns, Some(1_000_000), "1500 is the interval of the thread after it");
+    for series in record.series.iter().chain(&quiet.series) {
+        let mut all = record::Histogram::new();
+        series.intervals.iter().for_each(|interval| all.merge(&interval.histogram));
+        assert_eq!(all, series.histogram, "each sample is in one piece");
+        assert!(series.intervals.len() > 10, "{:?}", series.place);
+    }
+    let Origin::Imported { lacks, .. } = &record.manifest().origin else { panic!() };
+    assert!(!lacks.iter().any(|lack| lack.contains("the order of the samples")), "{lacks:?}");
+    // One thread alone: the distance that was added is not known, and neither is its interval.
+    let alone = "Thread 0 Interval: 1500\n       0:       0:      61\n       0:       1:      53\n";
+    let record = foreign::import(alone.as_bytes(), None, Options::default()).unwrap().into_record("alone");
+    assert_eq!((record.series[0].interval_ns, record.manifest().requested.interval_ns), (None, None));
+    assert!(record.series[0].intervals.is_empty());
+    let with_table =
+        format!("{alone}T: 0 (15557) P: 0 I:1000 C:      2 Min:     53 Act:   53 Avg:   57 Max:      61\n");
+    let record = foreign::import(with_table.as_bytes(), None, Options::default()).unwrap().into_record("alone");
+    assert_eq!(record.series[0].interval_ns, Some(1_000_000));
+    assert!(!record.validity.is_invalid(), "{:?}", record.validity);
+    let more = with_table.replace("C:      2", "C:      3");
+    let record = foreign::import(more.as_bytes(), None, Options::default()).unwrap().into_record("alone");
+    assert!(
+        reasons(&record, ReasonCode::SamplesDropped).contains("1 cycles were not printed"),
+        "{:?}",
+        record.validity
+    );
 }

@@ -9,14 +9,14 @@ use super::cyclictest_text;
 use super::source::Imported;
 use super::tally::Tally;
 use super::text::{head, lines};
-use super::{ImportFormat, Options, Reader};
+use super::{Form, ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "columns",
     what: "columns of a latency plot, as used by OSADL: microseconds, then one count for each CPU",
     is_distinct: false,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 fn is_comment(row: &str) -> bool {

@@ -19,14 +19,14 @@ use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{lines, number, numbers};
-use super::{ImportFormat, Options, Reader};
+use super::{Form, ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-histogram",
     what: "cyclictest -h or -H on stdout, or --histfile's file",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 fn recognise(text: &str) -> bool {
@@ -117,6 +117,9 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         if found != threads && !(with_sum && found == threads + 1) && found > 0 {
             return Err(ForeignError::Text(format!("{threads} minima, but {found} {what}: was the file cut off?")));
         }
+    }
+    if summary.overflows.as_ref().is_some_and(Vec::is_empty) || summary.smis.as_ref().is_some_and(Vec::is_empty) {
+        return Err(ForeignError::Text("a line of its summary has no number: was the file cut off?".to_owned()));
     }
     if threads == 0 || summary.max.len() < threads || table.rows.is_empty() {
         return Err(ForeignError::NoResult("no row of a histogram, or no minima and maxima after it".to_owned()));

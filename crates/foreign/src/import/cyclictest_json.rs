@@ -7,14 +7,14 @@ use super::rt_tests::{self, Entries};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::head;
-use super::{ImportFormat, Options, Reader, Unit};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-json",
     what: "cyclictest --json, with or without -h",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Document },
 };
 
 /// Other programs of rt-tests: their JSON has the same keys, but their numbers are other latencies.

@@ -13,15 +13,15 @@ use units::format;
 
 use super::source::Imported;
 use super::tally::{Mean, Tally};
-use super::text::{head, lines, number, quoted};
-use super::{ImportFormat, Options, Reader, Unit};
+use super::text::{head, lines, number, only_widens, quoted};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-text",
     what: "cyclictest's table of threads, -q or redrawn",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 /// A shortest latency from this number on cannot be in microseconds: no machine is that slow. A smaller number cannot be in
@@ -30,6 +30,9 @@ const UNCLEAR_FROM: u64 = 500;
 
 /// The reason for a text with `# Break value: 123`, which cyclictest writes when `-b` ended the run.
 pub(super) const BROKE: &str = "a latency above the requested limit ended it, as requested";
+
+/// What a table lacks that ends with its last row.
+pub(super) const NO_END: &str = "a mark of its end: rows that were cut off after the last one would not be missed";
 
 fn recognise(text: &str) -> bool {
     lines(head(text)).any(|(line, row)| row.starts_with("T:") && Status::parse(&row, line).is_ok())
@@ -50,6 +53,21 @@ pub(super) struct Status {
 }
 
 impl Status {
+    /// How many cycles were not printed of a thread whose samples were, in ascending order; and where this line contradicts them.
+    pub(super) fn against(&self, place: &str, samples: &[u64]) -> (u64, Option<String>) {
+        let (Some(min), Some(max)) = (samples.first(), samples.last()) else { return (0, None) };
+        let printed = samples.len() as u64;
+        let missing = self.cycles.saturating_sub(printed);
+        // What was not printed can only have widened the range.
+        let fits =
+            if missing == 0 { (self.min, self.max) == (*min, *max) } else { self.min <= *min && self.max >= *max };
+        let what = format!(
+            "{place}: it states {} cycles from {} to {}, but prints {printed} samples from {min} to {max}",
+            self.cycles, self.min, self.max
+        );
+        (missing, (!fits || printed > self.cycles).then_some(what))
+    }
+
     fn parse(row: &str, line: usize) -> Result<Self, ForeignError> {
         let field = |key: &str| -> Result<u64, ForeignError> {
             let start = row.find(key).ok_or_else(|| ForeignError::Line {
@@ -109,7 +127,24 @@ pub(super) fn take(statuses: &mut Statuses, row: &str, line: usize) -> Result<()
                 status.thread, earlier.cycles, status.cycles
             ),
         }),
-        _ => Ok(()),
+        Some(earlier) => {
+            let place = format!("thread {}", status.thread);
+            only_widens(line, &place, (earlier.min, earlier.max), (status.min, status.max))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Threads are numbered from 0: one that is missing was lost on the way.
+pub(super) fn missing_threads(imported: &mut Imported, numbers: impl Iterator<Item = u32>) {
+    let found: std::collections::BTreeSet<u32> = numbers.collect();
+    let wanted = found.last().map_or(0, |last| u64::from(*last) + 1);
+    let missing = wanted - found.len() as u64;
+    if missing > 0 {
+        imported.reason(
+            ReasonCode::SourceContradicts,
+            format!("its threads are numbered up to {}, and {missing} of them are missing", wanted - 1),
+        );
     }
 }
 
@@ -175,6 +210,8 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     if broke {
         imported.reason(ReasonCode::InterruptedEarly, BROKE);
     }
+    missing_threads(&mut imported, statuses.keys().copied());
+    imported.lacks(NO_END);
     for status in statuses.into_values() {
         let tally = Tally {
             count: Some(status.cycles),

@@ -14,14 +14,14 @@ pub use self::columns::IsochronColumns;
 use self::columns::Separator;
 use super::source::Imported;
 use super::text::head;
-use super::{ImportFormat, Options, Reader};
+use super::{Form, ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "isochron",
     what: "table of isochron report --printf-format, with the letters of --printf-args as its first line or as --printf-args here",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Document },
 };
 
 /// First bytes of isochron's own file.

@@ -9,14 +9,14 @@ use super::rt_tests::{Entries, SysInfo, finite};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::head;
-use super::{ImportFormat, Options, Reader, Unit};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "jitterdebugger",
     what: "jitterdebugger's results.json",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Document },
 };
 
 fn recognise(text: &str) -> bool {

@@ -6,6 +6,9 @@
 //!
 //! Times are ptp4l's own uptime where the log has it. A date is taken only with its zone, and never made up.
 
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
 use record::{Place, ReasonCode, SyncChange, SyncService, SyncState};
 use sync::bound::OffsetBound;
 use sync::follow::{About, Followed, Follower, Shown};
@@ -72,12 +75,30 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
 }
 
+/// Whether two tags are the same but for one digit that stands alone, and is the level of each tag's line.
+fn differ_by_level(one: (&[u8], &RangeInclusive<u8>), other: (&[u8], &RangeInclusive<u8>)) -> bool {
+    if one.0.len() != other.0.len() {
+        return false;
+    }
+    let mut different = one.0.iter().zip(other.0).enumerate().filter(|(_, (a, b))| a != b);
+    let (Some((at, (a, b))), None) = (different.next(), different.next()) else { return false };
+    let stands_alone = [at.checked_sub(1), at.checked_add(1)]
+        .into_iter()
+        .flatten()
+        .filter_map(|beside| one.0.get(beside))
+        .all(|byte| !byte.is_ascii_alphanumeric());
+    let is_level = |byte: u8, levels: &RangeInclusive<u8>| byte.is_ascii_digit() && levels.contains(&(byte - b'0'));
+    stands_alone && is_level(*a, one.1) && is_level(*b, other.1)
+}
+
 /// What is known of one process and one of its clocks.
 #[derive(Debug)]
 struct Source {
     program: Program,
     process: Option<u32>,
     tag: Vec<u8>,
+    /// The levels at which the line was said that gave the tag.
+    tag_levels: RangeInclusive<u8>,
     /// As phc2sys and ts2phc name it; empty for ptp4l, and until it is known.
     clock: Vec<u8>,
     follower: Follower,
@@ -110,6 +131,45 @@ impl Counted {
     }
 }
 
+/// The last lines that a program wrote to a log and to its standard output, of which a journal has both.
+#[derive(Debug, Default)]
+struct Recent {
+    /// Program, its time, a number of what it said, and whether that came from the standard output.
+    lines: VecDeque<(Program, i64, u64, bool)>,
+    has_both: [bool; 2],
+}
+
+/// So many lines apart the two copies of a line can be.
+const MOST_APART: usize = 64;
+
+impl Recent {
+    /// Whether a line was read already, as the other of two copies.
+    fn is_double(&mut self, read: &LogLine<'_>, line: &[u8]) -> bool {
+        // A log without a journal's beginnings has one copy of each.
+        if read.before.is_empty() {
+            return false;
+        }
+        self.has_both[usize::from(read.is_from_output)] = true;
+        let Some(uptime_ns) = read.uptime_ns else { return false };
+        // What follows the last bracket or colon of the beginning is the same in both.
+        let said = line.rsplit(|byte| *byte == b']').next().unwrap_or(line);
+        let said = said.strip_prefix(b":").unwrap_or(said).trim_ascii();
+        let said = super::source::fnv1a(said);
+        let copy = (read.program, uptime_ns, said, !read.is_from_output);
+        if self.has_both == [true; 2] {
+            if let Some(at) = self.lines.iter().position(|recent| *recent == copy) {
+                self.lines.remove(at);
+                return true;
+            }
+        }
+        if self.lines.len() == MOST_APART {
+            self.lines.pop_front();
+        }
+        self.lines.push_back((read.program, uptime_ns, said, read.is_from_output));
+        false
+    }
+}
+
 #[derive(Debug)]
 struct State {
     timeline: Timeline,
@@ -122,6 +182,10 @@ struct State {
     untimed: u64,
     broken: Counted,
     too_many: Counted,
+    /// Lines that were said a second time, on the standard output and in the log.
+    doubled: u64,
+    /// The last lines, to find those that are said twice.
+    recent: Recent,
     /// Where the log's times went back, and the largest way (ns).
     back: Counted,
     most_back_ns: i64,
@@ -149,6 +213,8 @@ impl Default for LinuxptpLog {
                 untimed: 0,
                 broken: Counted::default(),
                 too_many: Counted::default(),
+                doubled: 0,
+                recent: Recent::default(),
                 back: Counted::default(),
                 most_back_ns: 0,
             },
@@ -199,6 +265,10 @@ impl State {
             self.broken.add(number);
             return;
         }
+        if self.recent.is_double(&read, line) {
+            self.doubled += 1;
+            return;
+        }
         let at = self.moment(number, &read);
         if read.message == Message::Other {
             return;
@@ -206,7 +276,8 @@ impl State {
         if self.hostname.is_none() {
             let mut words = read.before.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
             self.hostname = match (words.next(), words.next_back()) {
-                (Some(_), Some(host)) => std::str::from_utf8(host).ok().map(str::to_owned),
+                // Where something else put a time before the line, no name follows it.
+                (Some(_), Some(host)) if !host.contains(&b':') => std::str::from_utf8(host).ok().map(str::to_owned),
                 _ => None,
             };
         }
@@ -228,7 +299,7 @@ impl State {
         }
         // Which of its clocks the program means is not said: it can be each.
         let wrote_it = |source: &&mut Source| {
-            source.program == read.program && source.process == read.process && source.tag == read.tag
+            source.program == read.program && source.process == read.process && source.has_tag(&read)
         };
         self.sources.iter_mut().filter(wrote_it).for_each(|source| source.take(at, &read.message));
     }
@@ -272,7 +343,7 @@ impl State {
         let fits = |source: &Source| {
             source.program == read.program
                 && source.process == read.process
-                && is_same(&source.tag, read.tag)
+                && source.has_tag(read)
                 && (clock.is_empty() || source.clock.is_empty() || source.clock == clock)
         };
         if self.sources.get(self.last).is_none_or(|source| !fits(source)) {
@@ -320,6 +391,12 @@ impl State {
         }
         if self.others > 0 {
             lacks.push(format!("{} lines of other programs: they were not read", count(self.others)));
+        }
+        if self.doubled > 0 {
+            lacks.push(format!(
+                "{} lines that a program wrote to its standard output and to the log: each was read once",
+                count(self.doubled)
+            ));
         }
         if self.timeline.has_coarse_dates() {
             lacks.push("the wall clock to less than a second: times are counted from the first date on".to_owned());
@@ -417,6 +494,7 @@ impl Source {
             program: read.program,
             process: read.process,
             tag: read.tag.to_owned(),
+            tag_levels: read.message.levels(),
             clock: Vec::new(),
             follower: Follower::with_growing_intervals(about, started),
             ports: Vec::new(),
@@ -424,6 +502,13 @@ impl Source {
             offsets: 0,
             utc_offset_s: None,
         }
+    }
+
+    /// Whether a line has the tag of this source. A tag can hold the level of its line (`message_tag` with `{level}`), which
+    /// differs between lines of one process.
+    fn has_tag(&self, read: &LogLine<'_>) -> bool {
+        is_same(&self.tag, read.tag)
+            || differ_by_level((&self.tag, &self.tag_levels), (read.tag, &read.message.levels()))
     }
 
     /// The clock by its name in the log: an interface does not say which hardware clock it has.

@@ -10,14 +10,14 @@ use super::rt_tests::{self, Entries};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::head;
-use super::{ImportFormat, Options, Reader, Unit};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "oslat-json",
     what: "oslat --json",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Document },
 };
 
 fn recognise(text: &str) -> bool {

@@ -11,32 +11,37 @@
 //!     Duration:  3.312 3.312 (sec)
 //! ```
 
-use record::Measurement;
+use record::{Measurement, ReasonCode};
 
 use super::oslat_json::{self, OneCore};
 use super::source::Imported;
 use super::tally::Mean;
 use super::text::{fraction, lines, number, numbers};
-use super::{ImportFormat, Options, Reader};
+use super::{Form, ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "oslat-text",
     what: "oslat's text",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 fn recognise(text: &str) -> bool {
-    text.contains("Counter Freq:") && text.contains("Core:")
+    // rt-tests before 2.0 has "CPU Freq:".
+    text.contains("Freq:") && text.contains("Core:") && text.contains("(us):")
 }
 
 #[derive(Debug, Default)]
 struct Columns {
     cores: Vec<u64>,
     bins: Vec<(u64, Vec<u64>)>,
+    /// The last row that was read says that it holds all longer ones too.
+    has_last_bin: bool,
     min: Vec<u64>,
     max: Vec<u64>,
+    /// What versions before 2.0 print beside.
+    spread: Vec<u64>,
     mean: Vec<f64>,
     duration_s: Vec<f64>,
 }
@@ -49,6 +54,7 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             imported.tool_version(version);
         }
         let Some((key, values)) = row.split_once(':') else { continue };
+        let is_last_bin = values.contains("including overflows");
         // The unit follows the values, in brackets.
         let values = values.split('(').next().unwrap_or_default().trim();
         let fractions = |what: &str| {
@@ -66,11 +72,13 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             }
             "Minimum" => columns.min = numbers(values, line, "a minimum")?,
             "Maximum" => columns.max = numbers(values, line, "a maximum")?,
+            "Max-Min" => columns.spread = numbers(values, line, "a difference")?,
             "Average" => columns.mean = fractions("a mean")?,
             "Duration" => columns.duration_s = fractions("a duration")?,
             "Thread priority" => priority(&mut imported, values),
             _ => {
                 if let Some(value) = key.strip_suffix(" (us)") {
+                    columns.has_last_bin = is_last_bin;
                     columns.bins.push((number(value, line, "a bin")?, numbers(values, line, "a count")?));
                 }
             }
@@ -99,6 +107,19 @@ fn finish(mut imported: Imported, columns: &Columns) -> Result<Imported, Foreign
             "{cores} cores, but {found} values in '{what}': was the file cut off?"
         )));
     }
+    // Every row is printed, empty ones too.
+    let rows = columns.bins.iter().map(|(value, _)| *value);
+    if let Some((place, row)) = (1_u64..).zip(rows).find(|(place, row)| place != row) {
+        let what =
+            format!("the row '{place:03} (us)' is missing, '{row:03} (us)' stands in its place: was a part left out?");
+        return Err(ForeignError::Text(what));
+    }
+    if !columns.has_last_bin {
+        imported.reason(
+            ReasonCode::SamplesDropped,
+            "the last row does not say that it includes overflows: the row that does was left out, with its samples",
+        );
+    }
     oslat_json::about(&mut imported);
     imported.lacks("the command line");
     if let Some(longest) = columns.duration_s.iter().copied().reduce(f64::max).filter(|seconds| *seconds < 1e9) {
@@ -106,11 +127,18 @@ fn finish(mut imported: Imported, columns: &Columns) -> Result<Imported, Foreign
     }
     for (at, core) in columns.cores.iter().enumerate() {
         let cpu = u32::try_from(*core).ok().filter(|cpu| *cpu < 8_192);
+        let (min, max) = (columns.min[at], columns.max[at]);
+        if let Some(spread) = columns.spread.get(at).filter(|spread| max.checked_sub(min) != Some(**spread)) {
+            imported.reason(
+                ReasonCode::SourceContradicts,
+                format!("CPU {core}: its maximum {max} less its minimum {min} is not {spread}, as it states"),
+            );
+        }
         let core = OneCore {
             cpu: cpu.ok_or_else(|| ForeignError::Text(format!("there is no core {core}")))?,
             thread: u32::try_from(at).unwrap_or(u32::MAX),
-            min: columns.min[at],
-            max: columns.max[at],
+            min,
+            max,
             duration_s: columns.duration_s.get(at).copied(),
         };
         let bins = columns.bins.iter().map(|(value, counts)| (*value, counts[at])).collect();

@@ -10,18 +10,19 @@
 
 use record::{Measurement, NoiseTotals, Place, ReasonCode, Series, SeriesDetail};
 
+use super::cyclictest_text::NO_END;
 use super::rtla;
 use super::source::Imported;
 use super::tally::Tally;
 use super::text::{head, lines, number};
-use super::{ImportFormat, Options, Reader, Unit};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-osnoise-top",
     what: "rtla osnoise top and rtla hwnoise, best with -q",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 fn recognise(text: &str) -> bool {
@@ -46,7 +47,22 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             duration_ns = rtla::duration_ns(rest).or(duration_ns);
         } else if let Some(read) = parse_row(&row, line)? {
             match rows.iter_mut().find(|earlier| earlier.cpu == read.cpu) {
-                Some(earlier) => *earlier = read,
+                Some(earlier) => {
+                    for (what, was, is) in [
+                        ("runtime", earlier.runtime, read.runtime),
+                        ("noise", earlier.noise, read.noise),
+                        ("longest single noise", earlier.longest, read.longest),
+                    ] {
+                        if is < was {
+                            let cpu = read.cpu;
+                            let what = format!(
+                                "CPU {cpu}: its {what} falls from {was} to {is}, which no run does: two runs? Put each into its own file"
+                            );
+                            return Err(ForeignError::Line { line, what });
+                        }
+                    }
+                    *earlier = read;
+                }
                 None => rows.push(read),
             }
         } else {
@@ -57,6 +73,7 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
         return Err(ForeignError::NoResult("no row ' CPU #PERIOD RUNTIME NOISE …'".to_owned()));
     }
     rtla::about(&mut imported, Unit::Us, rtla::OSNOISE_LACKS);
+    imported.lacks(NO_END);
     imported.lacks("the single gaps: it contains only the longest gap of each CPU, and the sum of all");
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);

@@ -10,14 +10,14 @@ use roxmltree::{Document, Node};
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{head, quoted};
-use super::{ImportFormat, Options, Reader, Unit};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rteval",
     what: "rteval's summary.xml, of cyclictest or timerlat",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Document },
 };
 
 fn recognise(text: &str) -> bool {
@@ -26,7 +26,8 @@ fn recognise(text: &str) -> bool {
 }
 
 fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
-    let document = Document::parse(text).map_err(|error| ForeignError::Text(format!("not rteval's XML: {error}")))?;
+    let document =
+        Document::parse(text.trim_start()).map_err(|error| ForeignError::Text(format!("not rteval's XML: {error}")))?;
     let root = document.root_element();
     if !root.has_tag_name("rteval") {
         let name = quoted(root.tag_name().name());
@@ -145,6 +146,12 @@ fn add(imported: &mut Imported, core: Node<'_, '_>, timerlat: bool) -> Result<()
         imported.reason(
             ReasonCode::ValuesUnknown,
             format!("CPU {cpu}: of the samples above the table only the maximum is known, not their number"),
+        );
+    }
+    if max.is_none() && !timerlat {
+        imported.reason(
+            ReasonCode::MaximumUnknown,
+            format!("CPU {cpu}: it states no maximum, and samples above its buckets would not be seen"),
         );
     }
     let count = number("samples")?;

@@ -29,6 +29,14 @@ pub(super) fn unit(header: &str) -> Option<Unit> {
     }
 }
 
+/// The unit of a table, which rtla's headings state; without them it is what rtla uses unless `-n` says otherwise.
+pub(super) fn unit_or_assumed(imported: &mut Imported, unit: Option<Unit>) -> Unit {
+    unit.unwrap_or_else(|| {
+        imported.reason(ReasonCode::UnitAssumed, "microseconds; the line that states the unit is missing");
+        Unit::Us
+    })
+}
+
 /// Evaluates a remark that a tool may print between or after its rows.
 pub(super) fn remark(imported: &mut Imported, row: &str) {
     if row.contains("events missed") {

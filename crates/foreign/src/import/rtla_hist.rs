@@ -21,18 +21,19 @@ use super::rtla;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
 use super::text::{fraction, head, lines, number, quoted};
-use super::{ImportFormat, Options, Reader, Unit};
+use super::{Form, ImportFormat, Options, Reader, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-hist",
     what: "rtla timerlat hist and rtla osnoise hist",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 fn recognise(text: &str) -> bool {
     let head = head(text);
+    // A prompt or a mark may stand before it.
     ["# RTLA timerlat histogram", "# RTLA osnoise histogram"].iter().any(|mark| head.contains(mark))
 }
 
@@ -43,6 +44,9 @@ struct Column {
     name: &'static str,
     cpu: u32,
 }
+
+/// What osnoise measures, by its two points.
+const NOISE: &str = "left_to_resumed";
 
 #[derive(Debug, Default)]
 struct Summary {
@@ -59,15 +63,13 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut columns: Option<Vec<Column>> = None;
     let mut unit = options.unit;
     let mut duration_ns = None;
-    let mut imported = Imported::from_program("rtla", Measurement::Wakeup);
+    let mut remarks = Vec::new();
     let mut sums = false;
     for (line, row) in lines(text) {
         let first = row.split_ascii_whitespace().next().unwrap_or_default();
         if let Some(comment) = row.strip_prefix('#') {
             let comment = comment.trim();
-            if comment == "RTLA osnoise histogram" {
-                imported = Imported::from_program("rtla", Measurement::Noise);
-            } else if comment.starts_with("Time unit is") {
+            if comment.starts_with("Time unit is") {
                 unit = rtla::unit(comment).or(unit);
             } else if let Some(rest) = comment.strip_prefix("Duration:") {
                 duration_ns = rtla::duration_ns(rest);
@@ -87,7 +89,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             table.add_row(&row, line)?;
         } else if sums || !summary.take(first, &row, line)? {
             // The lines after the sums repeat them; only remarks matter here.
-            rtla::remark(&mut imported, &row);
+            remarks.push(row);
         }
     }
     let columns = columns.filter(|columns| !columns.is_empty()).ok_or_else(|| {
@@ -101,7 +103,16 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         );
         return Err(ForeignError::Text(what));
     }
-    finish(imported, &columns, &table, &summary, unit.unwrap_or(Unit::Us), duration_ns)
+    summary.check(columns.len())?;
+    // The columns say what was measured; what stands before them may have been lost.
+    let is_noise = columns.iter().all(|column| column.name == NOISE);
+    if !is_noise && columns.iter().any(|column| column.name == NOISE) {
+        return Err(ForeignError::Text("columns of timerlat and of osnoise side by side".to_owned()));
+    }
+    let mut imported = Imported::from_program("rtla", if is_noise { Measurement::Noise } else { Measurement::Wakeup });
+    remarks.iter().for_each(|row| rtla::remark(&mut imported, row));
+    let unit = rtla::unit_or_assumed(&mut imported, unit);
+    finish(imported, &columns, &table, &summary, unit, duration_ns)
 }
 
 fn finish(
@@ -112,7 +123,7 @@ fn finish(
     unit: Unit,
     duration_ns: Option<i64>,
 ) -> Result<Imported, ForeignError> {
-    let noise = columns.iter().any(|column| column.name == "left_to_resumed");
+    let noise = columns.iter().any(|column| column.name == NOISE);
     rtla::about(&mut imported, unit, if noise { rtla::OSNOISE_LACKS } else { rtla::TIMERLAT_LACKS });
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);
@@ -124,7 +135,11 @@ fn finish(
         ));
     }
     if summary.max.is_empty() {
-        imported.lacks("count, minimum, mean and maximum: its summary was disabled");
+        imported.lacks("count, minimum, mean and maximum: it has no summary");
+        imported.reason(
+            ReasonCode::MaximumUnknown,
+            "it has no summary: it was cut off, or --no-summary left it out; samples above its last row would not be seen",
+        );
     }
     if noise && widest > 1 && !table.rows.is_empty() {
         imported.reason(
@@ -190,7 +205,7 @@ fn column(word: &str, line: usize) -> Result<Column, ForeignError> {
         "IRQ" => "scheduled_to_irq",
         "Thr" => "scheduled_to_thread",
         "Usr" => "scheduled_to_user_return",
-        "CPU" => "left_to_resumed",
+        "CPU" => NOISE,
         _ => return Err(wrong()),
     };
     Ok(Column { name, cpu: rtla::cpu(cpu, line)? })
@@ -210,6 +225,24 @@ const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 }
 
 impl Summary {
+    /// Checks that it is whole: rtla prints all of these lines, or none.
+    fn check(&self, columns: usize) -> Result<(), ForeignError> {
+        let lines = [
+            ("over:", self.over.len()),
+            ("count:", self.count.len()),
+            ("min:", self.min.len()),
+            ("avg:", self.avg.len()),
+            ("max:", self.max.len()),
+        ];
+        if lines.iter().all(|(_, values)| *values == 0) {
+            return Ok(());
+        }
+        lines.iter().find(|(_, values)| *values != columns).map_or(Ok(()), |(name, values)| {
+            let what = format!("{columns} column headings, but {values} values in '{name}': was the file cut off?");
+            Err(ForeignError::Text(what))
+        })
+    }
+
     /// Reads a line of the summary; returns `false` if the line is something else.
     fn take(&mut self, first: &str, row: &str, line: usize) -> Result<bool, ForeignError> {
         let words = || row.split_ascii_whitespace().skip(1);
@@ -233,6 +266,10 @@ impl Summary {
             }
             _ => return Ok(false),
         };
+        if !place.is_empty() {
+            let what = format!("a second '{first}': two runs? Put each into its own file");
+            return Err(ForeignError::Line { line, what });
+        }
         *place = words().map(some).collect::<Result<_, _>>()?;
         Ok(true)
     }

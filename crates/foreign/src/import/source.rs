@@ -81,6 +81,8 @@ pub fn always_missing(record: &Record) -> &'static [&'static str] {
         &CLOCKS_MISS
     } else if record.packets().is_some() {
         &PACKETS_MISS
+    } else if record.series.iter().any(|series| !series.intervals.is_empty()) {
+        &LATENCIES_MISS[1..]
     } else {
         &LATENCIES_MISS
     }
@@ -197,6 +199,11 @@ impl Imported {
         Ok(())
     }
 
+    /// Whether two readings of a source found the same samples and the same reasons against them.
+    pub(super) fn is_same_result(&self, other: &Self) -> bool {
+        self.series == other.series && self.reasons == other.reasons
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
@@ -243,7 +250,12 @@ impl Imported {
         if self.requested.clock.is_none() {
             self.lacks("on which clock it was measured");
         }
-        let all: &[&str] = if self.packets.is_some() { &PACKETS_LACK } else { &LATENCIES_LACK };
+        let has_order = self.series.iter().any(|series| !series.intervals.is_empty());
+        let all: &[&str] = match &self.packets {
+            Some(_) => &PACKETS_LACK,
+            None if has_order => &LATENCIES_LACK[1..],
+            None => &LATENCIES_LACK,
+        };
         self.lacks.extend(all.iter().map(|text| (*text).to_owned()));
     }
 

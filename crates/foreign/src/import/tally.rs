@@ -97,6 +97,11 @@ impl Tally {
         Some(step.saturating_mul(self.unit_ns)).filter(|width_ns| *width_ns > 1)
     }
 
+    /// Whether the source says that there is no sample, or says nothing of its samples.
+    fn is_stated_empty(&self) -> bool {
+        self.count == Some(0) || self.beyond == Some(0) || self.max.is_none()
+    }
+
     /// Converts a value of the source to nanoseconds.
     fn ns(&self, value: u64) -> Result<u64, ForeignError> {
         value
@@ -115,6 +120,14 @@ impl Tally {
                 kept.1 = if same { kept.1.saturating_add(next.1) } else { kept.1 };
                 same
             });
+        }
+        if self.bins.is_empty()
+            && self.count.unwrap_or(0) == 0
+            && self.beyond.unwrap_or(0) == 0
+            && self.is_stated_empty()
+        {
+            // What a program prints as minimum and maximum of no sample is where it began: the highest number, or 0.
+            return Ok(Counted { histogram: Histogram::new(), reasons: Vec::new() });
         }
         let mut placed: u64 = 0;
         for &(value, samples) in &self.bins {
@@ -432,6 +445,13 @@ mod tests {
         assert_eq!(counted.histogram.count(), 14);
         let counted = Tally { beyond: Some(4), ..tally(&[]) }.count().unwrap();
         assert!(codes(&counted).contains(&ReasonCode::MaximumUnknown), "{:?}", counted.reasons);
+    }
+
+    #[test]
+    fn minimum_and_maximum_of_no_sample_are_none() {
+        let none = Tally { count: Some(0), beyond: Some(0), min: Some(u64::MAX), max: Some(0), ..tally(&[]) };
+        let counted = none.count().unwrap();
+        assert!(counted.histogram.is_empty() && counted.reasons.is_empty(), "{:?}", counted.reasons);
     }
 
     #[test]

@@ -75,6 +75,24 @@ pub(super) fn numbers(row: &str, line: usize, what: &str) -> Result<Vec<u64>, Fo
     row.split_ascii_whitespace().map(|word| number(word, line, what)).collect()
 }
 
+/// Checks minimum and maximum of two moments of one run: the range of what was seen only widens.
+pub(super) fn only_widens(
+    line: usize,
+    place: &str,
+    (min, max): (u64, u64),
+    (later_min, later_max): (u64, u64),
+) -> Result<(), ForeignError> {
+    let goes = if later_max < max {
+        format!("maximum falls from {max} to {later_max}")
+    } else if later_min > min {
+        format!("minimum rises from {min} to {later_min}")
+    } else {
+        return Ok(());
+    };
+    let what = format!("{place}: its {goes}, which no run does: two runs? Put each into its own file");
+    Err(ForeignError::Line { line, what })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,18 +10,19 @@
 
 use record::{Measurement, Place, Series};
 
+use super::cyclictest_text::NO_END;
 use super::rtla;
 use super::source::Imported;
 use super::tally::{Mean, Tally};
-use super::text::{head, lines, number};
-use super::{ImportFormat, Options, Reader, Unit};
+use super::text::{head, lines, number, only_widens};
+use super::{Form, ImportFormat, Options, Reader};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-timerlat-top",
     what: "rtla timerlat top, best with -q",
     is_distinct: true,
-    reader: Reader::Text { recognise, read },
+    reader: Reader::Text { recognise, read, form: Form::Summary },
 };
 
 /// The latencies of the groups, in the order of the columns.
@@ -59,7 +60,23 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
                     );
                     return Err(ForeignError::Line { line, what });
                 }
-                Some(earlier) => *earlier = read,
+                Some(earlier) => {
+                    for (at, (was, is)) in earlier.groups.iter().zip(&read.groups).enumerate() {
+                        let place = || format!("CPU {}, {}", read.cpu, NAMES.get(at).unwrap_or(&"a group"));
+                        match (was, is) {
+                            (Some([min, _, max]), Some([later_min, _, later_max])) => {
+                                only_widens(line, &place(), (*min, *max), (*later_min, *later_max))?;
+                            }
+                            (Some(_), None) => {
+                                let what =
+                                    format!("{}: its samples are gone: two runs? Put each into its own file", place());
+                                return Err(ForeignError::Line { line, what });
+                            }
+                            (None, _) => {}
+                        }
+                    }
+                    *earlier = read;
+                }
                 None => rows.push(read),
             }
         } else {
@@ -69,9 +86,10 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     if rows.is_empty() {
         return Err(ForeignError::NoResult("no row ' CPU #COUNT | cur min avg max | …'".to_owned()));
     }
-    let unit = unit.unwrap_or(Unit::Us);
+    let unit = rtla::unit_or_assumed(&mut imported, unit);
     rtla::about(&mut imported, unit, rtla::TIMERLAT_LACKS);
     imported.lacks("the distribution: it contains only minimum, mean, maximum and count");
+    imported.lacks(NO_END);
     imported.lacks("the count of the thread's own latencies: that of the interrupts is used instead");
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);

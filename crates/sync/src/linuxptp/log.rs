@@ -9,7 +9,11 @@
 //! 2026-11-25T00:54:40+0000 node phc2sys[813]: [448720.905] [tag] CLOCK_REALTIME phc offset 8 s2 freq -6990 delay 502
 //! ts2phc[448720.905]: /dev/ptp1 offset          3 s3 freq     -12
 //! ptp4l[448720.905]: port 1 (eth0): UNCALIBRATED to SLAVE on MASTER_CLOCK_SELECTED
+//! Nov 25 00:54:40 node ptp4l[812]: ptp4l[448720.905]: master offset         40 s2 freq     +41 path delay       413
 //! ```
+//!
+//! The last one is what journald makes of the standard output of a unit (`ptp4l -m`), which the program had given its own
+//! beginning already.
 //!
 //! `448720.905` is `CLOCK_MONOTONIC` in seconds, `812` a process, `[tag]` what the option `message_tag` says. The sign of an
 //! offset is ours: positive if the clock is ahead. That of `freq` is not: it is what the servo takes for the error of the
@@ -24,6 +28,19 @@ pub enum Program {
     Phc2sys,
     /// Hardware clocks against pulses per second.
     Ts2phc,
+}
+
+impl Message<'_> {
+    /// The levels of syslog at which linuxptp says such a thing; `message_tag` can hold them as `{level}`.
+    #[must_use]
+    pub const fn levels(&self) -> std::ops::RangeInclusive<u8> {
+        match self {
+            Self::Offset(_) | Self::Summary(_) => 6..=6,
+            Self::PortState { .. } | Self::BestMaster(_) | Self::OwnClockIsBest => 5..=5,
+            Self::Fault(_) => 2..=5,
+            _ => 2..=7,
+        }
+    }
 }
 
 impl Program {
@@ -53,6 +70,9 @@ pub struct LogLine<'a> {
     pub before: &'a [u8],
     /// What `message_tag` put before the message.
     pub tag: &'a [u8],
+    /// Whether it was written to the standard output, as with `-m`, and then taken up by a journal. A program that writes to both
+    /// says everything twice.
+    pub is_from_output: bool,
     /// What it says.
     pub message: Message<'a>,
 }
@@ -139,7 +159,15 @@ pub fn parse(line: &[u8]) -> Option<LogLine<'_>> {
         process = number(inner).and_then(|number| u32::try_from(number).ok());
         // In another language's format, or damaged: its time is not known, and a guess would be a wrong one.
         if uptime_ns.is_none() && process.is_none() {
-            return Some(LogLine { program, process, uptime_ns, before, tag: &[], message: Message::Broken });
+            return Some(LogLine {
+                program,
+                process,
+                uptime_ns,
+                before,
+                tag: &[],
+                is_from_output: false,
+                message: Message::Broken,
+            });
         }
     }
     rest = rest.strip_prefix(b":")?.trim_ascii_start();
@@ -149,8 +177,40 @@ pub fn parse(line: &[u8]) -> Option<LogLine<'_>> {
             (uptime_ns, rest) = (Some(stamp), after.trim_ascii_start());
         }
     }
+    let mut is_from_output = uptime_ns.is_some() && process.is_none() && !before.is_empty();
+    if uptime_ns.is_none() {
+        // The program's own beginning, behind the one that the journal gave the line.
+        if let Some((stamp, after)) = own_beginning(rest, program) {
+            (uptime_ns, rest, is_from_output) = (Some(stamp), after, true);
+        }
+    }
+    if process.is_none() {
+        // Of a shell that started it: `sh[812]: ptp4l[448720.905]: …`.
+        process = before
+            .strip_suffix(b"]:")
+            .and_then(|head| head.rsplit(|byte| *byte == b'[').next())
+            .and_then(number)
+            .and_then(|number| u32::try_from(number).ok());
+    }
+    let before = if is_from_output { without_writer(before) } else { before };
     let (tag, message) = message(rest, Some(program)).1;
-    Some(LogLine { program, process, uptime_ns, before, tag, message })
+    Some(LogLine { program, process, uptime_ns, before, tag, is_from_output, message })
+}
+
+/// `ptp4l[448720.905]: ` at the beginning: the time, and what follows.
+fn own_beginning(text: &[u8], program: Program) -> Option<(i64, &[u8])> {
+    let mut rest = text.strip_prefix(program.name().as_bytes())?;
+    let stamp = bracketed(&mut rest).and_then(seconds)?;
+    Some((stamp, rest.strip_prefix(b":")?.trim_ascii_start()))
+}
+
+/// What stands before a line without the name of who passed it on: `node sh[812]:`.
+fn without_writer(before: &[u8]) -> &[u8] {
+    let start = before.iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
+    match before.get(start..) {
+        Some(word) if word.ends_with(b":") => before.get(..start).unwrap_or(&[]).trim_ascii(),
+        _ => before,
+    }
 }
 
 /// A line without a program's name, as `journalctl -o cat` prints it: taken only if its message leaves no doubt.
@@ -166,7 +226,15 @@ fn without_name(line: &[u8]) -> Option<LogLine<'_>> {
         _ => false,
     };
     let has_place = uptime_ns.is_some() || tag.is_empty();
-    (is_certain && has_place).then_some(LogLine { program, process: None, uptime_ns, before: &[], tag, message })
+    (is_certain && has_place).then_some(LogLine {
+        program,
+        process: None,
+        uptime_ns,
+        before: &[],
+        tag,
+        is_from_output: false,
+        message,
+    })
 }
 
 /// Where a program's name stands as the writer of the line: before a bracket or a colon, and not within another word.
@@ -207,10 +275,13 @@ fn seconds(text: &[u8]) -> Option<i64> {
 
 /// A whole number of digits alone.
 fn number(text: &[u8]) -> Option<i64> {
-    if text.is_empty() || text.len() > 18 {
+    if text.is_empty() || text.len() > 19 {
         return None;
     }
-    text.iter().try_fold(0_i64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
+    text.iter().try_fold(0_i64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| i64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 /// A whole number with or without a sign.
