@@ -9,6 +9,7 @@
 
 pub mod arrived;
 pub mod dialog;
+pub mod exchange;
 pub mod hardware;
 pub mod header;
 pub mod join;

@@ -1,5 +1,5 @@
 //! The messages by which two nodes find out how far their clocks are apart: an exchange of four, in which no message needs a
-//! stamp that is not known yet when it is sent.
+//! stamp that is not known yet when it is sent. Who says which when is in [`exchange`](crate::exchange).
 //!
 //! ```text
 //! asker   t1 ── question ──────────► t2   answerer
@@ -36,8 +36,10 @@ pub enum ProbeKind {
 pub struct Probe {
     /// Which message it is.
     pub kind: ProbeKind,
-    /// Number of the exchange, from 0.
+    /// Number of the exchange: of one transmission of a question, and never of another one.
     pub number: u64,
+    /// Name of the answer that it is or speaks of; 0 in a question.
+    pub answer: u64,
     /// When a message of this node's was sent (ns, its `CLOCK_REALTIME`): of an answer's stamp t3, of a question's t1; else 0.
     pub sent_ns: i64,
     /// When the partner's message came (ns, `CLOCK_REALTIME` of this node): of an answer t2, of a question's stamp t4; else 0.
@@ -60,7 +62,7 @@ impl Probe {
                 unsigned(self.reading.raw_ns),
                 unsigned(self.reading.clock_ns),
                 unsigned(self.reading.error_ns),
-                0,
+                self.answer,
             ],
         );
         session.seal(bytes);
@@ -90,6 +92,7 @@ impl Probe {
         Ok(Self {
             kind,
             number: word(bytes, 16),
+            answer: word(bytes, 64),
             sent_ns,
             received_ns,
             reading: ClockReading { raw_ns, clock_ns, error_ns },
@@ -121,6 +124,7 @@ mod tests {
         let probe = Probe {
             kind: ProbeKind::QuestionStamp,
             number: 12,
+            answer: 13,
             sent_ns: -1,
             received_ns: 1_790_000_000_000_000_000,
             reading: ClockReading { raw_ns: 5, clock_ns: 6, error_ns: 7 },
@@ -142,6 +146,7 @@ mod tests {
         let probe = Probe {
             kind: ProbeKind::Question,
             number: 0,
+            answer: 0,
             sent_ns: 0,
             received_ns: 0,
             reading: ClockReading { raw_ns: 0, clock_ns: 0, error_ns: 0 },

@@ -180,27 +180,37 @@ impl Relation {
         let upper_ns = came.ns.saturating_sub(sent.ns).saturating_add(upper_error_ns);
         let lower_ns = went.ns.saturating_sub(arrived.ns).saturating_sub(lower_error_ns);
         let own = OffsetBound { lower_ns, upper_ns };
-        let bound = match self.held.back() {
-            Some(last) if last.own_raw_ns <= at_ns => intersection(own, self.aged(last, at_ns)),
-            _ => own,
-        };
-        if self.held.len() == KEPT {
-            self.held.pop_front();
-            self.between.pop_front();
-        }
+        // Exchanges overtake each other: one that took longer is completed after one that was later.
+        let mut place = count_before(&self.held, |held| held.own_raw_ns <= at_ns);
+        let before = place.checked_sub(1).and_then(|before| self.held.get(before));
+        let bound = before.map_or(own, |before| intersection(own, self.aged(before, at_ns)));
         let (forward_ns, backward_ns) = (came.ns.saturating_sub(sent.ns), arrived.ns.saturating_sub(went.ns));
         let round_trip_ns = forward_ns.saturating_add(backward_ns);
         let alone_ns = clamp_i64((i128::from(forward_ns) - i128::from(backward_ns)).div_euclid(2));
+        let is_last = place == self.held.len();
         // Until it is known, the middle.
-        let likely = Likely { offset_ns: middle_ns(bound), spread_ns: 0 };
-        let own_clock_ns = own_received_ns.max(own_sent_ns);
-        self.held.push_back(Held { own_raw_ns: at_ns, own_clock_ns, bound, alone_ns, round_trip_ns, likely });
-        let likely = self.likely_now(bound);
-        let mut latest = self.held.iter_mut().rev();
-        if let Some(last) = latest.next() {
-            last.likely = likely;
-            self.between.extend(latest.next().map(|before| Between::new(before, last)));
+        let likely = if is_last { None } else { self.search(at_ns).map(|known| known.likely) };
+        let likely = likely.unwrap_or(Likely { offset_ns: middle_ns(bound), spread_ns: 0 });
+        let offset_ns = if bound.is_contradiction() {
+            middle_ns(bound)
+        } else {
+            likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns)
+        };
+        let mut likely = Likely { offset_ns, ..likely };
+        if self.held.len() == KEPT {
+            self.held.pop_front();
+            self.between.pop_front();
+            place = place.saturating_sub(1);
         }
+        let own_clock_ns = own_received_ns.max(own_sent_ns);
+        self.held.insert(place, Held { own_raw_ns: at_ns, own_clock_ns, bound, alone_ns, round_trip_ns, likely });
+        if is_last {
+            likely = self.likely_now(bound);
+            if let Some(last) = self.held.back_mut() {
+                last.likely = likely;
+            }
+        }
+        self.prepare_around(place);
         // What the two system clocks showed at that moment.
         let (own_reading, partner_reading) = (self.own.last()?, self.partner.last()?);
         let own_ahead_ns = own_reading.clock_ns.saturating_sub(own_reading.raw_ns);
@@ -211,6 +221,23 @@ impl Relation {
             upper_ns: bound.upper_ns.saturating_add(between_ns),
         };
         Some(Seen { offset_ns: likely.offset_ns.saturating_add(between_ns), bound, round_trip_ns })
+    }
+
+    /// Prepares the time before and after an exchange that was put in its place.
+    fn prepare_around(&mut self, place: usize) {
+        let between = |at: usize| Some(Between::new(self.held.get(at)?, self.held.get(at + 1)?));
+        let before = place.checked_sub(1).and_then(|before| Some((before, between(before)?)));
+        let after = between(place);
+        if let Some((at, before)) = before {
+            // What went from its predecessor to its successor, or nothing where it is the last.
+            match self.between.get_mut(at) {
+                Some(present) => *present = before,
+                None => self.between.push_back(before),
+            }
+        }
+        if let Some(after) = after {
+            self.between.insert(place, after);
+        }
     }
 
     /// What the last exchanges show together: a line through them, since the clocks drift from each other, on which an exchange

@@ -251,6 +251,15 @@ impl Stretch {
     }
 }
 
+/// Whether no correction of the clock's rate explains how it changed from one comparison to a later one.
+pub(crate) fn is_step(last: ClockReading, now: ClockReading) -> bool {
+    let elapsed_ns = now.raw_ns.saturating_sub(last.raw_ns);
+    let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
+    let errors_ns = last.error_ns.saturating_add(now.error_ns);
+    let explained_ns = part_ns(elapsed_ns, MOST_CORRECTION_PPB).saturating_add(errors_ns).max(LEAST_STEP_NS);
+    change_ns.unsigned_abs() > explained_ns.unsigned_abs()
+}
+
 impl Scale {
     /// The stretch that was asked for last.
     pub(crate) fn near(&self) -> Option<&Stretch> {
@@ -272,10 +281,7 @@ impl Scale {
             return None;
         }
         let change_ns = now.clock_ns.saturating_sub(last.clock_ns).saturating_sub(elapsed_ns);
-        let errors_ns = last.error_ns.saturating_add(now.error_ns);
-        let explained_ns = part_ns(elapsed_ns, MOST_CORRECTION_PPB).saturating_add(errors_ns).max(LEAST_STEP_NS);
-        let is_step = change_ns.unsigned_abs() > explained_ns.unsigned_abs();
-        if is_step {
+        if is_step(last, now) {
             self.readings.clear();
             self.stretches.clear();
             self.readings.push_back(now);

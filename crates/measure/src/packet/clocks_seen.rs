@@ -3,6 +3,7 @@
 use packet::probe::ExchangeTimes;
 use packet::relation::{Delay, Relation, Seen};
 use record::{Moment, TrackPoint};
+use sync::bound::ClockReading;
 use sync::signed::Signed;
 use sync::track::Track;
 
@@ -23,6 +24,9 @@ pub(super) struct ClocksSeen {
     /// much (ns). They show smaller ones than the clock watch does.
     pub(super) own_steps: Vec<(Moment, i64)>,
     pub(super) partner_steps: Vec<(Moment, i64)>,
+    /// The comparisons that showed the last step of either clock (ns, its uncorrected clock): what was begun before is of a time
+    /// that both clocks do not have in common with what follows.
+    set_before_raw_ns: [Option<i64>; 2],
     pub(super) last: Option<Seen>,
 }
 
@@ -38,6 +42,7 @@ impl ClocksSeen {
             contradiction: None,
             own_steps: Vec::new(),
             partner_steps: Vec::new(),
+            set_before_raw_ns: [None; 2],
             last: None,
         }
     }
@@ -49,14 +54,24 @@ impl ClocksSeen {
         for reading in &exchanged.own {
             if let Some(step_ns) = self.relation.own_reading(*reading) {
                 self.relation.forget();
+                self.set_before_raw_ns[0] = Some(reading.raw_ns);
                 keep_step(&mut self.own_steps, at, step_ns);
             }
         }
         for reading in &exchanged.partner {
             if let Some(step_ns) = self.relation.partner_reading(*reading) {
                 self.relation.forget();
+                self.set_before_raw_ns[1] = Some(reading.raw_ns);
                 keep_step(&mut self.partner_steps, at, step_ns);
             }
+        }
+        let all = [&exchanged.own, &exchanged.partner];
+        let is_of_before = |(readings, set_ns): (&Vec<ClockReading>, Option<i64>)| {
+            set_ns.is_some_and(|set_ns| readings.iter().any(|reading| reading.raw_ns < set_ns))
+        };
+        // Its stamps may be from before a clock was set, and are compared with what that clock shows now.
+        if all.into_iter().zip(self.set_before_raw_ns).any(is_of_before) {
+            return;
         }
         let ExchangeTimes { t1_ns, t2_ns, t3_ns, t4_ns } = exchanged.times;
         let (from, to) =

@@ -212,7 +212,7 @@ impl<'a> Half<'a> {
     /// Waits until the clocks have been compared a few times, so that the first packets are related too.
     pub(super) fn wait_for_clocks(&self) {
         let until = Instant::now() + FIRST_EXCHANGES_WITHIN;
-        while self.exchange.begun() < FIRST_EXCHANGES && Instant::now() < until {
+        while self.exchange.complete() < FIRST_EXCHANGES && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
