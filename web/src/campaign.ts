@@ -66,8 +66,9 @@ function linesOf(document: Comparison, unit: Forest["unit"]): Line[] {
     .filter(({ name }) => DRAWN.includes(name) || verdictOf(document, name) !== null)
     .map((row) => line(row.name, row.name, row.a_ns, row.b_ns, row.difference_ns, row.difference_percent ?? null, row.interval?.low_ns ?? null, row.interval?.high_ns ?? null, row.p_together ?? null));
   const { worst } = document;
-  if (worst.a_maxima_ns.length === 0 || worst.b_maxima_ns.length === 0) return quantities;
-  return [...quantities, line(WORST_LINE, WORST, worst.a_median_ns, worst.b_median_ns, worst.median_difference_ns, worst.median_difference_percent ?? null, null, null, worst.p_together ?? null)];
+  const { a_median_ns: aNs, b_median_ns: bNs, median_difference_ns: differenceNs } = worst;
+  if (typeof aNs !== "number" || typeof bNs !== "number" || typeof differenceNs !== "number") return quantities;
+  return [...quantities, line(WORST_LINE, WORST, aNs, bNs, differenceNs, worst.median_difference_percent ?? null, null, null, worst.p_together ?? null)];
 }
 
 export function forestOf(answers: Answer[]): Forest {

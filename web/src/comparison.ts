@@ -211,7 +211,7 @@ export function drawMaxima(ctx: CanvasRenderingContext2D, width: number, height:
     const y = i * LANE + 36;
     const colour = theme.series[i]!;
     ctx.fillStyle = colour;
-    ctx.fillRect(toX(median) - 1, y - 11, 2, 22);
+    if (typeof median === "number") ctx.fillRect(toX(median) - 1, y - 11, 2, 22);
     ctx.globalAlpha = maxima.length > 20 ? 0.6 : 1;
     for (const ns of maxima) drawShape(ctx, i === 0 ? "circle" : "square", toX(ns), y, 8, true, colour, theme.background);
     ctx.globalAlpha = 1;

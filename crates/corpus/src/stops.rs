@@ -146,7 +146,7 @@ pub(crate) fn stopped(plan: &Plan, mut stops: Vec<Stop>, surroundings: &Surround
     explained.sort_by_key(|(sample, _)| sample.woke.monotonic.as_ns());
     explained.into_iter().for_each(|(sample, place)| totals.add(sample, place));
     let outliers = totals.explained();
-    let (mut causes, samples) = totals.finish();
+    let (mut causes, samples) = totals.finish(|_| None);
     put_remedies(&mut causes, surroundings);
     record.late_samples_mut().explanation = Some(Explanation {
         sources: vec!["programs in the kernel".to_owned()],

@@ -1,5 +1,6 @@
 //! The table of export formats.
 
+mod columns;
 mod csv;
 mod cyclictest;
 mod hdr_log;

@@ -7,9 +7,10 @@ use foreign::{Options, Unit};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row};
 use proptest::prelude::*;
-use record::{Histogram, Place, ReasonCode, Record, Series, Unplaced};
+use record::{Counters, Direction, Histogram, Place, ReasonCode, Record, Series, Uncertainty, Unplaced};
 
-const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count";
+const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count,flow,direction,queue,\
+                    from_node,to_node,port,domain,error_below_ns,error_above_ns,error_spread_ns,lost";
 
 fn frame() -> Record {
     let text = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
@@ -53,17 +54,33 @@ fn rows(bytes: Vec<u8>) -> Vec<String> {
     reader(bytes).get_row_iter(None).unwrap().map(|row| cells(&row.unwrap())).collect()
 }
 
+fn any_place() -> impl Strategy<Value = Place> {
+    let direction = prop_oneof![Just(Direction::Sent), Just(Direction::Received), Just(Direction::RoundTrip)];
+    let queue = proptest::option::of(any::<u32>());
+    prop_oneof![
+        (any::<u32>(), proptest::option::of(any::<u32>())).prop_map(|(thread, cpu)| Place::thread(thread, cpu)),
+        (any::<u32>(), direction, queue).prop_map(|(flow, direction, queue)| Place::Flow { flow, direction, queue }),
+        ("[a-z0-9/]{1,9}", proptest::option::of(any::<u8>())).prop_map(|(port, domain)| Place::Port { port, domain }),
+        ("[a-z0-9/]{1,9}", any::<u32>()).prop_map(|(chip, line)| Place::Line { chip, line }),
+    ]
+}
+
 fn any_series() -> impl Strategy<Value = Series> {
     let values = || proptest::collection::vec(prop_oneof![0_u64..10_000_000, 0..=u64::MAX / 4], 0..60);
-    (proptest::option::of(any::<u32>()), any::<u32>(), values(), values(), 0_u64..5, "[a-z ]{0,12}").prop_map(
-        |(cpu, thread, values, below, unplaced, variant)| {
+    let error = (any::<u64>(), any::<u64>(), proptest::option::of(any::<u64>()))
+        .prop_map(|(below_ns, above_ns, spread_ns)| Uncertainty { below_ns, above_ns, spread_ns });
+    let lost_and_error = (proptest::option::of(any::<u64>()), proptest::option::of(error));
+    (any_place(), lost_and_error, values(), values(), 0_u64..5, "[a-z ]{0,12}").prop_map(
+        |(place, (lost, uncertainty), values, below, unplaced, variant)| {
             let mut histogram = histogram_of(&values);
             histogram.add_unplaced(Unplaced { count: unplaced, from_ns: 1_000_000 });
             let below_zero = (!below.is_empty()).then(|| histogram_of(&below));
             Series {
                 name: "scheduled_to_woke".to_owned(),
                 variant,
-                place: Place::thread(thread, cpu),
+                place,
+                counters: Counters { lost, ..Counters::default() },
+                uncertainty,
                 histogram,
                 below_zero,
                 ..Series::default()
@@ -85,9 +102,9 @@ proptest! {
         let counted: u128 = reader(export(&records, "parquet"))
             .get_row_iter(None)
             .unwrap()
-            .map(|row| match row.unwrap().get_column_iter().last() {
+            .map(|row| match row.unwrap().get_column_iter().find(|(name, _)| *name == "count") {
                 Some((_, Field::ULong(count))) => u128::from(*count),
-                other => panic!("the last column is no count: {other:?}"),
+                other => panic!("no column has the counts: {other:?}"),
             })
             .sum();
         let taken: u128 = records
@@ -112,6 +129,10 @@ fn names_types_and_units_are_in_the_schema() {
         "REQUIRED BYTE_ARRAY validity (STRING);",
         "OPTIONAL INT32 cpu (INTEGER(32,false));",
         "REQUIRED INT64 to_ns (INTEGER(64,false));",
+        // Only threads have one.
+        "OPTIONAL INT32 thread (INTEGER(32,false));",
+        "OPTIONAL BYTE_ARRAY direction (STRING);",
+        "OPTIONAL INT64 error_above_ns (INTEGER(64,false));",
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }

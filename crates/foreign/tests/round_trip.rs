@@ -4,7 +4,10 @@
 use foreign::{Options, Unit};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
-use record::{Histogram, HistogramRecorder, Interval, Place, Record, Series};
+use record::{
+    Counters, Detail, Direction, Histogram, HistogramRecorder, Interval, KINDS, Kind, Manifest, PacketFlow, PacketRun,
+    Place, Record, Series, Uncertainty,
+};
 
 /// A record with the given samples of each thread; the rest comes from an import.
 fn record_of(threads: &[Vec<u64>]) -> Record {
@@ -175,4 +178,89 @@ fn records_that_a_format_cannot_hold_are_refused() {
     let error = foreign::export(&[negative], cyclictest).unwrap_err().to_string();
     assert!(error.contains("below zero"), "{error}");
     assert!(foreign::export_format("xlsx").unwrap_err().to_string().contains("cyclictest, hdr, csv, parquet, json"));
+}
+
+/// Every latency of a kind, at a place of each form: what a record of it can have, and more.
+fn record_of_kind(kind: &Kind) -> Record {
+    let mut record = Record::empty("every-kind".to_owned(), kind.measurement, Manifest::default());
+    let flow = |direction| Place::Flow { flow: 3, direction, queue: Some(1) };
+    let places = [
+        Place::thread(0, Some(2)),
+        Place::thread(1, None),
+        flow(Direction::Sent),
+        flow(Direction::Received),
+        flow(Direction::RoundTrip),
+        Place::Port { port: "eth0".to_owned(), domain: Some(4) },
+        Place::Line { chip: "gpiochip0".to_owned(), line: 7 },
+    ];
+    for latency in kind.latencies {
+        for place in &places {
+            record.series.push(Series {
+                name: latency.name.to_owned(),
+                place: place.clone(),
+                histogram: histogram_of(&[5_000, 5_000, 70_000]),
+                uncertainty: Some(Uncertainty { below_ns: 11, above_ns: u64::MAX, spread_ns: None }),
+                counters: Counters { lost: Some(9), ..Counters::default() },
+                ..Series::default()
+            });
+        }
+    }
+    if kind.needs_partner() {
+        let flow =
+            PacketFlow { flow: 3, from: "a".to_owned(), to: "b".to_owned(), sent: Some(40), ..PacketFlow::default() };
+        record.detail = Detail::Packet(PacketRun { flows: vec![flow], ..PacketRun::default() });
+    }
+    record
+}
+
+/// What a format cannot hold is refused with words; what it holds is all there.
+#[test]
+fn every_kind_of_measurement_is_exported_in_every_format_or_refused_with_words() {
+    let mut packets = 0;
+    for kind in KINDS {
+        let record = record_of_kind(kind);
+        let series = record.series.len();
+        assert!(series > 0, "{}", kind.name);
+        for format in foreign::EXPORTS {
+            let what = format!("{} as {}", kind.name, format.name);
+            let written = foreign::export(std::slice::from_ref(&record), format);
+            match (format.name, written) {
+                ("cyclictest", Ok(_)) => assert_eq!(kind.compared, Some("scheduled_to_woke"), "{what}"),
+                ("cyclictest", Err(error)) => {
+                    assert!(
+                        error.to_string().contains(kind.name) && error.to_string().contains("use csv"),
+                        "{what}: {error}"
+                    );
+                }
+                ("json", Ok(bytes)) => {
+                    let rows: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
+                    assert_eq!(rows.len(), series, "{what}");
+                    for (row, series) in rows.iter().zip(&record.series) {
+                        assert_eq!(
+                            (&row["error_below_ns"], &row["error_above_ns"]),
+                            (&11.into(), &serde_json::Value::Null)
+                        );
+                        assert_eq!((&row["lost"], &row["samples"]), (&9.into(), &3.into()), "{what}");
+                        let is_flow = matches!(series.place, Place::Flow { .. });
+                        assert_eq!((row["flow"] == 3, row["direction"].is_string()), (is_flow, is_flow), "{what}");
+                        assert_eq!(row["thread"].is_null(), series.place.thread_number().is_none(), "{what}");
+                        packets += usize::from(row["packets"]["sent"] == 40 && row["packets"]["arrived"].is_null());
+                    }
+                }
+                ("csv", Ok(bytes)) => {
+                    let text = String::from_utf8(bytes).unwrap();
+                    assert_eq!(text.lines().count(), 1 + 2 * series, "{what}");
+                    let columns = text.lines().next().unwrap().split(',').count();
+                    assert!(text.lines().all(|line| line.split(',').count() == columns), "{what}");
+                }
+                ("parquet", Ok(bytes)) => assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{what}"),
+                ("hdr", Ok(bytes)) => {
+                    assert_eq!(String::from_utf8(bytes).unwrap().matches("\nTag=").count(), series, "{what}");
+                }
+                (_, Err(error)) => panic!("{what}: {error}"),
+                (other, Ok(_)) => panic!("a new format, {other}: say here what it holds"),
+            }
+        }
+    }
+    assert!(packets > 0, "no series of a flow says what became of its packets");
 }

@@ -50,6 +50,30 @@ pub fn release_startup_pages() -> u64 {
     released
 }
 
+/// Makes the pages of this program's own file resident that [`release_startup_pages`] may have released: for a loop that cannot
+/// be warmed up by running it.
+///
+/// Returns the bytes of address space that were touched; 0 if `/proc/self/smaps` is missing.
+pub fn make_program_resident() -> u64 {
+    const LEAST_PAGE_BYTES: usize = 4 * 1024;
+    let Ok((smaps, program)) = std::fs::read_to_string("/proc/self/smaps").and_then(|smaps| {
+        let inode = std::fs::metadata("/proc/self/exe")?.ino();
+        Ok((smaps, inode))
+    }) else {
+        return 0;
+    };
+    let mut touched = 0;
+    for range in unchanged_file_ranges(&smaps, program) {
+        for page in range.clone().step_by(LEAST_PAGE_BYTES) {
+            // SAFETY: the address lies in a mapping of this program's own file, which is mapped as long as the process lives;
+            // only its read permission could be missing, which `unchanged_file_ranges` has seen.
+            std::hint::black_box(unsafe { (page as *const u8).read_volatile() });
+        }
+        touched += (range.end - range.start) as u64;
+    }
+    touched
+}
+
 /// Bytes that a fault within the program's file makes resident at most, once [`limit_fault_around`] has divided it.
 const FAULT_AROUND_BYTES: usize = 8 * 1024;
 
@@ -83,7 +107,8 @@ fn unchanged_file_ranges(smaps: &str, inode: u64) -> Vec<std::ops::Range<usize>>
         let first = words.next().unwrap_or_default();
         if !first.ends_with(':') {
             // "55d0c0a00000-55d0c0b00000 r-xp 00000000 fe:00 1234  /usr/bin/punctual" (proc_pid_smaps(5)).
-            let is_read_only = words.next().is_some_and(|permissions| !permissions.contains('w'));
+            let is_read_only =
+                words.next().is_some_and(|permissions| permissions.starts_with('r') && !permissions.contains('w'));
             let is_of_file = words.nth(2).and_then(|text| text.parse().ok()) == Some(inode);
             let range = first.split_once('-').and_then(|(start, end)| {
                 Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
@@ -144,6 +169,8 @@ Anonymous:             0 kB
     fn the_program_goes_on_after_its_pages_were_released() {
         let before = SMAPS.lines().count();
         release_startup_pages();
+        assert_eq!(SMAPS.lines().count(), before);
+        assert!(make_program_resident() > 0);
         assert_eq!(SMAPS.lines().count(), before);
     }
 }

@@ -116,7 +116,8 @@ fn join_flows(run: &mut PacketRun, others: Vec<PacketFlow>) {
             run.flows.push(other);
             continue;
         };
-        let receives = own.arrived.is_some();
+        // The receiver's half says how it received, whether or not it knows how many arrived.
+        let receives = own.received_by.is_some();
         let (sender, receiver) = if receives { (&other, own.clone()) } else { (&*own, other.clone()) };
         *own = PacketFlow {
             sent: sender.sent.or(receiver.sent),

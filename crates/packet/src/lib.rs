@@ -21,5 +21,6 @@ pub mod scale;
 pub mod sequence;
 pub mod services;
 pub mod stamps;
+pub mod stragglers;
 mod tag;
 pub mod worst;

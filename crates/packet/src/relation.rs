@@ -294,7 +294,7 @@ impl Relation {
     }
 
     /// The delay of what the partner sent at `partner_sent_ns` of its system clock and came at `own_received_ns` of this
-    /// node's; `None` as long as there was no exchange.
+    /// node's; `None` as long as there was no exchange, and where the bounds contradict each other: then the offset is not known.
     #[must_use]
     pub fn delay(&self, partner_sent_ns: i64, own_received_ns: i64) -> Option<Delay> {
         self.delay_between(self.on_partner(partner_sent_ns)?, self.on_own(own_received_ns)?)
@@ -317,11 +317,10 @@ impl Relation {
     pub fn delay_between(&self, sent: Uncorrected, came: Uncorrected) -> Option<Delay> {
         let between = self.between.get(self.near.get()).and_then(|between| between.at(came.ns, self.max_drift));
         let Known { bound, likely } = between.or_else(|| self.search(came.ns))?;
-        let middle_ns = if bound.is_contradiction() {
-            middle_ns(bound)
-        } else {
-            likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns)
-        };
+        if bound.is_contradiction() {
+            return None;
+        }
+        let middle_ns = likely.offset_ns.clamp(bound.lower_ns, bound.upper_ns);
         let error_ns = sent.error_ns.saturating_add(came.error_ns).max(0);
         let ns = came.ns.saturating_sub(sent.ns).saturating_sub(middle_ns);
         // The offset is known for the end of the delay, and the clocks drift from each other in it too: it can be as long as this.

@@ -172,13 +172,21 @@ pub struct PacketFlow {
     /// Packets that the sending system refused to take; absent if the sender did not report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
-    /// Packets that arrived, each counted once; absent if the receiver did not report, as the following.
+    /// Packets that arrived, each counted once; absent if the receiver did not report, as the following, or was stopped before the
+    /// end, so that it did not take all that came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived: Option<u64>,
     /// Packets that were sent and did not arrive; absent if one of the nodes did not report, or some that are missing may have
     /// arrived too late to tell (`too_old`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
+    /// How long the receiver waited for what is missing, after the sender had said that it sent the last packet (ns); absent if
+    /// nothing was missing, or nobody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited_ns: Option<u64>,
+    /// Whether what is missing may have been on its way still when that wait ended: then nothing of it is counted as lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_still_come: bool,
     /// Copies of packets that had arrived before.
     #[serde(default)]
     pub doubled: u64,
@@ -267,16 +275,36 @@ impl PacketFlow {
     pub const MOST_INTERVALS: usize = 4_096;
 
     /// How many of the packets that were sent did not arrive, of those that both nodes reported: `None` where that is not known,
-    /// also because some came so late that they may be copies.
+    /// also because some came so late that they may be copies, or may still come.
     #[must_use]
     pub fn lost_of(&self) -> Option<u64> {
         let missing = self.sent?.saturating_sub(self.arrived?);
-        (missing == 0 || self.too_old == 0).then_some(missing)
+        (missing == 0 || (self.too_old == 0 && !self.may_still_come)).then_some(missing)
     }
 
-    /// How many of the packets that were sent certainly did not arrive; `None` if one of the nodes did not report.
+    /// How it is known that packets are lost, or why it is not, as a sentence without its full stop; `None` if nothing is missing.
+    #[must_use]
+    pub fn awaited_words(&self) -> Option<String> {
+        let awaited = format::span(self.awaited_ns?);
+        let missing = self.sent?.saturating_sub(self.arrived?);
+        match (missing, self.may_still_come) {
+            (0, _) => None,
+            (_, false) => Some(format!("lost: not there {awaited} after the sender had said that it sent the last")),
+            (_, true) => Some(format!(
+                "{} were not there {awaited} after the sender had said that it sent the last, when others were still coming: \
+                 they may be lost, or on their way",
+                format::count(missing)
+            )),
+        }
+    }
+
+    /// How many of the packets that were sent certainly did not arrive; `None` if one of the nodes did not report, or they may
+    /// still come.
     #[must_use]
     pub fn lost_at_least(&self) -> Option<u64> {
+        if self.may_still_come {
+            return None;
+        }
         Some(self.sent?.saturating_sub(self.arrived?.saturating_add(self.too_old)))
     }
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place, RhythmScan, Series,
-    Sign, SyncRun, Validity, WorstSample, wire,
+    AppRun, Counters, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place,
+    RhythmScan, Series, Sign, SyncRun, Validity, WorstSample, wire,
 };
 
 /// The name of this schema, in the `schema` field of every record.
@@ -149,6 +149,13 @@ impl Record {
             rows: Vec::new(),
             detail: Detail::None,
         }
+    }
+
+    /// What was counted of a measuring thread of the first node, by its number from 0; `None` if the record has none.
+    #[must_use]
+    pub fn counters_of_thread(&self, thread: u32) -> Option<Counters> {
+        let is_it = |series: &&Series| series.place.thread_number() == Some(thread);
+        self.series.iter().find(is_it).map(|series| series.counters.clone())
     }
 
     /// Reads a record from its JSON text, of this schema version or an earlier one.

@@ -217,9 +217,9 @@ fn plain_comparison(page: &mut String, comparison: &Comparison) {
         page,
         "<tr><td>median of maxima</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
          <td class=\"number\">-</td></tr>",
-        latency(worst.a_median_ns),
-        latency(worst.b_median_ns),
-        signed(worst.median_difference_ns)
+        worst.a_median_ns.map_or_else(|| "-".to_owned(), latency),
+        worst.b_median_ns.map_or_else(|| "-".to_owned(), latency),
+        worst.median_difference_ns.map_or_else(|| "-".to_owned(), signed)
     );
     let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p>", escape(&worst.note));
     if let Some(by_sign) = &comparison.signed {

@@ -178,7 +178,8 @@ pub(crate) fn counts_sentence(flow: &PacketFlow) -> String {
         .into_iter()
         .filter(|(_, number)| *number > 0)
         .map(|(what, number)| format!("{} {what}", format::count(number)));
-    known.into_iter().chain(rare).collect::<Vec<_>>().join(", ")
+    let counts = known.into_iter().chain(rare).collect::<Vec<_>>().join(", ");
+    flow.awaited_words().map_or_else(|| counts.clone(), |words| format!("{counts}; {words}"))
 }
 
 /// The parts of the delay of a flow with their medians, in the order in which a packet passes them; `None` if none is known.

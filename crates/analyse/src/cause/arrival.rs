@@ -391,10 +391,22 @@ impl Case<'_> {
             CauseClass::Thread => {
                 format!("{who} had the CPU for {took} of {whole}: it outranks the receiver ({own}), or is its equal")
             }
-            CauseClass::Throttle => format!(
-                "the scheduler gave the CPU to {who} for {took} of {whole} while the receiver ({own}) was ready: the throttle \
-                 of real-time threads, or the fair server"
-            ),
+            CauseClass::Throttle => {
+                let but = match (self.receiver.is_pinned, self.sleep.waking) {
+                    (false, _) => "; it may run on any CPU, and whether it waited for this one is not recorded",
+                    (true, Waking::At { .. } | Waking::Before { .. }) if self.told_ns.is_none() => {
+                        "; when this CPU was told of it is not recorded"
+                    }
+                    (true, _) => "",
+                };
+                if !but.is_empty() {
+                    certainty = Certainty::Likely;
+                }
+                format!(
+                    "the scheduler gave the CPU to {who} for {took} of {whole} while the receiver ({own}) was ready: the throttle \
+                     of real-time threads, or the fair server{but}"
+                )
+            }
             CauseClass::PreemptionOff => {
                 let woken_ns = match self.sleep.waking {
                     Waking::At { ns, .. } | Waking::Before { ns, .. } => Some(ns),

@@ -68,10 +68,12 @@ pub(super) fn drawn(
         segments.truncate(KEPT_STRETCHES);
         segments.sort_by_key(|segment| (segment.from_ns, segment.depth));
     }
-    let parts = judged.parts.iter().take(KEPT_PARTS).cloned().collect();
+    let mut parts = judged.parts_of(conclusion.class);
+    let parts_left_out = beyond(parts.len(), KEPT_PARTS);
+    parts.truncate(KEPT_PARTS);
     ExplainedSample {
         parts,
-        parts_left_out: beyond(judged.parts.len(), KEPT_PARTS),
+        parts_left_out,
         timeline: segments,
         stretches_left_out,
         stack: interrupted_functions(judged.stack),
@@ -199,8 +201,8 @@ impl Judged {
             ),
             CauseClass::Unknown => {
                 return Conclusion::unknown(format!(
-                    "for {took} of {whole} the running thread is unknown, or since when it ran: the kernel left out a switch \
-                     between threads ({who})"
+                    "for {took} of {whole} the running thread is unknown, or since when it ran, or whether the measuring thread \
+                     waited there: the kernel left out a switch between threads, or moved the thread meanwhile ({who})"
                 ));
             }
             CauseClass::PageFault => {

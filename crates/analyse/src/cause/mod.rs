@@ -13,6 +13,7 @@ mod counted;
 mod event;
 mod evidence;
 mod parts;
+mod reconcile;
 mod remedy;
 mod same_moment;
 mod silence;

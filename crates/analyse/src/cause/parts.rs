@@ -5,6 +5,7 @@ use record::{Activity, CauseClass, DelayPart, Owner};
 use super::below_kernel::BelowKernel;
 use super::event::{Thread, What, is_ordinary};
 use super::evidence::{Evidence, LATE_TIMER_NS, Late};
+use super::reconcile::while_had;
 use super::silence::{lets_ticks_in, silent_ns};
 use super::timeline::{Stretch, Timeline};
 
@@ -182,7 +183,17 @@ impl Judged {
                         // Whether the packet waited for that CPU is not recorded.
                         (Phase::BeforeWaking { .. }, ..) => CauseClass::Unknown,
                         (_, true, _) => CauseClass::Thread,
-                        (_, _, Some((earliest_ns, _))) if earliest_ns >= moments.ready_ns => CauseClass::Throttle,
+                        // It was moved away from there: where it waited at that moment is not known.
+                        (_, _, Some((earliest_ns, _)))
+                            if earliest_ns >= moments.ready_ns && stretch.elsewhere.is_some() =>
+                        {
+                            CauseClass::Unknown
+                        }
+                        (_, _, Some((earliest_ns, _)))
+                            if earliest_ns >= moments.ready_ns && could_be_known(phase, earliest_ns) =>
+                        {
+                            CauseClass::Throttle
+                        }
                         // It had the CPU before, or was chosen after: that is unknown.
                         (_, _, Some((_, latest_ns))) if latest_ns >= moments.ready_ns => CauseClass::Unknown,
                         // The receiver was ready before, so that this one was chosen all the same, or was not yet told to go.
@@ -213,6 +224,25 @@ impl Judged {
         }
     }
 
+    /// The parts as a conclusion leaves them, the longest first: where what stops a CPU from below the kernel is the cause, or
+    /// nothing is known, neither a time without interrupts nor a time without ticks is said to be the thread's that had the CPU.
+    pub(super) fn parts_of(&self, conclusion: CauseClass) -> Vec<DelayPart> {
+        if !matches!(conclusion, CauseClass::Steal | CauseClass::Smi | CauseClass::Unknown) {
+            return self.parts.clone();
+        }
+        let mut parts = Vec::new();
+        for part in &self.parts {
+            let silent_ns = match part.class {
+                CauseClass::InterruptsOff | CauseClass::PreemptionOff => net_ns(part),
+                _ => self.silent_of(part).min(net_ns(part)),
+            };
+            add(&mut parts, conclusion, &while_had(&part.name), silent_ns);
+            add(&mut parts, part.class, &part.name, net_ns(part) - silent_ns);
+        }
+        parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
+        parts
+    }
+
     /// What of a part is not certain to be its own (ns).
     pub(super) fn silent_of(&self, part: &DelayPart) -> i64 {
         self.silent.iter().find(|one| (one.class, &one.name) == (part.class, &part.name)).map_or(0, net_ns)
@@ -230,6 +260,15 @@ impl Judged {
     /// Whose the part's thread is.
     pub(super) fn owner(&self, part: &DelayPart) -> Owner {
         self.thread_of(part).map_or(Owner::Other, |thread| thread.owner)
+    }
+}
+
+/// Whether a CPU that chose a thread at a moment (ns) could know of the measuring one: before the interrupt by which another CPU
+/// tells it of a thread that it woke, it does not. Where no interrupt was recorded that is open, and nothing is *shown* by it.
+fn could_be_known(phase: Phase, chosen_ns: i64) -> bool {
+    match phase {
+        Phase::Woken { told_ns, .. } => told_ns.is_none_or(|told_ns| chosen_ns >= told_ns),
+        _ => true,
     }
 }
 

@@ -8,6 +8,7 @@
 use record::{CauseClass, Certainty, ExplainedSample};
 use units::format;
 
+use super::reconcile::pass_on;
 use super::remedy::OWN_BUDGET;
 
 /// Two samples are of the same moment where they have at least this share of the longer one in common: 1/2.
@@ -146,6 +147,7 @@ fn blame_below(matched: &mut Matchable, by: &Matchable) {
         other.class.words(),
         sample.cpu,
     );
+    pass_on(&mut sample.parts, sample.class, other.class);
     sample.class = other.class;
     sample.name.clone_from(&other.name);
     sample.owner = other.owner;
@@ -187,6 +189,7 @@ fn blame_nobody(matched: &mut Matchable, by: &Matchable) {
         format::latency(other.latency_ns),
         sample.cpu,
     );
+    pass_on(&mut sample.parts, sample.class, CauseClass::Unknown);
     sample.class = CauseClass::Unknown;
     sample.name.clear();
     sample.owner = record::Owner::Other;

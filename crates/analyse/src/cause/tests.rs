@@ -210,7 +210,10 @@ fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_bee
         let sample = run(runner.clone(), 9_320_000, kept);
         assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
         assert!(sample.evidence.contains("for 8\u{202f}960 us of 9\u{202f}355 us no tick came"), "{}", sample.evidence);
-        assert_eq!(run(runner.clone(), 9_320_000, stolen).class, CauseClass::Steal);
+        says_the_same_in_its_parts(&sample);
+        let sample = run(runner.clone(), 9_320_000, stolen);
+        assert_eq!(sample.class, CauseClass::Steal);
+        says_the_same_in_its_parts(&sample);
         // Nothing stops a CPU of bare metal for so long unless it is counted: somebody keeps interrupts off.
         assert_ne!(run(runner, 9_320_000, BARE).class, CauseClass::Unknown);
     }
@@ -313,9 +316,25 @@ fn a_program_that_runs_its_own_code_cannot_keep_interrupts_off() {
             to(304_000, (9, 120), own()),
         ]
     };
-    assert_eq!(found(310_000, events(), BARE).class, CauseClass::Unknown);
-    assert_eq!(found(310_000, events(), BelowKernel { is_virtual: true, ..BARE }).class, CauseClass::Steal);
-    assert_eq!(found(310_000, events(), BelowKernel { smi: counted(2), ..BARE }).class, CauseClass::Smi);
+    let virtual_machine = BelowKernel { is_virtual: true, ..BARE };
+    let with_smis = BelowKernel { smi: counted(2), ..BARE };
+    for (place, class) in
+        [(BARE, CauseClass::Unknown), (virtual_machine, CauseClass::Steal), (with_smis, CauseClass::Smi)]
+    {
+        let sample = found(310_000, events(), place);
+        assert_eq!(sample.class, class);
+        says_the_same_in_its_parts(&sample);
+    }
+}
+
+/// A sample whose cause lies below the kernel, or is unknown, has no part that says that a thread kept interrupts off.
+#[track_caller]
+fn says_the_same_in_its_parts(sample: &ExplainedSample) {
+    let most = sample.parts.first().expect("somebody had the CPU");
+    assert_eq!(most.class, sample.class, "{:?}", sample.parts);
+    let is_kept = |class| matches!(class, CauseClass::InterruptsOff | CauseClass::PreemptionOff);
+    assert!(sample.parts.iter().all(|part| !is_kept(part.class)), "{:?}", sample.parts);
+    assert!(most.name.starts_with("while stress") || most.name.starts_with("while hog"), "{:?}", sample.parts);
 }
 
 #[test]
@@ -460,7 +479,7 @@ fn causes_are_summed_with_the_least_sure_of_their_samples() {
         ];
         totals.add(found(latency_ns, events, place), place);
     }
-    let (causes, samples) = totals.finish();
+    let (causes, samples) = totals.finish(|_| None);
     assert_eq!((causes.len(), causes[0].samples, causes[0].worst_ns), (1, 2, 510_000));
     assert_eq!((causes[0].certainty, causes[0].took_ns), (Certainty::Likely, 800_000));
     assert_eq!(samples[0].latency_ns, 510_000);

@@ -1,10 +1,12 @@
 //! The causes of a run, summed, and its worst samples with their timelines.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use record::{CauseTotal, Certainty, ExplainedSample, Histogram};
+use record::{CauseTotal, Certainty, Counters, ExplainedSample, Histogram};
 
 use super::below_kernel::BelowKernel;
+use super::reconcile::reconcile;
 use super::remedy::remedy;
 use super::same_moment::Waiting;
 use super::surroundings::Surroundings;
@@ -15,7 +17,8 @@ const KEPT: usize = 64;
 /// Sums causes up.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    causes: Vec<CauseTotal>,
+    /// By the number of the thread, from 0: each is held against its own counters.
+    causes: BTreeMap<u32, Vec<CauseTotal>>,
     samples: Vec<ExplainedSample>,
     explained: u64,
     /// Samples that may still be matched with those of other CPUs.
@@ -45,8 +48,8 @@ impl Totals {
         let took_ns = took_ns(&sample);
         let latency_ns = u64::try_from(sample.latency_ns).unwrap_or(0);
         let beyond = self.deadline_ns.map(|limit_ns| u64::from(latency_ns > limit_ns));
-        let found = self
-            .causes
+        let causes = self.causes.entry(sample.thread).or_default();
+        let found = causes
             .iter_mut()
             .find(|cause| (cause.class, &cause.name, cause.owner) == (sample.class, &sample.name, sample.owner));
         match found {
@@ -61,7 +64,7 @@ impl Totals {
             None => {
                 let mut latencies = Histogram::new();
                 latencies.record_n(latency_ns, 1);
-                self.causes.push(CauseTotal {
+                causes.push(CauseTotal {
                     class: sample.class,
                     name: sample.name.clone(),
                     certainty: sample.certainty,
@@ -93,15 +96,23 @@ impl Totals {
         self.samples.truncate(KEPT);
     }
 
-    /// The causes, that of the most samples first, and the worst samples, worst first.
+    /// The causes, that of the most samples first, and the worst samples, worst first. `counters` are those that the record has
+    /// of each thread, by its number from 0; `None` where it has none. What they contradict is no cause.
     #[must_use]
-    pub fn finish(mut self) -> (Vec<CauseTotal>, Vec<ExplainedSample>) {
+    pub fn finish(mut self, counters: impl Fn(u32) -> Option<Counters>) -> (Vec<CauseTotal>, Vec<ExplainedSample>) {
         for settled in std::mem::take(&mut self.waiting).finish() {
             self.count(settled);
         }
         self.keep_the_worst();
-        self.causes.sort_by_key(|cause| (Reverse(cause.samples), Reverse(cause.worst_ns)));
-        (self.causes, self.samples)
+        let mut all = Vec::new();
+        for (thread, mut causes) in self.causes {
+            let mut samples: Vec<&mut ExplainedSample> =
+                self.samples.iter_mut().filter(|sample| sample.thread == thread).collect();
+            reconcile(&mut causes, &mut samples, counters(thread).as_ref());
+            all.extend(causes);
+        }
+        join_alike(&mut all);
+        (all, self.samples)
     }
 }
 

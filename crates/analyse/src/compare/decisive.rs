@@ -82,6 +82,9 @@ impl Maxima {
         measurement: Measurement,
     ) -> Self {
         let units = units_of(groups, pieces);
+        // Noise without a gap is a CPU that lost nothing; where no packet came, nothing is known of how long one takes.
+        let is_quiet = measurement.kind().sampling.is_quiet_without_samples();
+        let maxima_of = |units: &[&[&Piece]]| maxima_of(units, is_quiet);
         let largest_ns = [0, 1].map(|of| maxima_of(&units[of]).into_iter().max().unwrap_or(0));
         let whole = |problem: Option<&str>| Self {
             maxima_ns: [0, 1].map(|of| maxima_of(&units[of])),
@@ -89,6 +92,9 @@ impl Maxima {
             part_ns: None,
             problem: problem.map(str::to_owned),
         };
+        if [0, 1].iter().any(|of: &usize| maxima_of(&units[*of]).len() < units[*of].len()) {
+            return whole(Some("some hold no sample of what is compared, and have no maximum"));
+        }
         let [a, b] = [0, 1].map(|of| exposures(&units[of], measurement));
         if unit == Unit::Block {
             let longer = "the pieces of one side hold more schedules, and their maxima are larger by that alone";
@@ -159,9 +165,10 @@ impl Maxima {
     }
 }
 
-fn maxima_of(units: &[&[&Piece]]) -> Vec<u64> {
-    let of_unit = |unit: &&[&Piece]| unit.iter().filter_map(|piece| piece.histogram.max_ns()).max().unwrap_or(0);
-    units.iter().map(of_unit).collect()
+/// The maximum of each unit that has one: without a sample it has none, save where `is_quiet` says that this is 0.
+fn maxima_of(units: &[&[&Piece]], is_quiet: bool) -> Vec<u64> {
+    let of_unit = |unit: &&[&Piece]| unit.iter().filter_map(|piece| piece.histogram.max_ns()).max();
+    units.iter().filter_map(|unit| of_unit(unit).or(is_quiet.then_some(0))).collect()
 }
 
 /// Blocks of one run may differ by a piece: it is both sides' typical one that counts.

@@ -172,10 +172,12 @@ pub struct GroupSummary {
     /// Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_periods: Option<u64>,
-    /// Exact smallest (ns).
-    pub min_ns: u64,
-    /// Exact largest (ns).
-    pub max_ns: u64,
+    /// Exact smallest (ns); absent without a sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<u64>,
+    /// Exact largest (ns); absent without a sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<u64>,
     /// Population standard deviation (ns); absent where the values of some samples are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd_ns: Option<f64>,
@@ -199,8 +201,9 @@ pub struct RunSummary {
     /// Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_periods: Option<u64>,
-    /// Exact largest (ns).
-    pub max_ns: u64,
+    /// Exact largest (ns); absent without a sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<u64>,
     /// From the first schedule to the end (ns).
     pub duration_ns: u64,
     /// Pieces that it was cut into.
@@ -249,16 +252,19 @@ pub struct DifferenceInterval {
 pub struct WorstComparison {
     /// What stands for a repetition.
     pub unit: Unit,
-    /// The maximum of each of A's (ns).
+    /// The maximum of each of A's that has a sample (ns).
     pub a_maxima_ns: Vec<u64>,
-    /// The maximum of each of B's (ns).
+    /// The maximum of each of B's that has a sample (ns).
     pub b_maxima_ns: Vec<u64>,
-    /// The median of A's maxima (ns).
-    pub a_median_ns: f64,
-    /// The median of B's maxima (ns).
-    pub b_median_ns: f64,
-    /// B's median minus A's (ns).
-    pub median_difference_ns: f64,
+    /// The median of A's maxima (ns); absent where none has a sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a_median_ns: Option<f64>,
+    /// The median of B's maxima (ns); absent where none has a sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b_median_ns: Option<f64>,
+    /// B's median minus A's (ns); absent where one of them is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_difference_ns: Option<f64>,
     /// The same in per cent of A's; absent where that is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_difference_percent: Option<f64>,

@@ -469,13 +469,14 @@ fn worst(cut: &Cut, judged: &Outcome, level: f64) -> WorstComparison {
     if let Some(contradiction) = &contradiction {
         note += &format!("; {contradiction}");
     }
-    let (a_median_ns, b_median_ns) = (decisive::median(&a), decisive::median(&b));
+    let [a_median_ns, b_median_ns] = [&a, &b].map(|maxima| (!maxima.is_empty()).then(|| decisive::median(maxima)));
+    let median_difference_ns = a_median_ns.zip(b_median_ns).map(|(a_ns, b_ns)| b_ns - a_ns);
     WorstComparison {
         unit: cut.unit,
         a_median_ns,
         b_median_ns,
-        median_difference_ns: b_median_ns - a_median_ns,
-        median_difference_percent: percent_of(a_median_ns, b_median_ns - a_median_ns),
+        median_difference_ns,
+        median_difference_percent: a_median_ns.zip(median_difference_ns).and_then(|(a_ns, ns)| percent_of(a_ns, ns)),
         a_maxima_ns: a,
         b_maxima_ns: b,
         p: judged.worst.map(|chance| chance.p),
@@ -529,7 +530,7 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
             reasons: record.validity.reasons().iter().map(reason).collect(),
             samples: one.count(),
             missed_periods: missed(record, latency),
-            max_ns: one.max_ns().unwrap_or(0),
+            max_ns: one.max_ns(),
             duration_ns: u64::try_from(ended.saturating_sub(started)).unwrap_or(0),
             pieces: cut.get(at).map_or(0, |run| run.pieces.len() as u64),
         }
@@ -540,8 +541,8 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
         runs: group.runs.iter().enumerate().map(run).collect(),
         samples: all.count(),
         missed_periods: group.runs.iter().map(|run| missed(run, latency)).sum(),
-        min_ns: all.min_ns().unwrap_or(0),
-        max_ns: all.max_ns().unwrap_or(0),
+        min_ns: all.min_ns(),
+        max_ns: all.max_ns(),
         sd_ns: all.sd_ns().map(tenth),
     }
 }

@@ -172,12 +172,12 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
 
 /// `-2.65 ms (median of maxima 2 700 us of A, 48.0 us of B)`.
 fn worst_text(worst: &WorstComparison) -> String {
-    format!(
-        "{} (median of maxima {} of A, {} of B)",
-        signed(worst.median_difference_ns),
-        latency(worst.a_median_ns),
-        latency(worst.b_median_ns)
-    )
+    let (Some(a_ns), Some(b_ns), Some(difference_ns)) =
+        (worst.a_median_ns, worst.b_median_ns, worst.median_difference_ns)
+    else {
+        return "unknown, since one side has no maximum".to_owned();
+    };
+    format!("{} (median of maxima {} of A, {} of B)", signed(difference_ns), latency(a_ns), latency(b_ns))
 }
 
 fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {

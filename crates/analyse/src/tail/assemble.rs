@@ -112,7 +112,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     let effort = Effort { resamples: options.resamples, seed: options.seed };
     let clock_error = clocks::error(&records, latency_name);
     let judgement = Judgement::new(&blocks, invalid(&records).or_else(|| clocks::refusal(clock_error)), &effort);
-    let worst_ns = worst(&records, latency_name);
+    let (worst_ns, samples) = worst(&records, latency_name);
     let prediction = judgement.prediction(1.0);
     let mut horizons_ns = options.horizons_ns.clone();
     if horizons_ns.is_empty() {
@@ -121,7 +121,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     horizons_ns.sort_unstable();
     horizons_ns.dedup();
     let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
-    let observed = observed(&judgement, worst_ns, &records);
+    let observed = observed(&judgement, (worst_ns, samples));
     let causes = ByCauses::new(&records, latency_name, effort).filter(|_| of_order.is_none());
     let mut most = WorstCase { low_ns: 0.0, typical_ns: 0.0, high_ns: 0.0 };
     let answered = |&horizon_ns: &u64| {
@@ -148,7 +148,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     let by_cause = causes.as_ref().map(|causes| causes.document(&blocks, &expectations, asked));
     let stationarity = stationarity(&judgement);
     let fits = fits(&judgement);
-    let ask = |claim| answer(&judgement, worst_ns, claim, When::Once, options.level);
+    let ask = |claim| answer(&judgement, worst_ns.unwrap_or(0), claim, When::Once, options.level);
     let claim = options.claim.map(|claim| clocks::answer(clock_error, claim, ask));
     let longest_ns = horizons_ns.iter().chain(options.claim.iter().map(|claim| &claim.horizon_ns)).copied().max();
     Ok(Tail {
@@ -200,12 +200,14 @@ fn usual(measured_ns: u64) -> Vec<u64> {
     horizons_ns
 }
 
-/// The worst of a latency (ns); of a run of another program's, whose latency has another name, the worst of all.
-fn worst(records: &[&Record], latency: &str) -> u64 {
+/// The worst of a latency (ns), `None` without a sample of it, and its samples; of a run of another program's, whose latency has
+/// another name, those of all.
+fn worst(records: &[&Record], latency: &str) -> (Option<u64>, u64) {
     let series = || records.iter().flat_map(|record| record.series.iter().map(|one| (record.sign(one), one)));
     let is_named = series().any(|(_, one)| one.name == latency);
     let of_it = series().filter(|(_, one)| !is_named || one.name == latency);
-    of_it.filter_map(|(sign, one)| one.judged_samples(sign).max_ns()).max().unwrap_or(0)
+    let worst_ns = of_it.clone().filter_map(|(sign, one)| one.judged_samples(sign).max_ns()).max();
+    (worst_ns, units::total(of_it.map(|(_, one)| one.taken())))
 }
 
 /// Judges blocks that are still being measured.
@@ -298,14 +300,14 @@ fn run(record: &Record, latency: &str) -> TailRun {
     }
 }
 
-fn observed(judgement: &Judgement, worst_ns: u64, records: &[&Record]) -> Observed {
+fn observed(judgement: &Judgement, (worst_ns, in_whole): (Option<u64>, u64)) -> Observed {
     let blocks = &judgement.blocks;
     let count = float(blocks.blocks.len());
     let independent = judgement.order.as_ref().map_or(0.0, |order| order.independent);
     let extremal_index = judgement.fits.as_ref().map_or(1.0, |(centre, _)| centre.extremal_index);
     let mut samples = blocks.samples();
     if blocks.blocks.is_empty() {
-        samples = units::total(records.iter().map(|record| record.samples()));
+        samples = in_whole;
     }
     Observed {
         measured_ns: blocks.measured_ns(),
@@ -440,7 +442,7 @@ fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Opt
     if profiles.len() > 1 {
         notes.push("The runs were taken with different configurations of the machine.".to_owned());
     }
-    let in_blocks = observed.worst_ns;
+    let in_blocks = observed.worst_ns.unwrap_or(0);
     let series = records.iter().flat_map(|record| record.series.iter().map(|one| (record.sign(one), one)));
     let of_latency = series.filter(|(_, series)| series.name == latency_name);
     let maxima =

@@ -85,9 +85,10 @@ pub struct Observed {
     /// The length of one (ns); absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub interval_ns: u64,
-    /// The worst of all (ns).
-    pub worst_ns: u64,
-    /// Number of samples.
+    /// The worst of all (ns); absent if no run has a sample of the latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_ns: Option<u64>,
+    /// Number of samples of the latency.
     pub samples: u64,
     /// Number of independent intervals with as much information; absent if the order in time is unknown.
     #[serde(default, skip_serializing_if = "is_unknown")]

@@ -16,7 +16,7 @@ pub(super) fn sentence(expectations: &[Expectation], refusals: &[Refusal], obser
         // Without intervals nothing says how long it took to see the worst.
         worst_of_samples(observed)
     } else {
-        format!("{} saw {}", span(observed.measured_ns), latency(approx_f64(observed.worst_ns)))
+        format!("{} saw {}", span(observed.measured_ns), worst_words(observed))
     };
     if let Some((horizon_ns, worst, basis)) = answered {
         let too_far = expectations.iter().rev().find_map(|one| {
@@ -55,11 +55,16 @@ pub(super) fn sentence(expectations: &[Expectation], refusals: &[Refusal], obser
 }
 
 fn worst_of_samples(observed: &Observed) -> String {
-    if observed.samples == 0 {
+    let (1.., Some(_)) = (observed.samples, observed.worst_ns) else {
         return "there is not a single sample".to_owned();
-    }
+    };
     let samples = if observed.samples == 1 { "sample" } else { "samples" };
-    format!("the worst of {} {samples} is {}", format::count(observed.samples), latency(approx_f64(observed.worst_ns)))
+    format!("the worst of {} {samples} is {}", format::count(observed.samples), worst_words(observed))
+}
+
+/// The worst, or that there was none.
+fn worst_words(observed: &Observed) -> String {
+    observed.worst_ns.map_or_else(|| "no sample".to_owned(), |ns| latency(approx_f64(ns)))
 }
 
 /// The bound that follows without a model, because no sample exceeded the worst one.
@@ -75,7 +80,7 @@ pub(super) fn model_free(observed: &Observed, order_refusal: Option<&Refusal>, h
         "Without a model: none of {} samples, worth {} independent ones, exceeded {}",
         format::count(observed.samples),
         format::count(units::round_u64(observed.independent_samples)),
-        latency(approx_f64(observed.worst_ns))
+        worst_words(observed)
     );
     if order_refusal.is_some() {
         return format!("{seen}; but that gives no bound, because the future may differ from the time measured.");

@@ -93,6 +93,9 @@ fn counts(flow: &PacketFlow) -> String {
     let rare = rare.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| (what, format::count(number)));
     let words: Vec<String> = known.into_iter().chain(rare).map(|(what, number)| format!("{number} {what}")).collect();
     let mut text = wrap::paragraph(&words.join(", "), "  ", wrap::width());
+    if let Some(words) = flow.awaited_words() {
+        text.push_str(&wrap::paragraph(&words, "  ", wrap::width()));
+    }
     if flow.arrived == Some(0) && flow.sent.is_some_and(|sent| sent > 0) {
         let line =
             "not one came: a firewall between the nodes can keep them back, or what the validity says of the sender";

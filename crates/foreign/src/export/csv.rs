@@ -6,38 +6,54 @@ use std::fmt::Write as _;
 use record::{Record, Series};
 
 use super::ExportFormat;
+use super::columns::{COLUMNS, Of, OfRow, OfSeries};
 use super::rows::{rows, series_of};
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
     ExportFormat { name: "csv", what: "comma-separated values: one row per bin, in nanoseconds", binary: false, write };
 
-const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count\n";
-
 fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
-    let mut text = String::from(HEAD);
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    let mut text = names.join(",");
+    text.push('\n');
     for (record, series) in series_of(records) {
-        let start = start(record, series);
+        // Fields of the series are equal in all of its rows.
+        let fields: Vec<Field> = COLUMNS.iter().map(|column| Field::new(column.of, record, series)).collect();
         for row in rows(series) {
-            let _ = writeln!(text, "{start},{},{},{},{}", row.kind, row.from_ns, row.to_ns, row.count);
+            for (number, field) in fields.iter().enumerate() {
+                if number > 0 {
+                    text.push(',');
+                }
+                let _ = match field {
+                    Field::Fixed(fixed) => write!(text, "{fixed}"),
+                    Field::Row(OfRow::Text(of)) => write!(text, "{}", of(&row)),
+                    Field::Row(OfRow::Number(of)) => write!(text, "{}", of(&row)),
+                };
+            }
+            text.push('\n');
         }
     }
     Ok(text.into_bytes())
 }
 
-fn start(record: &Record, series: &Series) -> String {
-    format!(
-        "{},{},{},{},{},{},{},{},{}",
-        field(&record.id),
-        field(&record.label),
-        field(&record.manifest().node.hostname),
-        record.measurement.name(),
-        record.validity.state().word(),
-        field(&series.name),
-        field(&series.variant),
-        series.place.cpu().map_or_else(String::new, |cpu| cpu.to_string()),
-        series.place.thread_number().map_or_else(String::new, |thread| thread.to_string())
-    )
+/// A field of the rows of one series; empty where there is nothing.
+enum Field {
+    Fixed(String),
+    Row(OfRow),
+}
+
+impl Field {
+    fn new(of: Of, record: &Record, series: &Series) -> Self {
+        let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+        Self::Fixed(match of {
+            Of::Row(of) => return Self::Row(of),
+            Of::Series(OfSeries::Text(of)) => field(of(record, series)).into_owned(),
+            Of::Series(OfSeries::OptionalText(of)) => field(of(record, series).unwrap_or_default()).into_owned(),
+            Of::Series(OfSeries::Small(of)) => number(of(record, series).map(u64::from)),
+            Of::Series(OfSeries::Number(of)) => number(of(record, series)),
+        })
+    }
 }
 
 /// Quotes a field if necessary. A field that a spreadsheet would interpret as a formula gets a leading apostrophe.

@@ -2,10 +2,11 @@
 //!
 //! Unknown values are `null`: missed periods of an import, and quantiles among samples of which only the range is known.
 
-use record::{Histogram, Origin, Record, Series};
+use record::{Direction, Histogram, Origin, PacketFlow, Place, Record, Series};
 use serde_json::{Map, Value, json};
 
 use super::ExportFormat;
+use super::columns::{OfSeries, flow, node, of_each_series};
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
@@ -18,37 +19,57 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
 }
 
 fn row(record: &Record, series: &Series) -> Value {
-    let manifest = &record.manifest();
+    let manifest = &node(record, series).manifest;
     let (origin, imported) = match &manifest.origin {
         Origin::Punctual => ("punctual", false),
         Origin::Imported { format, .. } => (format.as_str(), true),
     };
     let time = |value: i64| if imported && value == 0 { Value::Null } else { value.into() };
-    let missed = if imported { Value::Null } else { series.counters.missed_periods.into() };
+    // Packets that come follow no schedule of the node that receives them.
+    let has_schedule =
+        !matches!(series.place, Place::Flow { direction: Direction::Received | Direction::RoundTrip, .. });
+    let missed = if imported || !has_schedule { Value::Null } else { series.counters.missed_periods.into() };
     let reasons: Vec<Value> = record.validity.reasons().iter().map(|reason| json!(reason.code)).collect();
     let mut row = Map::new();
     let mut put = |key: &str, value: Value| {
         row.insert(key.to_owned(), value);
     };
-    put("run", record.id.as_str().into());
-    put("label", record.label.as_str().into());
-    put("measurement", record.measurement.name().into());
+    for (name, of) in of_each_series() {
+        let value = match of {
+            OfSeries::Text(of) => of(record, series).into(),
+            OfSeries::OptionalText(of) => of(record, series).into(),
+            OfSeries::Small(of) => of(record, series).into(),
+            OfSeries::Number(of) => of(record, series).into(),
+        };
+        put(name, value);
+    }
     put("origin", origin.into());
-    put("validity", record.validity.state().word().into());
     put("reasons", reasons.into());
-    put("node", manifest.node.hostname.as_str().into());
     put("kernel_release", manifest.node.kernel_release.as_str().into());
     put("started_realtime_ns", time(manifest.started.realtime.as_ns()));
     put("duration_ns", time(manifest.ended.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns())));
-    put("series", series.name.as_str().into());
-    put("variant", series.variant.as_str().into());
-    put("cpu", series.place.cpu().into());
-    put("thread", series.place.thread_number().into());
     put("interval_ns", series.interval_ns.into());
     put("missed_periods", missed);
     numbers(&mut put, &series.histogram);
     put("samples_below_zero", series.below_zero.as_ref().map_or(0, Histogram::count).into());
+    if let Some(flow) = flow(record, series) {
+        put("packets", packets(flow));
+    }
     Value::Object(row)
+}
+
+/// What became of the packets of the flow: of all of its series the same.
+fn packets(flow: &PacketFlow) -> Value {
+    json!({
+        "sent": flow.sent,
+        "skipped": flow.skipped,
+        "refused": flow.refused,
+        "arrived": flow.arrived,
+        "lost": flow.lost,
+        "doubled": flow.arrived.map(|_| flow.doubled),
+        "reordered": flow.arrived.map(|_| flow.reordered),
+        "too_old": flow.arrived.map(|_| flow.too_old),
+    })
 }
 
 fn numbers(put: &mut impl FnMut(&str, Value), histogram: &Histogram) {

@@ -242,6 +242,12 @@ impl End for LinkEnd {
     fn largest_payload(&self) -> usize {
         self.most_bytes()
     }
+
+    fn rehearsal(&self) -> Option<Self> {
+        let mut end = Self::open(&LinkPlan::new("lo")).ok()?;
+        end.set_partner(end.interface.mac?);
+        Some(end)
+    }
 }
 
 /// Whether a number is one of an EtherType.

@@ -65,6 +65,14 @@ pub trait End {
 
     /// The largest payload (bytes) that this end sends.
     fn largest_payload(&self) -> usize;
+
+    /// An end of the same kind that reaches itself alone, over the loopback interface: a loop is warmed up with it, so that
+    /// nothing passes the real end before the measurement begins. Opening it may allocate and block.
+    ///
+    /// `None` where there is none, as for [`xdp`], or where this machine has no loopback interface that is up.
+    fn rehearsal(&self) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 /// The time at which a packet is to leave, on the clock of the end's [`LaunchClock`].

@@ -3,7 +3,7 @@
 //! Unless one asks for it the socket is not connected, so that packets of others are received too, and can be counted.
 //! A payload larger than the MTU is cut into fragments by the stack; its stamps are those of the first.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use super::address::RawAddress;
@@ -164,6 +164,15 @@ impl End for UdpEnd {
 
     fn largest_payload(&self) -> usize {
         largest_payload(self.local)
+    }
+
+    fn rehearsal(&self) -> Option<Self> {
+        let address: IpAddr =
+            if self.local.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+        let plan = UdpPlan { connects: self.connects, ..UdpPlan::new((address, 0).into()) };
+        let mut end = Self::open(&plan).ok()?;
+        end.set_partner(end.local).ok()?;
+        Some(end)
     }
 }
 

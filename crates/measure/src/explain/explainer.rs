@@ -222,11 +222,15 @@ impl Explainer {
         }
     }
 
-    /// What the run knows.
-    pub(crate) fn finish(mut self, cost: Option<ExplainingCost>) -> Explanation {
+    /// What the run knows; `counters` are those that the record has of each thread, by its number.
+    pub(crate) fn finish(
+        mut self,
+        cost: Option<ExplainingCost>,
+        counters: impl Fn(u32) -> Option<record::Counters>,
+    ) -> Explanation {
         let sum = |of: fn(&Watched) -> u64| units::total(self.threads.iter().map(|thread| of(&thread.watched)));
         let explained = self.totals.explained();
-        let (mut causes, mut samples) = self.totals.finish();
+        let (mut causes, mut samples) = self.totals.finish(counters);
         self.names.fill_in(&mut texts(&mut causes, &mut samples));
         cause::join_alike(&mut causes);
         // Now that nothing is measured any more.

@@ -78,22 +78,25 @@ impl ClocksSeen {
             if exchanged.is_asker { ((t3_ns, t4_ns), (t1_ns, t2_ns)) } else { ((t1_ns, t2_ns), (t3_ns, t4_ns)) };
         let Some(seen) = self.relation.exchange(from, to) else { return };
         self.exchanges += 1;
-        self.offsets.record(seen.offset_ns);
-        if seen.bound.is_contradiction() {
+        // Bounds that exclude each other leave no offset.
+        let is_known = !seen.bound.is_contradiction();
+        if is_known {
+            self.offsets.record(seen.offset_ns);
+        } else {
             self.contradiction.get_or_insert(at);
         }
         self.round_trips.take(&Delay { ns: seen.round_trip_ns, ..Delay::default() }, last_own.clock_ns, clocks);
         self.track.take(TrackPoint {
             at,
             count: 1,
-            lowest_ns: Some(seen.offset_ns),
-            highest_ns: Some(seen.offset_ns),
-            bound_ns: Some(seen.bound.into()),
+            lowest_ns: is_known.then_some(seen.offset_ns),
+            highest_ns: is_known.then_some(seen.offset_ns),
+            bound_ns: is_known.then(|| seen.bound.into()),
             narrowest_ns: None,
             delay_ns: Some(seen.round_trip_ns / 2),
             frequency_ppb: None,
         });
-        self.last = Some(seen);
+        self.last = Some(seen).filter(|_| is_known);
     }
 }
 

@@ -113,7 +113,7 @@ fn one_piece(
         if let Some(explaining) = &mut explaining {
             explaining.begin(&receives, plan);
         }
-        receives.member.begin_at(now_ns(ClockId::Monotonic));
+        receives.listen().ok()?;
         sending.member.begin_at(now_ns(ClockId::Monotonic) + LEAD_NS);
         let takes_ns = plan.interval_ns.saturating_mul(i64::try_from(schedules).unwrap_or(i64::MAX));
         let until = Instant::now() + GRACE + Duration::from_nanos(takes_ns.unsigned_abs());

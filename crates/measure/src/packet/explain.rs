@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use analyse::cause::Thread;
-use record::{ExplainRequest, ExplainingCost, Explanation, NodeExplanation};
+use record::{Counters, ExplainRequest, ExplainingCost, Explanation, NodeExplanation};
 use units::{ClockId, CpuSet};
 
 use super::delays::Delays;
@@ -111,13 +111,13 @@ impl Explaining {
         explainer.look(clocks, &[known]);
     }
 
-    /// What this node knows at the end.
-    pub(super) fn finish(self, node: &str) -> NodeExplanation {
+    /// What this node knows at the end; `counters` are those of its receiver.
+    pub(super) fn finish(self, node: &str, counters: Option<&Counters>) -> NodeExplanation {
         let Self { cost, missing, explainer, stamped, .. } = self;
         let explanation = match explainer {
             Some(explainer) => {
                 let unmeasured = cost.is_none().then(|| COST_UNKNOWN.to_owned());
-                let mut explanation = explainer.finish(cost);
+                let mut explanation = explainer.finish(cost, |_| counters.cloned());
                 explanation.missing.extend(unmeasured);
                 explanation.missing.extend((stamped == 0).then(|| NO_STAMPS.to_owned()));
                 explanation

@@ -27,6 +27,8 @@ struct Parts {
     worst: Vec<WorstSample>,
     flows: Vec<PacketFlow>,
     threads: Vec<ThreadFacts>,
+    /// What was counted of the receiver's thread.
+    receiver: Option<Counters>,
 }
 
 impl Half<'_> {
@@ -47,7 +49,7 @@ impl Half<'_> {
             let grant = grants.next();
             (unrelated, reading_error_ns) = (flow.counted.unrelated, flow.counted.reading_error_ns);
             hw_reading_error_ns = flow.hardware.reading_error_ns;
-            self.finish_received(flow, ending.partner_report, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
+            self.finish_received(flow, ending, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
             effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
         }
         let ended = moment_now();
@@ -72,7 +74,8 @@ impl Half<'_> {
         });
         self.judge_clocks(unrelated, ending, &mut validity);
         let services = self.services.take().and_then(|services| services.end(self.setup.node, &mut validity));
-        let explanation = self.explaining.take().map(|explaining| explaining.finish(self.setup.node));
+        let explanation =
+            self.explaining.take().map(|explaining| explaining.finish(self.setup.node, parts.receiver.as_ref()));
         if let Some(NodeExplanation { explanation, .. }) = &explanation {
             crate::explain::judge(explanation, &mut validity);
         }
@@ -136,6 +139,8 @@ impl Half<'_> {
         let place = Place::Flow { flow: number, direction: Direction::Sent, queue: None };
         let sent = sending.shared.report();
         let (report, end) = sending.member.report();
+        // One that hangs may send more.
+        let is_known = end != ThreadEnd::Stuck;
         let mut counters =
             Counters { dropped: sending.shared.ring.dropped(), missed_periods: sent.skipped, ..Counters::default() };
         let mut facts = ThreadFacts {
@@ -177,9 +182,9 @@ impl Half<'_> {
             to: self.partner.node.clone(),
             sent_by: Some(self.way.clone()),
             launch: launch.map(|(after, launcher)| launcher.describe(after.0, realtime_ahead_ns)),
-            sent: Some(sent.sent),
-            skipped: Some(sent.skipped),
-            refused: Some(sent.refused),
+            sent: is_known.then_some(sent.sent),
+            skipped: is_known.then_some(sent.skipped),
+            refused: is_known.then_some(sent.refused),
             ..self.flow(number)
         });
     }
@@ -196,7 +201,7 @@ impl Half<'_> {
     fn finish_received(
         &self,
         flow: ReceivedFlow,
-        sent: Option<SentReport>,
+        ending: &Ending,
         ended_ns: i64,
         (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
         parts: &mut Parts,
@@ -220,7 +225,10 @@ impl Half<'_> {
         let [foreign, forged, dropped] =
             [&strangers.foreign, &strangers.forged, &strangers.dropped].map(|count| count.load(Ordering::Relaxed));
         let arrivals = receiving.arrivals();
+        let sent: Option<SentReport> = ending.partner_report;
         let (report, end) = receives.member.report();
+        // One that was stopped by the watchdog, or never ended, did not take all that came.
+        let took_all = report.is_some() && !self.setup.stop.watchdog_fired();
         let mut counters = Counters { dropped, ..Counters::default() };
         let mut facts = ThreadFacts {
             place: format!("the receiver of flow {number}"),
@@ -238,6 +246,7 @@ impl Half<'_> {
             report.add_to(&mut counters);
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
+            parts.receiver = Some(counters.clone());
             facts.lacks = not_received(&report.counts).map(|detail| (ReasonCode::PacketsNotReceived, detail));
         }
         parts.threads.push(facts);
@@ -248,8 +257,10 @@ impl Half<'_> {
             sent: sent.map(|report| report.sent),
             skipped: sent.map(|report| report.skipped),
             refused: sent.map(|report| report.refused),
-            arrived: Some(arrivals.once),
+            arrived: took_all.then_some(arrivals.once),
             too_old: arrivals.too_old,
+            awaited_ns: ending.awaited.map(|awaited| awaited.ns),
+            may_still_come: ending.awaited.is_some_and(|awaited| awaited.may_still_come),
             ..self.flow(number)
         };
         flow.lost = flow.lost_of();
@@ -291,7 +302,7 @@ impl Half<'_> {
                 ReasonCode::ClocksUnrelated,
                 format!("of {} exchanges with {} none was complete", count(begun), self.partner.node),
             );
-        } else if unrelated > 0 {
+        } else if unrelated > 0 && seen.contradiction.is_none() {
             validity.add(
                 ReasonCode::ClocksUnrelated,
                 format!("{} packets arrived while no exchange related the clocks", count(unrelated)),
@@ -300,7 +311,16 @@ impl Half<'_> {
         if let Some(at) = seen.contradiction {
             validity.add(
                 ReasonCode::BoundsContradict,
-                format!("the exchanges with {}, from {} into the run on", self.partner.node, into_run(at)),
+                format!(
+                    "the exchanges with {}, from {} into the run on{}",
+                    self.partner.node,
+                    into_run(at),
+                    if unrelated > 0 {
+                        format!("; the delays of {} packets are not known", count(unrelated))
+                    } else {
+                        String::new()
+                    }
+                ),
             );
         }
         // Those that the clock watch has seen are in the validity already.

@@ -7,6 +7,7 @@ use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::hardware::HardwareScale;
 use packet::receiving::{Clocks, Receiving, Settled};
+use packet::stragglers::{self, Awaiting, Wait};
 use packet::worst::WorstPackets;
 use record::{Moment, Record};
 use units::ClockId;
@@ -31,12 +32,6 @@ use crate::witness::{Grant, Measuring, Orders, ThrottleWatch, Wanted};
 const PERIOD: Duration = Duration::from_millis(20);
 /// Between two looks of a person.
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
-/// How long packets and their stamps may come after the sender has said that it sent the last.
-const STRAGGLERS: Duration = Duration::from_millis(300);
-/// The same where not one came so far, and where those that came took long, at most: the connection that said it may be quicker
-/// than the packets' own way.
-const FIRST_STRAGGLER: Duration = Duration::from_secs(3);
-const LONGEST_STRAGGLERS: Duration = Duration::from_secs(8);
 /// How long a thread may take to end after it was stopped, and the partner to say what it sent.
 const GRACE: Duration = Duration::from_secs(3);
 /// Exchanges of the clocks that a run waits for before it begins, and how long at most.
@@ -89,8 +84,19 @@ pub(super) struct Ending {
     pub(super) gone: Option<PartnerGone>,
     /// What the partner said that it had sent, if all of it has had the time to arrive.
     pub(super) partner_report: Option<SentReport>,
+    /// How it was waited for what is missing of that; absent if nothing is.
+    pub(super) awaited: Option<Awaited>,
     /// The partner's half, where it came before this node was done.
     pub(super) partner_half: Option<String>,
+}
+
+/// A wait for packets that are missing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Awaited {
+    /// From the partner's word that it sent the last to the end of the wait (ns).
+    pub(super) ns: u64,
+    /// Whether others still came when it ended.
+    pub(super) may_still_come: bool,
 }
 
 /// A node's half of a run, its threads ready.
@@ -217,6 +223,15 @@ impl<'a> Half<'a> {
         }
     }
 
+    /// Lets this node receive. The partner is told to begin only afterwards, so that none of its packets can come before.
+    pub(super) fn listen(&mut self) -> Result<(), PacketError> {
+        let Some(flow) = &self.received else { return Ok(()) };
+        if let Some(explaining) = &mut self.explaining {
+            explaining.begin(&flow.receives, &self.plan);
+        }
+        Ok(flow.receives.listen()?)
+    }
+
     /// Runs to the end, and makes the record of this half; also how it ended.
     pub(super) fn carry_out(
         mut self,
@@ -233,13 +248,6 @@ impl<'a> Half<'a> {
             let ahead_ns = self.started.realtime.as_ns() - self.started.monotonic.as_ns();
             flow.sending.shared.realtime_ahead_ns.store(ahead_ns, std::sync::atomic::Ordering::Relaxed);
             flow.sending.member.begin_at(start_ns);
-        }
-        if let Some(flow) = &self.received {
-            if let Some(explaining) = &mut self.explaining {
-                explaining.begin(&flow.receives, &self.plan);
-            }
-            // It is there before the first packet can be.
-            flow.receives.member.begin_at(now_ns(ClockId::Monotonic));
         }
         let ending = self.watch(dialog, observe);
         (self.finish(watching, &ending), ending)
@@ -323,8 +331,12 @@ impl<'a> Half<'a> {
             self.clocks.sleep(PERIOD);
         }
         // What was on its way then may not have come yet.
-        let have_all_come = partner_sent.is_some_and(|at| self.have_stragglers_come(at, ending.partner_report));
-        ending.partner_report = ending.partner_report.filter(|_| have_all_come);
+        let wait = partner_sent.map_or(Wait::GoOn, |at| self.awaiting(at, ending.partner_report));
+        ending.partner_report = ending.partner_report.filter(|_| wait != Wait::GoOn);
+        ending.awaited = partner_sent.filter(|_| matches!(wait, Wait::Lost | Wait::Open)).map(|at| Awaited {
+            ns: u64::try_from(at.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            may_still_come: wait == Wait::Open,
+        });
         self.stop_all();
         ending
     }
@@ -334,23 +346,25 @@ impl<'a> Half<'a> {
         let now = Instant::now();
         let own_is_done = self.sent.as_ref().is_none_or(|flow| flow.report.is_some());
         let partner_is_done = self.received.is_none()
-            || partner_sent.is_some_and(|at| self.have_stragglers_come(at, ending.partner_report));
+            || partner_sent.is_some_and(|at| self.awaiting(at, ending.partner_report) != Wait::GoOn);
         (own_is_done && (partner_is_done || ending.gone.is_some())) || given_up.is_some_and(|at| now >= at)
     }
 
-    /// Whether nothing more is to be expected since the partner has said what it sent: where some are missing, only once none
-    /// has come for longer than twice the longest delay so far.
-    fn have_stragglers_come(&self, said_at: Instant, sent: Option<SentReport>) -> bool {
-        let said = said_at.elapsed();
-        let (Some(flow), Some(sent)) = (&self.received, sent) else { return said >= STRAGGLERS };
-        let arrived = flow.receiving.arrivals().once;
-        if arrived >= sent.sent || said >= LONGEST_STRAGGLERS {
-            return said >= STRAGGLERS;
+    /// Whether more can come, once the partner has said what it sent.
+    fn awaiting(&self, said_at: Instant, sent: Option<SentReport>) -> Wait {
+        let since_said = said_at.elapsed();
+        let (Some(flow), Some(sent)) = (&self.received, sent) else {
+            return if since_said >= stragglers::LEAST { Wait::Complete } else { Wait::GoOn };
+        };
+        let delays = flow.delays.live();
+        Awaiting {
+            since_said,
+            sent: sent.sent,
+            arrived: flow.receiving.arrivals().once,
+            since_arrival: flow.last_came.map(|at| at.elapsed()),
+            longest_delay: (delays.samples > 0).then(|| Duration::from_nanos(delays.max_ns)),
         }
-        let quiet = flow.last_came.map_or(said, |at| said.min(at.elapsed()));
-        let longest_delay = Duration::from_nanos(flow.delays.live().max_ns);
-        let expected = if arrived == 0 { FIRST_STRAGGLER } else { STRAGGLERS.max(longest_delay * 2) };
-        quiet >= expected
+        .judge()
     }
 
     fn stop_sending(&self) {

@@ -167,8 +167,9 @@ pub fn lead(
     dialog: &mut dyn Dialog,
     observe: &mut dyn FnMut(&LivePackets),
 ) -> Result<Record, PacketError> {
-    let (half, watching) = half::Half::arm(setup, ends, partner)?;
+    let (mut half, watching) = half::Half::arm(setup, ends, partner)?;
     half.wait_for_clocks();
+    half.listen()?;
     let said = dialog.say(&Message::Begin);
     // One that is gone may have said before why it does not take part.
     hear_begin(dialog, setup.stop)?;
@@ -187,9 +188,12 @@ pub fn follow(
     dialog: &mut dyn Dialog,
     observe: &mut dyn FnMut(&LivePackets),
 ) -> Result<Record, PacketError> {
-    let (half, watching) = half::Half::arm(setup, ends, initiator)?;
+    let (mut half, watching) = half::Half::arm(setup, ends, initiator)?;
+    // Before and after: the initiator's receiver waits for the answer.
+    half.wait_for_clocks();
     hear_begin(dialog, setup.stop)?;
     half.wait_for_clocks();
+    half.listen()?;
     dialog.say(&Message::Begin)?;
     Ok(conclude(half.carry_out(watching, dialog, observe), setup, dialog))
 }
@@ -281,3 +285,6 @@ fn hear_half(dialog: &mut dyn Dialog) -> Result<String, PacketError> {
         }
     }
 }
+
+#[cfg(test)]
+mod warm_up_tests;

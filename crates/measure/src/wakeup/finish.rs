@@ -206,7 +206,7 @@ pub(super) fn record(
     let parts = parts_of(&drained.parts, &record.series);
     let explanation = drained
         .explainer
-        .map(|explainer| Explanation { parts, ..explainer.finish(cost) })
+        .map(|explainer| Explanation { parts, ..explainer.finish(cost, |thread| record.counters_of_thread(thread)) })
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
     if let Some(explanation) = explanation {
         crate::explain::judge(&explanation, &mut record.validity);

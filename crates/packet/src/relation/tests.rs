@@ -327,3 +327,27 @@ proptest! {
         }
     }
 }
+
+/// Two exchanges that cannot both be: where they exclude each other no offset is left, and no delay that had an error of 0.
+#[test]
+fn where_bounds_contradict_each_other_no_delay_is_known() {
+    let mut relation = Relation::new(100_000);
+    for at_ns in [0, 2_000_000_000] {
+        let reading = ClockReading { raw_ns: at_ns, clock_ns: at_ns, error_ns: 50 };
+        relation.own_reading(reading);
+        relation.partner_reading(reading);
+    }
+    // There and back in 10 us, with the clocks equal; then with them 5 ms apart.
+    let exchange = |relation: &mut Relation, at_ns: i64, ahead_ns: i64| {
+        relation.exchange((at_ns - ahead_ns, at_ns + 10_000), (at_ns + 20_000, at_ns + 30_000 - ahead_ns)).unwrap()
+    };
+    assert!(!exchange(&mut relation, 1_000_000, 0).bound.is_contradiction());
+    assert!(relation.delay(1_100_000, 1_110_000).is_some());
+    assert!(exchange(&mut relation, 3_000_000, 5_000_000).bound.is_contradiction());
+    for own_ns in [2_900_000, 3_100_000] {
+        assert_eq!(relation.delay(own_ns - 10_000, own_ns), None, "{own_ns}");
+        let mut reader = DelayReader::new(&relation);
+        let programs = (own_ns - 10_000, own_ns);
+        assert_eq!(reader.delays(programs, Some(programs)), (None, None), "{own_ns}");
+    }
+}

@@ -230,7 +230,23 @@ fn a_thread_that_the_receiver_outranks_kept_preemption_off_only_where_its_cpu_wa
     assert_eq!(class(Vec::new()), (CauseClass::InterruptsOff, Certainty::Likely), "it is not known when");
     // Chosen after the receiver was woken.
     let chosen = vec![to(-50_000, (77, 1), idle()), to(9_000, (0, 120), compiler()), to(301_000, (9, 120), receiver())];
-    assert_eq!(received(305_000, [chosen, handed_on(-1_000, 4_000)]).class, CauseClass::Throttle);
+    let sample = received(305_000, [chosen, handed_on(-1_000, 4_000)]);
+    assert_eq!(
+        (sample.class, sample.certainty),
+        (CauseClass::Throttle, Certainty::Likely),
+        "when it was told is not known"
+    );
+    // It was told before it chose, and after.
+    let chosen_at = |chosen_ns: i64| {
+        let begin = vec![to(-50_000, (77, 1), idle())];
+        let mut rest =
+            [told(6_000), vec![to(chosen_ns, (0, 120), compiler()), to(301_000, (9, 120), receiver())]].concat();
+        rest.sort_by_key(|event| event.time_ns);
+        let sample = received(305_000, [[begin, rest].concat(), handed_on(-1_000, 4_000)]);
+        (sample.class, sample.certainty)
+    };
+    assert_eq!(chosen_at(9_000), (CauseClass::Throttle, Certainty::Shown));
+    assert_ne!(chosen_at(5_000).0, CauseClass::Throttle, "it did not know of the receiver yet");
 }
 
 #[test]

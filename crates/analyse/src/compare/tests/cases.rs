@@ -94,7 +94,13 @@ fn an_invalid_run_makes_the_comparison_invalid_and_a_degraded_one_is_told() {
     assert!(invalid.verdict.reason.contains("CPU 2"), "{}", invalid.verdict.reason);
     b.validity = record::Validity::default();
     b.series.clear();
-    assert_eq!(compared(&[a], &[b], &OPTIONS).verdict.state, ComparisonState::Invalid, "a run without a sample");
+    let empty = compared(&[a], &[b], &OPTIONS);
+    assert_eq!(empty.verdict.state, ComparisonState::Invalid, "a run without a sample");
+    // What no sample says is absent, and no 0.
+    assert_eq!((empty.b.min_ns, empty.b.max_ns, empty.b.runs[0].max_ns), (None, None, None));
+    assert_eq!((empty.worst.b_median_ns, empty.worst.median_difference_ns), (None, None));
+    assert!(empty.worst.b_maxima_ns.is_empty() && empty.worst.a_median_ns > Some(0.0), "{:?}", empty.worst);
+    assert!(!serde_json::to_string(&empty.worst).unwrap().contains("b_median_ns"));
 }
 
 #[test]
@@ -105,7 +111,7 @@ fn unequal_lengths_are_cut_alike_and_maxima_are_those_of_equally_long_parts() {
     let mixed = compared(&runs(&heavy, 0..6), &runs(&long, 20..26), &OPTIONS);
     assert!(mixed.worst.note.contains("each counts by its first 60 s"), "{}", mixed.worst.note);
     assert!(mixed.worst.p.unwrap() > 0.1, "{:?}", mixed.worst);
-    let whole = |runs: &[crate::compare::RunSummary]| runs.iter().map(|run| run.max_ns).min().unwrap();
+    let whole = |runs: &[crate::compare::RunSummary]| runs.iter().map(|run| run.max_ns.unwrap()).min().unwrap();
     assert!(whole(&mixed.b.runs) > mixed.worst.b_maxima_ns.iter().copied().min().unwrap());
     // Without intervals no part is known, and nothing is compared.
     let mut whole_runs = runs(&long, 20..26);

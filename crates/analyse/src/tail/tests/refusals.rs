@@ -228,11 +228,11 @@ fn each_latency_of_a_followed_program_has_its_own_prediction() {
         |latency: Option<&str>| tail(&[&record], &TailOptions { latency: latency.map(str::to_owned), ..options() });
     // The default is the latency that begins at the time for which the program asked to be woken.
     let returned = predicted(None).unwrap();
-    assert_eq!((returned.latency.as_str(), returned.observed.worst_ns > 70_000), ("scheduled_to_returned", true));
+    assert_eq!((returned.latency.as_str(), returned.observed.worst_ns > Some(70_000)), ("scheduled_to_returned", true));
     assert!(returned.expectations[0].worst.is_some_and(|worst| worst.low_ns > 80_000.0), "{:?}", returned.expectations);
     let running = predicted(Some("runnable_to_running")).unwrap();
     let worst_ns = record.series[0].histogram.max_ns().unwrap();
-    assert_eq!((running.latency.as_str(), running.observed.worst_ns), ("runnable_to_running", worst_ns));
+    assert_eq!((running.latency.as_str(), running.observed.worst_ns), ("runnable_to_running", Some(worst_ns)));
     assert!(running.notes.iter().all(|note| !note.contains("in no interval")), "{:?}", running.notes);
     let claim = |claim: &str, latency: Option<&str>| {
         let claim = Some(claim.parse::<Claim>().unwrap());
@@ -300,4 +300,20 @@ fn nothing_is_predicted_from_delays_of_which_the_clocks_error_is_unknown() {
     refused(&imported, RefusalCode::ClocksUnknown);
     let claim = claimed(&between_nodes(u64::MAX), "10ms for 1 h at 90%").claim.unwrap();
     assert_eq!(claim.state, ClaimState::CannotBeTold, "{}", claim.sentence);
+}
+
+/// Samples of another latency say nothing of the one that is asked for: it has no worst, and not one of 0.
+#[test]
+fn without_a_sample_of_the_latency_there_is_no_worst() {
+    let mut record = run(3, 7, |_, unit| 20_000.0 + unit);
+    let mut other = record.series[0].clone();
+    other.name = "asked_to_answered".to_owned();
+    record.series[0].histogram = record::Histogram::new();
+    record.series[0].intervals.clear();
+    record.series.push(other);
+    let found = tail(&[&record], &options()).unwrap();
+    assert_eq!((found.observed.worst_ns, found.observed.samples), (None, 0));
+    let text = serde_json::to_string(&found).unwrap();
+    assert!(!text.contains(" 0 ns"), "{text}");
+    assert!(found.sentence.contains("not a single sample"), "{}", found.sentence);
 }

@@ -118,12 +118,13 @@ fn rows(comparison: &Comparison) -> Table {
             mark(comparison, &row.name),
         ]);
     }
+    let known = |ns: Option<f64>, words: fn(f64) -> String| ns.map_or_else(|| "-".to_owned(), words);
     let WorstComparison { median_difference_ns, median_difference_percent, p_together, .. } = &comparison.worst;
     table.row(vec![
         "median of maxima".to_owned(),
-        latency(comparison.worst.a_median_ns),
-        latency(comparison.worst.b_median_ns),
-        signed(*median_difference_ns),
+        known(comparison.worst.a_median_ns, latency),
+        known(comparison.worst.b_median_ns, latency),
+        known(*median_difference_ns, signed),
         percent(*median_difference_percent),
         "-".to_owned(),
         p_together.map_or_else(|| "-".to_owned(), p),
@@ -150,7 +151,7 @@ fn rows(comparison: &Comparison) -> Table {
             mark(comparison, "beyond the deadline"),
         ]);
     }
-    let max = |group: &GroupSummary| latency(units::approx_f64(group.max_ns));
+    let max = |group: &GroupSummary| known(group.max_ns.map(units::approx_f64), latency);
     table.row(vec!["worst of all".to_owned(), max(&comparison.a), max(&comparison.b)]);
     table
 }

@@ -13,13 +13,11 @@ use record::{Origin, Record, Series};
 use serde_json::{Value, json};
 
 use crate::error::ExportError;
+use crate::export::columns::{COLUMNS, Of, OfRow, OfSeries};
 use crate::export::rows::{Row, rows, series_of};
 
 /// Rows per row group, which are in memory at the same time. Readers process row groups in parallel; this is a usual size.
 const GROUP_ROWS: usize = 1 << 20;
-
-/// Text columns about the run and the series; they are equal in all rows of a series.
-const TEXTS: [&str; 7] = ["run", "label", "node", "measurement", "validity", "series", "variant"];
 
 pub(super) fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     // Writing to memory fails only at a limit of the format, such as its 32767 row groups.
@@ -32,38 +30,37 @@ fn file(records: &[Record], group_rows: usize) -> Result<Vec<u8>, ParquetError> 
     let mut file = SerializedFileWriter::new(Vec::new(), schema()?, Arc::new(properties))?;
     let mut group = Group::default();
     for (record, series) in series_of(records) {
-        let texts = texts(record, series);
         for row in rows(series) {
-            group.push(&texts, series, &row);
-            if group.len() >= group_rows {
+            group.push(record, series, row);
+            if group.rows.len() >= group_rows {
                 std::mem::take(&mut group).write(&mut file)?;
             }
         }
     }
-    if group.len() > 0 {
+    if !group.rows.is_empty() {
         group.write(&mut file)?;
     }
     file.into_inner()
 }
 
-/// The schema: the columns of the CSV, with all numbers unsigned.
+/// The schema: the columns of the CSV, with all numbers unsigned. What can be absent is optional.
 fn schema() -> Result<TypePtr, ParquetError> {
-    let mut fields = Vec::new();
-    for name in TEXTS {
-        fields.push(text(name)?);
-    }
-    fields.push(number("cpu", 32, Repetition::OPTIONAL)?);
-    fields.push(number("thread", 32, Repetition::REQUIRED)?);
-    fields.push(text("kind")?);
-    for name in ["from_ns", "to_ns", "count"] {
-        fields.push(number(name, 64, Repetition::REQUIRED)?);
-    }
-    Ok(Arc::new(Type::group_type_builder("punctual").with_fields(fields).build()?))
+    let fields: Result<Vec<TypePtr>, ParquetError> = COLUMNS
+        .iter()
+        .map(|column| match column.of {
+            Of::Series(OfSeries::Text(_)) | Of::Row(OfRow::Text(_)) => text(column.name, Repetition::REQUIRED),
+            Of::Series(OfSeries::OptionalText(_)) => text(column.name, Repetition::OPTIONAL),
+            Of::Series(OfSeries::Small(_)) => number(column.name, 32, Repetition::OPTIONAL),
+            Of::Series(OfSeries::Number(_)) => number(column.name, 64, Repetition::OPTIONAL),
+            Of::Row(OfRow::Number(_)) => number(column.name, 64, Repetition::REQUIRED),
+        })
+        .collect();
+    Ok(Arc::new(Type::group_type_builder("punctual").with_fields(fields?).build()?))
 }
 
-fn text(name: &str) -> Result<TypePtr, ParquetError> {
+fn text(name: &str, repetition: Repetition) -> Result<TypePtr, ParquetError> {
     let text = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
-        .with_repetition(Repetition::REQUIRED)
+        .with_repetition(repetition)
         .with_logical_type(Some(LogicalType::String))
         .build()?;
     Ok(Arc::new(text))
@@ -78,67 +75,57 @@ fn number(name: &str, bits: i8, repetition: Repetition) -> Result<TypePtr, Parqu
     Ok(Arc::new(number))
 }
 
-fn texts(record: &Record, series: &Series) -> [ByteArray; TEXTS.len()] {
-    let texts = [
-        record.id.as_str(),
-        &record.label,
-        &record.manifest().node.hostname,
-        record.measurement.name(),
-        record.validity.state().word(),
-        &series.name,
-        &series.variant,
-    ];
-    texts.map(ByteArray::from)
-}
-
-/// The rows of a row group, stored by column.
+/// The rows of a row group. Its columns are made one after the other, each from all rows.
 #[derive(Default)]
-struct Group {
-    texts: [Vec<ByteArray>; TEXTS.len()],
-    /// The CPUs of the rows that have one.
-    cpu: Vec<i32>,
-    /// Definition levels: 1 for a row with a CPU, 0 for a row without.
-    cpu_levels: Vec<i16>,
-    /// The threads of the rows that have one.
-    thread: Vec<i32>,
-    /// Definition levels: 1 for a row with a thread, 0 for a row without.
-    thread_levels: Vec<i16>,
-    kind: Vec<ByteArray>,
-    from_ns: Vec<i64>,
-    to_ns: Vec<i64>,
-    count: Vec<i64>,
+struct Group<'a> {
+    rows: Vec<Row>,
+    /// The series of the rows in their order, each with the number of its rows.
+    series: Vec<(&'a Record, &'a Series, usize)>,
 }
 
-impl Group {
-    fn len(&self) -> usize {
-        self.count.len()
+impl<'a> Group<'a> {
+    fn push(&mut self, record: &'a Record, series: &'a Series, row: Row) {
+        match self.series.last_mut() {
+            Some((_, last, rows)) if std::ptr::eq(*last, series) => *rows += 1,
+            _ => self.series.push((record, series, 1)),
+        }
+        self.rows.push(row);
     }
 
-    fn push(&mut self, texts: &[ByteArray; TEXTS.len()], series: &Series, row: &Row) {
-        for (column, text) in self.texts.iter_mut().zip(texts) {
-            // The bytes are shared, not copied.
-            column.push(text.clone());
-        }
-        self.cpu.extend(series.place.cpu().map(reinterpret_u32));
-        self.cpu_levels.push(i16::from(series.place.cpu().is_some()));
-        self.thread.extend(series.place.thread_number().map(reinterpret_u32));
-        self.thread_levels.push(i16::from(series.place.thread_number().is_some()));
-        self.kind.push(ByteArray::from(row.kind));
-        self.from_ns.push(reinterpret_u64(row.from_ns));
-        self.to_ns.push(reinterpret_u64(row.to_ns));
-        self.count.push(reinterpret_u64(row.count));
+    /// A value for each row, of what is equal in all rows of a series.
+    fn of_series<T: Clone>(&self, of: impl Fn(&'a Record, &'a Series) -> T) -> impl Iterator<Item = T> {
+        self.series.iter().flat_map(move |(record, series, rows)| std::iter::repeat_n(of(record, series), *rows))
     }
 
     fn write(self, file: &mut SerializedFileWriter<Vec<u8>>) -> Result<(), ParquetError> {
         let mut group = file.next_row_group()?;
-        for texts in &self.texts {
-            column::<ByteArrayType>(&mut group, texts, None)?;
-        }
-        column::<Int32Type>(&mut group, &self.cpu, Some(&self.cpu_levels))?;
-        column::<Int32Type>(&mut group, &self.thread, Some(&self.thread_levels))?;
-        column::<ByteArrayType>(&mut group, &self.kind, None)?;
-        for numbers in [&self.from_ns, &self.to_ns, &self.count] {
-            column::<Int64Type>(&mut group, numbers, None)?;
+        for column in &COLUMNS {
+            match column.of {
+                Of::Series(OfSeries::Text(of)) => {
+                    let texts: Vec<ByteArray> = self.of_series(|record, series| of(record, series).into()).collect();
+                    required::<ByteArrayType>(&mut group, &texts)?;
+                }
+                Of::Series(OfSeries::OptionalText(of)) => {
+                    let texts = self.of_series(|record, series| of(record, series).map(ByteArray::from));
+                    optional::<ByteArrayType>(&mut group, texts)?;
+                }
+                Of::Series(OfSeries::Small(of)) => {
+                    let numbers = self.of_series(|record, series| of(record, series).map(reinterpret_u32));
+                    optional::<Int32Type>(&mut group, numbers)?;
+                }
+                Of::Series(OfSeries::Number(of)) => {
+                    let numbers = self.of_series(|record, series| of(record, series).map(reinterpret_u64));
+                    optional::<Int64Type>(&mut group, numbers)?;
+                }
+                Of::Row(OfRow::Text(of)) => {
+                    let texts: Vec<ByteArray> = self.rows.iter().map(|row| of(row).into()).collect();
+                    required::<ByteArrayType>(&mut group, &texts)?;
+                }
+                Of::Row(OfRow::Number(of)) => {
+                    let numbers: Vec<i64> = self.rows.iter().map(|row| reinterpret_u64(of(row))).collect();
+                    required::<Int64Type>(&mut group, &numbers)?;
+                }
+            }
         }
         group.close()?;
         Ok(())
@@ -154,7 +141,27 @@ const fn reinterpret_u64(number: u64) -> i64 {
     i64::from_ne_bytes(number.to_ne_bytes())
 }
 
-/// Writes the next column in the order of the schema.
+/// Writes the next column in the order of the schema, with a value in each row.
+fn required<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    column::<T>(group, values, None)
+}
+
+/// The same where some rows have no value: which have one, and their values, come from the same list.
+fn optional<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: impl Iterator<Item = Option<T::T>>,
+) -> Result<(), ParquetError> {
+    let (mut present, mut levels) = (Vec::new(), Vec::new());
+    for value in values {
+        levels.push(i16::from(value.is_some()));
+        present.extend(value);
+    }
+    column::<T>(group, &present, Some(&levels))
+}
+
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],

@@ -259,6 +259,11 @@ impl End for XdpSender {
     fn largest_payload(&self) -> usize {
         self.most_bytes
     }
+
+    /// Never one: it would be a program on the loopback interface, which others may have a program on.
+    fn rehearsal(&self) -> Option<Self> {
+        None
+    }
 }
 
 impl End for XdpReceiver {
@@ -357,6 +362,11 @@ impl End for XdpReceiver {
     fn largest_payload(&self) -> usize {
         0
     }
+
+    /// Never one: it would be a program on the loopback interface, which others may have a program on.
+    fn rehearsal(&self) -> Option<Self> {
+        None
+    }
 }
 
 impl End for XdpEnd {
@@ -387,5 +397,10 @@ impl End for XdpEnd {
 
     fn largest_payload(&self) -> usize {
         self.sender.largest_payload()
+    }
+
+    /// Never one: it would be a program on the loopback interface, which others may have a program on.
+    fn rehearsal(&self) -> Option<Self> {
+        None
     }
 }

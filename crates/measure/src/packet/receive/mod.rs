@@ -3,7 +3,8 @@
 pub(crate) mod hot;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use kernel::packet::End;
 use packet::arrived::Arrived;
@@ -20,14 +21,22 @@ use crate::witness::Wanted;
 
 /// Received packets that wait for the drain: 0.3 s of 50,000 a second.
 const RING_SLOTS: usize = 16_384;
-/// How long a warm-up takes (ns).
+/// How long each kind of loop is warmed up (ns).
 const WARM_UP_NS: i64 = 1_000_000;
+/// The interval of packets that a loop is warmed up with (ns): that of the run may be seconds, and a loop sleeps a part of it.
+const WARM_UP_INTERVAL_NS: i64 = 100_000;
+/// Packets that each kind of loop is warmed up with.
+const WARM_UP_PACKETS: u64 = 3;
+/// How long a thread may take from its order to its loop.
+const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the receiving thread and the controller share.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveShared {
     pub(crate) strangers: Strangers,
     pub(crate) stop: AtomicBool,
+    /// Set once the loop is about to look for its first packet.
+    pub(crate) listens: AtomicBool,
     pub(crate) watchdog: Arc<AtomicBool>,
 }
 
@@ -55,6 +64,8 @@ pub(crate) struct ReceivePlan {
 /// What the thread is born with.
 struct Receiver<E> {
     end: E,
+    /// What the loop is warmed up with; absent where the path has none.
+    rehearsal: Option<E>,
     plan: ReceivePlan,
     ring: Producer<Arrived>,
     shared: Arc<ReceiveShared>,
@@ -73,19 +84,18 @@ fn signed(sequence: u64) -> i64 {
     i64::try_from(sequence).unwrap_or(i64::MAX)
 }
 
+/// A packet that nobody measures, as its bytes are on the way.
+fn bytes_of(session: &Session, flow: u8, purpose: Purpose, sequence: u64) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    let header = Header { purpose, flow, sequence, sent_before: 0, sent_ns: 0, earlier: EarlierStamps::default() };
+    header.write(session, &mut bytes);
+    bytes
+}
+
 /// A packet that nobody sent: it is read as if it had come, which touches the code that reads.
 fn blank(session: &Session) -> Option<Arrived> {
-    let mut bytes = [0; HEADER_BYTES];
-    let header = Header {
-        purpose: Purpose::FollowUp,
-        flow: 0,
-        sequence: 0,
-        sent_before: 0,
-        sent_ns: 0,
-        earlier: EarlierStamps::default(),
-    };
-    header.write(session, &mut bytes);
-    Arrived::read((session, header.flow), &bytes, [None; 2], 0).ok()
+    let bytes = bytes_of(session, 0, Purpose::FollowUp, 0);
+    Arrived::read((session, 0), &bytes, [None; 2], 0).ok()
 }
 
 impl Receives {
@@ -106,36 +116,65 @@ impl Receives {
         }
         while taker.pop().is_ok() {}
         let shared = Arc::new(ReceiveShared { watchdog, ..ReceiveShared::default() });
-        let work = Receiver { end, plan, ring, shared: Arc::clone(&shared) };
+        let rehearsal = end.rehearsal();
+        let work = Receiver { end, rehearsal, plan, ring, shared: Arc::clone(&shared) };
         let member = Member::start(&format!("punctual-r{}", wanted.thread), wanted, work)?;
         Ok(Self { member, shared, ring: taker })
+    }
+
+    /// Lets it receive, and waits until it does: a partner that hears only then that it may send meets a loop that is warm.
+    ///
+    /// # Errors
+    /// Where the thread does not get that far.
+    pub(crate) fn listen(&self) -> Result<(), ArmError> {
+        self.member.begin_at(now_ns(ClockId::Monotonic));
+        let until = Instant::now() + LISTENS_WITHIN;
+        while !self.shared.listens.load(Ordering::Acquire) {
+            if self.member.is_finished() || Instant::now() > until {
+                return Err(ArmError::Stuck { thread: 1 });
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Receives {
+    /// A run that is given up before it began leaves no loop behind.
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.member.call_off();
     }
 }
 
 impl<E: End> Receiver<E> {
-    fn of(
-        &mut self,
-        shared: &ReceiveShared,
-        stop: &AtomicBool,
-        mode: ReceiveMode,
-        end_ns: i64,
-        outliers: Option<OutlierWatch<'_>>,
-    ) -> ReceiveCounts {
-        ReceiveLoop {
-            end: &mut self.end,
-            session: self.plan.session,
-            flow: self.plan.flow,
-            mode,
-            interval_ns: self.plan.interval_ns,
-            is_real_time: self.plan.is_real_time,
-            ring: &mut self.ring,
-            strangers: &shared.strangers,
-            stop,
-            end_ns,
-            watchdog: &shared.watchdog,
-            outliers,
+    /// A few turns of every kind of loop, over an end of their own and with packets of their own. Nothing of it depends on the
+    /// plan of the run, and nothing is left of it.
+    fn rehearse(session: Session, rehearsal: &mut E) {
+        let (mut ring, _taker) = RingBuffer::new(16);
+        let (spare, watchdog) = (Strangers::default(), AtomicBool::new(false));
+        for mode in [ReceiveMode::Poll, ReceiveMode::Block, ReceiveMode::Schedule] {
+            for sequence in 0..WARM_UP_PACKETS {
+                // Refused at most, as in a network namespace whose loopback interface is down.
+                let _ = rehearsal.send(&bytes_of(&session, 0, Purpose::Measured, sequence), None);
+            }
+            let _ = ReceiveLoop {
+                end: &mut *rehearsal,
+                session,
+                flow: 0,
+                mode,
+                interval_ns: WARM_UP_INTERVAL_NS,
+                is_real_time: true,
+                ring: &mut ring,
+                strangers: &spare,
+                stop: &AtomicBool::new(false),
+                end_ns: now_ns(ClockId::Monotonic) + WARM_UP_NS,
+                watchdog: &watchdog,
+                outliers: None,
+            }
+            .run();
+            while rehearsal.sent_stamp().is_some() {}
         }
-        .run()
     }
 }
 
@@ -147,31 +186,48 @@ impl<E: End + Send> Work for Receiver<E> {
     }
 
     fn warm_up(&mut self, meter: Meter) {
-        // What comes already is counted like what comes later.
-        let (shared, goes_on) = (Arc::clone(&self.shared), AtomicBool::new(false));
-        let _ = blank(&self.plan.session);
+        let session = self.plan.session;
+        let _ = blank(&session);
         // An outlier that nobody explains: its code is resident then.
         let (watched, taken, armed) = (Watched::new(0), AtomicBool::new(false), AtomicU32::new(1));
         let switches = [&armed];
         let watch = || OutlierWatch { watched: &watched, armed: &switches, taken: &taken, may_move: true, parts: None };
+        let rehearsal = &mut self.rehearsal;
         let _ = meter.around(|| {
             watch().look(0, 1);
-            for mode in [ReceiveMode::Poll, ReceiveMode::Block, ReceiveMode::Schedule] {
-                let _ = self.of(&shared, &goes_on, mode, now_ns(ClockId::Monotonic) + WARM_UP_NS, None);
+            match rehearsal {
+                Some(rehearsal) => Self::rehearse(session, rehearsal),
+                None => drop(kernel::memory::make_program_resident()),
             }
         });
     }
 
     fn measure(mut self, _: i64, meter: Meter) -> Metered<ReceiveCounts> {
         let shared = Arc::clone(&self.shared);
-        let mode = self.plan.mode;
         let recorded = self.plan.recorded.clone();
         let switches = recorded.as_ref().map(|of| of.recorder.switches(None)).unwrap_or_default();
         let outliers = recorded.as_ref().and_then(|Recorded { recorder, watched, may_move }| {
             let taken = recorder.taken(None)?;
             Some(OutlierWatch { watched, armed: &switches, taken, may_move: *may_move, parts: None })
         });
-        meter.hot(|| self.of(&shared, &shared.stop, mode, i64::MAX, outliers))
+        let hot = ReceiveLoop {
+            end: &mut self.end,
+            session: self.plan.session,
+            flow: self.plan.flow,
+            mode: self.plan.mode,
+            interval_ns: self.plan.interval_ns,
+            is_real_time: self.plan.is_real_time,
+            ring: &mut self.ring,
+            strangers: &shared.strangers,
+            stop: &shared.stop,
+            end_ns: i64::MAX,
+            watchdog: &shared.watchdog,
+            outliers,
+        };
+        meter.hot(|| {
+            shared.listens.store(true, Ordering::Release);
+            hot.run()
+        })
     }
 }
 

@@ -26,7 +26,7 @@ impl End for Fails<'_> {
             return Err(ReceiveError { errno: ENETDOWN });
         }
         if self.packets == 0 {
-            self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            self.stop.store(true, Ordering::Relaxed);
             return Ok(None);
         }
         let mut bytes = [0; HEADER_BYTES];
@@ -58,6 +58,10 @@ impl End for Fails<'_> {
 
     fn largest_payload(&self) -> usize {
         HEADER_BYTES
+    }
+
+    fn rehearsal(&self) -> Option<Self> {
+        None
     }
 }
 

@@ -23,6 +23,10 @@ const RING_SLOTS: usize = 16_384;
 /// Below this interval (ns) an ordinary thread asks the clock instead of sleeping: on virtual machines a wake-up alone takes 20 us.
 const SPINS_BELOW_NS: i64 = 100_000;
 
+/// The interval (ns) and the number of packets that the loop is warmed up with.
+const WARM_UP_INTERVAL_NS: i64 = 100_000;
+const WARM_UP_PACKETS: u64 = 3;
+
 /// What the sending thread and the controller share.
 #[derive(Debug)]
 pub(crate) struct SendShared {
@@ -85,9 +89,13 @@ pub(crate) struct LaunchPlan {
 /// What the thread is born with.
 struct Sender<E> {
     end: E,
+    /// What the loop is warmed up with; absent where the path has none.
+    rehearsal: Option<E>,
     plan: SendPlan,
     payload: Vec<u8>,
     numbers: Box<Numbers>,
+    /// The numbers of the packets that the loop is warmed up with.
+    rehearsed: Box<Numbers>,
     shared: Arc<SendShared>,
 }
 
@@ -112,41 +120,18 @@ impl Sending {
         let shared = Arc::new(SendShared::new([RING_SLOTS, launched], watchdog));
         // Filler that no compression on the way makes smaller than it looks matters to nobody here; zeros are plain.
         let payload = vec![0; plan.size];
-        let work = Sender { end, plan, payload, numbers: Box::new(Numbers::new()), shared: Arc::clone(&shared) };
+        let rehearsal = end.rehearsal();
+        let work = Sender {
+            end,
+            rehearsal,
+            plan,
+            payload,
+            numbers: Box::new(Numbers::new()),
+            rehearsed: Box::new(Numbers::new()),
+            shared: Arc::clone(&shared),
+        };
         let member = Member::start(&format!("punctual-s{}", wanted.thread), wanted, work)?;
         Ok(Self { member, shared })
-    }
-}
-
-impl<E: End> Sender<E> {
-    fn of(&mut self, shared: &SendShared, start_ns: i64, purpose: Purpose, schedules: u64) -> SendCounts {
-        let realtime_ahead_ns = shared.realtime_ahead_ns.load(Ordering::Relaxed);
-        // What warms the loop up is nobody's packet: it has no launch time, and is not waited for.
-        let launch =
-            self.plan.launch.filter(|_| purpose == Purpose::Measured).map(|LaunchPlan { after_ns, launcher }| {
-                LaunchTimes { after_ns, ahead_ns: launcher.ahead_ns(realtime_ahead_ns) }
-            });
-        SendLoop {
-            end: &mut self.end,
-            session: self.plan.session,
-            flow: self.plan.flow,
-            purpose,
-            payload: &mut self.payload,
-            numbers: &mut self.numbers,
-            start_ns,
-            realtime_ahead_ns,
-            interval_ns: self.plan.interval_ns,
-            spins: !self.plan.is_real_time && self.plan.interval_ns < SPINS_BELOW_NS,
-            schedules,
-            launch,
-            ring: shared.ring.writer(),
-            launched: shared.launched.writer(),
-            launched_below: 0,
-            stop: &shared.stop,
-            watchdog: &shared.watchdog,
-            so_far: [&shared.sent, &shared.skipped, &shared.refused],
-        }
-        .run()
     }
 }
 
@@ -157,18 +142,65 @@ impl<E: End + Send> Work for Sender<E> {
         ClockId::Monotonic
     }
 
+    /// A few packets that nobody measures, by the same code, to an end that reaches itself alone. What they are counted by is
+    /// not the run's either.
     fn warm_up(&mut self, meter: Meter) {
-        // A few packets that nobody measures, by the same code; what they leave in the ring is not theirs to leave.
+        let Some(rehearsal) = &mut self.rehearsal else {
+            kernel::memory::make_program_resident();
+            return;
+        };
         let spare = SendShared::new([8, 8], Arc::default());
-        let start_ns = now_ns(ClockId::Monotonic);
-        let interval_ns = std::mem::replace(&mut self.plan.interval_ns, 100_000);
-        let _ = meter.around(|| self.of(&spare, start_ns, Purpose::FollowUp, 3));
-        self.plan.interval_ns = interval_ns;
+        // Its stamps are numbered from the first packet that it sent, in a warm-up before.
+        let numbers = &mut *self.rehearsed;
+        let hot = SendLoop {
+            end: rehearsal,
+            session: self.plan.session,
+            flow: self.plan.flow,
+            purpose: Purpose::Measured,
+            payload: &mut self.payload,
+            numbers,
+            start_ns: now_ns(ClockId::Monotonic),
+            realtime_ahead_ns: 0,
+            interval_ns: WARM_UP_INTERVAL_NS,
+            spins: !self.plan.is_real_time && self.plan.interval_ns < SPINS_BELOW_NS,
+            schedules: WARM_UP_PACKETS,
+            launch: None,
+            ring: spare.ring.writer(),
+            launched: spare.launched.writer(),
+            launched_below: 0,
+            stop: &spare.stop,
+            watchdog: &spare.watchdog,
+            so_far: [&spare.sent, &spare.skipped, &spare.refused],
+        };
+        let _ = meter.around(|| hot.run());
     }
 
     fn measure(mut self, start_ns: i64, meter: Meter) -> Metered<SendCounts> {
         let shared = Arc::clone(&self.shared);
-        let schedules = self.plan.schedules;
-        meter.hot(|| self.of(&shared, start_ns, Purpose::Measured, schedules))
+        let realtime_ahead_ns = shared.realtime_ahead_ns.load(Ordering::Relaxed);
+        let hot = SendLoop {
+            end: &mut self.end,
+            session: self.plan.session,
+            flow: self.plan.flow,
+            purpose: Purpose::Measured,
+            payload: &mut self.payload,
+            numbers: &mut self.numbers,
+            start_ns,
+            realtime_ahead_ns,
+            interval_ns: self.plan.interval_ns,
+            spins: !self.plan.is_real_time && self.plan.interval_ns < SPINS_BELOW_NS,
+            schedules: self.plan.schedules,
+            launch: self.plan.launch.map(|LaunchPlan { after_ns, launcher }| LaunchTimes {
+                after_ns,
+                ahead_ns: launcher.ahead_ns(realtime_ahead_ns),
+            }),
+            ring: shared.ring.writer(),
+            launched: shared.launched.writer(),
+            launched_below: 0,
+            stop: &shared.stop,
+            watchdog: &shared.watchdog,
+            so_far: [&shared.sent, &shared.skipped, &shared.refused],
+        };
+        meter.hot(|| hot.run())
     }
 }
