@@ -1,5 +1,6 @@
 /* A SCHED_FIFO loop that waits in the form that its argument names, and writes each moment that it waited for beside the
- * moment at which it ran (CLOCK_MONOTONIC, ns): its own truth, against which a measurement of it can be held.
+ * moment at which it ran (CLOCK_MONOTONIC, ns): its own truth, against which a measurement of it can be held. The thread
+ * is called like the form.
  *   waits FORM TURNS PERIOD_US FILE
  * SPDX-License-Identifier: Apache-2.0 OR MIT */
 #define _GNU_SOURCE
@@ -7,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/signalfd.h>
@@ -430,7 +433,17 @@ static void by_another_thread(const char *form)
     char byte;
 
     chain_form = form;
-    socketpair(AF_UNIX, SOCK_STREAM, 0, chain_sockets);
+    for (int end = 0; end < 2; end++) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        socklen_t length = sizeof address;
+
+        chain_sockets[end] = socket(AF_INET, SOCK_DGRAM, 0);
+        if (end && (getsockname(chain_sockets[0], (void *)&address, &length) ||
+                    connect(chain_sockets[1], (void *)&address, length)))
+            fail("connect");
+        if (!end && bind(chain_sockets[0], (void *)&address, length))
+            fail("bind");
+    }
     pthread_create(&waker, NULL, wakes, NULL);
     while (written < turns) {
         if (!strcmp(form, "packet")) {
@@ -475,6 +488,7 @@ int main(int argc, char **argv)
     turns = atoi(argv[2]);
     period_ns = atoll(argv[3]) * 1000;
     truth = calloc((size_t)turns, sizeof *truth);
+    prctl(PR_SET_NAME, form);
     mlockall(MCL_CURRENT | MCL_FUTURE);
     sigemptyset(&signals);
     sigaddset(&signals, SIGRTMIN);

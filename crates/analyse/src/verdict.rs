@@ -1,5 +1,7 @@
 //! The verdict of one run about its deadline, and the exit status that follows.
 
+mod program;
+
 use record::{Deciding, Histogram, Interval, Record, Sampling, Series, Sign, Uncertainty, Verdict, VerdictState};
 use units::format;
 
@@ -98,16 +100,18 @@ impl DeadlineCheck {
 pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     let worst = record.worst_of_all();
     let check = check_deadline(record, deadline_ns);
-    let samples = units::total(record.series.iter().filter(|series| series.judged).map(Series::taken));
+    let program = program::judged(record, deadline_ns);
+    let of_series = || units::total(record.series.iter().filter(|series| series.judged).map(Series::taken));
+    let samples = program.as_ref().map_or_else(of_series, |judged| judged.turns);
     let missed_periods = units::total(record.series.iter().map(|series| series.counters.missed_periods));
     let deciding = worst.map(|(worst_ns, place)| Deciding {
         worst_ns,
         place: place.clone(),
         samples,
-        beyond: check.beyond,
+        beyond: program.as_ref().map_or(check.beyond, |judged| judged.beyond),
         missed_periods,
     });
-    let (state, reason) = conclude(record, deadline_ns, deciding.as_ref(), &check);
+    let (state, reason) = conclude(record, deadline_ns, deciding.as_ref(), &check, program.as_ref());
     Verdict { deadline_ns, state, deciding, reason }
 }
 
@@ -116,6 +120,7 @@ fn conclude(
     deadline_ns: u64,
     deciding: Option<&Deciding>,
     check: &DeadlineCheck,
+    program: Option<&program::Judged>,
 ) -> (VerdictState, String) {
     let kind = record.measurement.kind();
     let limit = format::span(deadline_ns);
@@ -141,7 +146,7 @@ fn conclude(
     let worst = format!(
         "worst of {} {} {}{}",
         format::count(deciding.samples),
-        kind.samples,
+        if program.is_some() { "turns" } else { kind.samples },
         format::latency(deciding.worst_ns),
         deciding.place.clause()
     );
@@ -169,7 +174,7 @@ fn conclude(
         };
         return (
             VerdictState::Broken,
-            format!("{worst}; {} beyond {limit}{missed}{lost}{refused}", format::count(check.beyond)),
+            format!("{worst}; {} beyond {limit}{missed}{lost}{refused}", format::count(deciding.beyond)),
         );
     }
     if is_loss_unknown {
@@ -187,6 +192,13 @@ fn conclude(
             format!("{worst}; the samples are so uncertain that one can be beyond {limit} by up to {by}"),
         );
     }
+    if let Some(why) = program.and_then(|judged| judged.untold.as_ref()) {
+        return (VerdictState::CannotTell, format!("{worst}, within {limit}, as far as it was measured, but {why}"));
+    }
+    let limit = match program.and_then(|judged| judged.part.as_ref()) {
+        Some(part) => format!("{limit}, {part}"),
+        None => limit,
+    };
     // What holds is the bound, not the sample.
     let worst = if check.farthest_ns > deciding.worst_ns.unsigned_abs() {
         format!("{worst}, at most {} with its uncertainty", format::latency(check.farthest_ns))

@@ -44,9 +44,10 @@ impl TimeNamespace {
     /// From the text of `/proc/PID/timens_offsets`: each line a clock, whole seconds and nanoseconds.
     fn parse(text: &str) -> Self {
         let offset_ns = |clock: &str| {
-            let mut words = text.lines().map(str::split_ascii_whitespace).find_map(|mut words| {
-                (words.next() == Some(clock)).then_some(words)
-            })?;
+            let mut words = text
+                .lines()
+                .map(str::split_ascii_whitespace)
+                .find_map(|mut words| (words.next() == Some(clock)).then_some(words))?;
             let (seconds, within_ns): (i64, i64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
             seconds.checked_mul(1_000_000_000)?.checked_add(within_ns)
         };

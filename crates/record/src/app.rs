@@ -22,6 +22,9 @@ pub struct AppRun {
     pub threads: Vec<AppThread>,
     /// Threads of the program that were seen and are not in `threads`.
     pub threads_left_out: u64,
+    /// Of those the real-time threads that ended after a few wake-ups, as programs have them that make one for each turn.
+    #[serde(default)]
+    pub real_time_threads_left_out: u64,
     /// What tracing cost the program.
     pub tracing: TracingCost,
     /// What was looked for of calls of the memory allocator inside the loops; absent in records of older versions, which

@@ -473,11 +473,9 @@ impl Decoder {
             EventKind::Waking => Body::Waking { tid: tid(0)?, priority: priority(1)? },
             EventKind::Enter => Body::Enter { number: number(0)?, arguments: values.arguments(known.places[1])? },
             EventKind::Exit => Body::Exit { number: number(0)?, result: number(1)? },
-            EventKind::TimerStart => Body::TimerStart {
-                timer: unsigned(number(1)?),
-                function: unsigned(number(2)?),
-                expires_ns: number(0)?,
-            },
+            EventKind::TimerStart => {
+                Body::TimerStart { timer: unsigned(number(1)?), function: unsigned(number(2)?), expires_ns: number(0)? }
+            }
             EventKind::TimerExpire => Body::TimerExpire { timer: unsigned(number(0)?), now_ns: number(1)? },
             EventKind::TimerDone => Body::TimerDone { timer: unsigned(number(0)?) },
             EventKind::FaultUser | EventKind::FaultKernel => Body::Fault { address: unsigned(number(0)?) },

@@ -57,6 +57,7 @@ pub(crate) fn built() -> &'static Path {
         build("cc", &["-O2", "-pthread", "-Wall", "-Wextra", "-Werror"], "periodic-good.c");
         build("cc", &["-O0", "-pthread", "-Wall", "-Wextra", "-Werror"], "periodic-bad.c");
         build("cc", &["-O0", "-pthread", "-Wall", "-Wextra", "-Werror"], "periodic-alloc.c");
+        build("cc", &["-O2", "-pthread", "-Wall", "-Wextra", "-Werror"], "waits.c");
         let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
         build(&rustc, &["-O", "--edition", "2021"], "periodic-good.rs");
         build(&rustc, &["--edition", "2021"], "periodic-bad.rs");

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, 
 use super::address::{RawAddress, socket_length};
 use super::control::Room;
 use super::error::{LookupError, OpenError, last_errno};
+use crate::time_namespace::TimeNamespace;
 
 /// What all sockets can be asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,6 +124,13 @@ impl LaunchClock {
             units::ClockId::Tai => libc::CLOCK_TAI,
             units::ClockId::Boottime => libc::CLOCK_BOOTTIME,
         };
+        let is_apart = TimeNamespace::own() != TimeNamespace::default();
+        if is_apart && !matches!(self.clock, units::ClockId::Tai | units::ClockId::Realtime) {
+            const WHERE: &str = "it takes a process outside of time namespaces, or the clock tai: the kernel holds the packets \
+                                 until its own clock shows that time, and this process sees another one";
+            let error = io::Error::from_raw_os_error(libc::EINVAL);
+            return Err(OpenError::refused("set launch times (SO_TXTIME)", "CAP_NET_ADMIN", WHERE, error));
+        }
         let flags = TXTIME_REPORT_ERRORS | if self.is_deadline { TXTIME_DEADLINE_MODE } else { 0 };
         set(socket, libc::SOL_SOCKET, libc::SO_TXTIME, &TxTime { clock, flags })
             .map_err(|error| OpenError::refused("set launch times (SO_TXTIME)", "CAP_NET_ADMIN", NEEDS, error))

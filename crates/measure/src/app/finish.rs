@@ -81,6 +81,7 @@ impl Run<'_> {
         let ended_ns = self.ended_at.monotonic.as_ns();
         let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognized());
         let mut without_samples = Vec::new();
+        let mut short_lived = 0;
         for thread in chosen {
             let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
             if self.lacks_arrivals(&thread) {
@@ -88,6 +89,7 @@ impl Run<'_> {
             }
             let passed_by = any_loop && thread.ended && thread.run.taken < FEW;
             if !thread.cycle.is_recognized() && (thread.run.taken == 0 || passed_by) {
+                short_lived += u64::from(thread.ended && thread.real_time);
                 without_samples.push(seen_of(&thread, None));
                 continue;
             }
@@ -137,6 +139,7 @@ impl Run<'_> {
             ended: self.ended.clone(),
             threads: sum.threads,
             threads_left_out: u64::try_from(left_out).unwrap_or(0) + self.followed.too_many,
+            real_time_threads_left_out: short_lived,
             tracing: TracingCost {
                 events: self.events,
                 lost_events: self.lost,

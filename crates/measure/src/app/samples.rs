@@ -105,7 +105,13 @@ mod tests {
     #[test]
     fn the_period_is_learnt_and_swallowed_schedules_are_counted() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
-        let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0, sleep_function: None };
+        let frame = Frame {
+            first_ns: 0,
+            interval_maximum_ns: 1_000_000_000,
+            deadline_ns: None,
+            return_ns: 0,
+            sleep_function: None,
+        };
         let mut samples = Samples::new(frame, true);
         for turn in 0..40_i64 {
             let scheduled_ns = turn * 1_000_000;
@@ -125,7 +131,13 @@ mod tests {
     #[test]
     fn few_samples_are_kept_too() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
-        let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0, sleep_function: None };
+        let frame = Frame {
+            first_ns: 0,
+            interval_maximum_ns: 1_000_000_000,
+            deadline_ns: None,
+            return_ns: 0,
+            sleep_function: None,
+        };
         let mut samples = Samples::new(frame, true);
         samples.take(5, 12);
         let (collected, period_ns) = samples.finish(100, &clocks).unwrap();

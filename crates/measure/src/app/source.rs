@@ -161,7 +161,13 @@ impl Source {
         // Of events of the same time those of timers come first: what a timer's function does follows its beginning.
         let of_timers = cpus.iter().map(|cpu| of_cpu(cpu, true));
         let buffers = of_timers.chain(cpus.iter().map(|cpu| of_cpu(cpu, false))).collect::<Result<_, TraceError>>()?;
-        Ok(Self { buffers, instance, timers, reading: Reading { layout, decoder, namespace: TimeNamespace::own() }, missing })
+        Ok(Self {
+            buffers,
+            instance,
+            timers,
+            reading: Reading { layout, decoder, namespace: TimeNamespace::own() },
+            missing,
+        })
     }
 
     /// Follows these threads, and those that they make.
@@ -199,7 +205,12 @@ impl Source {
 
     /// Hands on, in the order of time, what happened before `now_ns`; what is too young for that order to be certain
     /// waits for the next time, unless this is the `last`. Each comes with its CPU, and by this process's monotonic clock.
-    pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(u32, &Event)) -> Result<(), SourceError> {
+    pub(super) fn take(
+        &mut self,
+        now_ns: u64,
+        last: bool,
+        mut hand_on: impl FnMut(u32, &Event),
+    ) -> Result<(), SourceError> {
         let reading = &self.reading;
         for of_cpu in &mut self.buffers {
             if of_cpu.next().is_none() {

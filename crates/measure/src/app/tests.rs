@@ -66,7 +66,13 @@ struct Play {
 }
 
 fn frame() -> Frame {
-    Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0, sleep_function: Some(SLEEP) }
+    Frame {
+        first_ns: 0,
+        interval_maximum_ns: 1_000_000_000,
+        deadline_ns: None,
+        return_ns: 0,
+        sleep_function: Some(SLEEP),
+    }
 }
 
 impl Play {
@@ -184,7 +190,16 @@ impl Play {
     fn stop(&mut self, ns: u64) {
         let to_name = Name::new("other");
         let (from, from_priority) = (TID, FIFO_80);
-        let body = Body::Switch { from, from_priority, runnable: false, interruptible: false, stopped: true, to: 7, to_priority: 0, to_name };
+        let body = Body::Switch {
+            from,
+            from_priority,
+            runnable: false,
+            interruptible: false,
+            stopped: true,
+            to: 7,
+            to_priority: 0,
+            to_name,
+        };
         self.event(TID, body);
         self.after(ns).on(FIFO_80);
     }
@@ -611,7 +626,8 @@ fn a_signal_of_a_timer_ends_a_wait_and_another_one_breaks_it() {
 fn a_thread_that_wakes_another_says_no_more_than_an_upper_limit() {
     let mut play = Play::new(Abi::X86_64, FIFO_80);
     for turn in 1..=120_u64 {
-        let wake = |play: &mut Play, level, tid| play.event_at(level, tid, Body::Waking { tid: TID, priority: FIFO_80 });
+        let wake =
+            |play: &mut Play, level, tid| play.event_at(level, tid, Body::Waking { tid: TID, priority: FIFO_80 });
         play.enter(Call::Futex, [0x100, 0, 0, 0]);
         play.off(FIFO_80, false);
         play.now_ns = turn * 1_000_000 + 3_000;

@@ -366,13 +366,8 @@ impl Thread {
             self.call = self.restart.take().map(|call| Open { number, ..call });
             return;
         }
-        self.call = Some(Open {
-            wait: use_of(call, arguments),
-            number,
-            began_ns: time_ns,
-            slept: false,
-            overdue_ns: None,
-        });
+        self.call =
+            Some(Open { wait: use_of(call, arguments), number, began_ns: time_ns, slept: false, overdue_ns: None });
     }
 
     /// It sets a timer again that had expired while nobody waited: it was too busy to. The wait that returned at once for

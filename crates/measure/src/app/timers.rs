@@ -148,7 +148,12 @@ mod tests {
     const NOBODY: u32 = 0;
 
     fn offsets() -> Offsets {
-        Offsets { monotonic_ns: 0, realtime_ns: 1_700_000_000_000_000_000, tai_ns: 1_700_000_037_000_000_000, boottime_ns: 90_000_000_000 }
+        Offsets {
+            monotonic_ns: 0,
+            realtime_ns: 1_700_000_000_000_000_000,
+            tai_ns: 1_700_000_037_000_000_000,
+            boottime_ns: 90_000_000_000,
+        }
     }
 
     fn expire(timers: &mut Timers, cpu: u32, level: Level, timer: u64, ahead_ns: i64) {
@@ -158,7 +163,9 @@ mod tests {
 
     #[test]
     fn a_timer_s_moment_is_translated_from_whatever_clock_it_is_on() {
-        for ahead_ns in [offsets().monotonic_ns, offsets().realtime_ns, offsets().tai_ns, offsets().boottime_ns, -77_000_000_000] {
+        for ahead_ns in
+            [offsets().monotonic_ns, offsets().realtime_ns, offsets().tai_ns, offsets().boottime_ns, -77_000_000_000]
+        {
             let mut timers = Timers::default();
             timers.start(0xa, 1, 4_990_000 + ahead_ns);
             expire(&mut timers, 3, Level::HardInterrupt, 0xa, ahead_ns);

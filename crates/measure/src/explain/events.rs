@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use flight::ring::{Kind, Slot};
+use kernel::time_namespace::TimeNamespace;
 use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs, counts_like_the_trace};
 use trace::{Endian, FieldReader, Format, Lost, PageLayout, Record, event_id};
 use units::{ClockId, CpuSet};
 
 use super::kept::{Kept, low, put_name};
 use super::names::{FUNCTIONS_HAVE_NO_NAMES, Symbols};
-use super::recorder::{Caught, NO_WAKINGS};
+use super::recorder::{Caught, NO_WAKINGS, TIME_NAMESPACE};
 use crate::clock_watch::ClockWatch;
 
 /// Memory for a measured CPU (KiB): at a hundred thousand events a second it holds the last quarter of a second.
@@ -112,6 +113,9 @@ impl Events {
             let why =
                 "the kernel's trace counts threads as the first name space does, and this is another (a container)";
             return Err(why.to_owned());
+        }
+        if TimeNamespace::own() != TimeNamespace::default() {
+            return Err(TIME_NAMESPACE.to_owned());
         }
         Self::from_tracefs(measured, clock, wakings).map_err(|error| error.to_string())
     }

@@ -7,11 +7,12 @@ use flight::btf::Btf;
 use flight::programs::{ALL, Context, PARTS};
 use flight::ring::Kind;
 use kernel::bpf::{Attached, FlightMemory, attach};
+use kernel::time_namespace::TimeNamespace;
 use kernel::tracefs::counts_like_the_trace;
 use units::{ClockId, CpuSet};
 
 use super::names::{FUNCTIONS_HAVE_NO_NAMES, Symbols};
-use super::recorder::{Caught, NO_WAKINGS, Threads, WAKING, first_needed};
+use super::recorder::{Caught, NO_WAKINGS, TIME_NAMESPACE, Threads, WAKING, first_needed};
 use crate::clock_watch::ClockWatch;
 
 /// Places of one CPU's ring. At a hundred thousand events a second it holds the last 40 ms.
@@ -48,6 +49,9 @@ impl Programs {
             let why = "the kernel's trace points count threads as the first name space does, and this is another (a \
                        container): run it outside of the container";
             return Err(why.to_owned());
+        }
+        if TimeNamespace::own() != TimeNamespace::default() {
+            return Err(TIME_NAMESPACE.to_owned());
         }
         let types = fs::read("/sys/kernel/btf/vmlinux").map_err(|error| {
             format!("the kernel does not describe its types (/sys/kernel/btf/vmlinux: {error}): it needs CONFIG_DEBUG_INFO_BTF")

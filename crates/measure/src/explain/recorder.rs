@@ -10,6 +10,9 @@ use super::events::Events;
 use super::programs::Programs;
 use record::{EvidenceSource, ExplainRequest};
 
+/// Why nothing is explained in a time namespace.
+pub(super) const TIME_NAMESPACE: &str = "the kernel writes its events by its own clocks, and this process is in a time \
+    namespace, whose clocks are apart from those (/proc/self/timens_offsets): run it outside of that";
 /// The trace point at which a sleeping thread is woken.
 pub(super) const WAKING: &str = "sched_waking";
 /// What is missing without it.
