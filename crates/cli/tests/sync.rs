@@ -35,6 +35,11 @@ struct Script {
     offset_ns: AtomicI64,
     asymmetry_ns: AtomicI64,
     other_master: AtomicBool,
+    /// What the grand master states: its clock class (0 for 248), flags of its time, steps removed; and whether it is silent.
+    class: AtomicI64,
+    flags: AtomicI64,
+    is_silent: AtomicBool,
+    never_locks: AtomicBool,
     listens: AtomicBool,
     ends: AtomicBool,
 }
@@ -100,6 +105,9 @@ fn serve(socket: &UnixDatagram, events: &Path, script: &Script) {
         if let Ok((length, address)) = socket.recv_from(&mut buffer) {
             let id = u16::from_be_bytes([buffer[52], buffer[53]]);
             assert_eq!((length, buffer[0]), (54, 0x0d), "a question without data");
+            if script.is_silent.load(Ordering::Relaxed) {
+                continue;
+            }
             if let (Some(answer), Some(path)) = (answer(id, script, ingress_ns), address.as_pathname()) {
                 let _ = socket.send_to(&answer, path);
             }
@@ -132,17 +140,22 @@ fn answer(id: u16, script: &Script, ingress_ns: i64) -> Option<Vec<u8>> {
     let master = if script.other_master.load(Ordering::Relaxed) { OTHER_MASTER } else { MASTER };
     let listens = script.listens.load(Ordering::Relaxed);
     let port = [&OWN[..], &[0, 1]].concat();
+    let port_state = if script.never_locks.load(Ordering::Relaxed) { 8 } else { 9 };
+    let class = match script.class.load(Ordering::Relaxed) {
+        0 => 248,
+        class => class as u8,
+    };
     let data: Vec<u8> = match id {
         // PORT_PROPERTIES_NP: port, state, software stamps, "eth9".
         0xc004 => [&port[..], &[9, 0, 4], b"eth9", &[0]].concat(),
         // PORT_DATA_SET: port, SLAVE or LISTENING, and what is not looked at.
-        0x2004 => [&port[..], &[if listens { 4 } else { 9 }, 0], &[0; 8], &[0, 3, 0, 1, 0, 2]].concat(),
+        0x2004 => [&port[..], &[if listens { 4 } else { port_state }, 0], &[0; 8], &[0, 3, 0, 1, 0, 2]].concat(),
         // PARENT_DATA_SET.
-        0x2002 => [&master[..], &[0, 1], &[0; 8], &[128, 248, 254, 255, 255], &[128], &master].concat(),
+        0x2002 => [&master[..], &[0, 1], &[0; 8], &[128, class, 254, 255, 255], &[128], &master].concat(),
         // CURRENT_DATA_SET: one step, offset, delay.
         0x2001 => [&[0, 1][..], &[0; 8], &((DELAY_NS << 16).to_be_bytes())].concat(),
         // TIME_PROPERTIES_DATA_SET: 37 s, an arbitrary time scale.
-        0x2003 => vec![0, 37, 0, 0xa0],
+        0x2003 => vec![0, 37, script.flags.load(Ordering::Relaxed) as u8, 0xa0],
         // TIME_STATUS_NP.
         0xc000 => {
             let offset_ns = script.offset_ns.load(Ordering::Relaxed);
@@ -293,6 +306,80 @@ fn another_grand_master_and_a_lost_one_make_the_run_invalid() {
     }
 }
 
+/// The record of a run in which something happens after a while, and its exit status.
+fn with_change(ptp4l: &Ptp4l, more: &[&str], change: impl FnOnce(&Script) + Send + 'static) -> (Record, i32) {
+    let script = Arc::clone(&ptp4l.script);
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(2_500));
+        change(&script);
+    });
+    let done = ptp4l.follow(&[&["--time", "6s"], more].concat());
+    thread.join().unwrap();
+    (record(&done), code(&done))
+}
+
+#[test]
+fn nothing_is_put_together_over_a_change_of_the_time_scale() {
+    let ptp4l = Ptp4l::start(0);
+    // PTP time scale: this clock, on UTC, is 37 s ahead of what the stamps were taken for.
+    let (found, code) = with_change(&ptp4l, &["--limit", "500ms"], |script| script.flags.store(8, Ordering::Relaxed));
+    let run = found.sync().unwrap();
+    let event = run.events.iter().find(|event| event.what == SyncChange::TimeScale).unwrap();
+    assert!(event.detail.contains("time scale flag: arbitrary to PTP"), "{event:?}");
+    let spreads: Vec<_> = run.sources.iter().map(|source| source.spread.unwrap()).collect();
+    assert_eq!(spreads.len(), 2, "{spreads:?}");
+    assert!(spreads[0].lowest_ns.abs() < 1_000_000 && spreads[0].highest_ns.abs() < 1_000_000, "{spreads:?}");
+    assert!(spreads[1].lowest_ns > 36_000_000_000, "{spreads:?}");
+    assert!(found.validity.has(ReasonCode::ReferenceChanged), "{:?}", found.validity.reasons());
+    let names: Vec<String> = found.series.iter().map(|series| series.place.to_string()).collect();
+    assert!(names.contains(&"eth9 domain 0".to_owned()) && names.contains(&"eth9 (part 2) domain 0".to_owned()));
+    assert_eq!(code, 3);
+}
+
+#[test]
+fn a_grand_master_in_holdover_and_a_silent_ptp4l_make_the_run_invalid() {
+    let ptp4l = Ptp4l::start(0);
+    ptp4l.script.class.store(6, Ordering::Relaxed);
+    let (found, code) = with_change(&ptp4l, &["--limit", "500ms"], |script| script.class.store(7, Ordering::Relaxed));
+    let event = found.sync().unwrap().events.iter().find(|event| event.what == SyncChange::Holdover).cloned();
+    assert!(event.is_some_and(|event| event.detail == "clock class: 6 to 7"), "{:?}", found.sync().unwrap().events);
+    assert!(found.validity.has(ReasonCode::SyncLost) && code == 3, "{:?}", found.validity.reasons());
+
+    let ptp4l = Ptp4l::start(0);
+    let (found, code) = with_change(&ptp4l, &["--limit", "500ms"], |script| {
+        script.is_silent.store(true, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(2_500));
+        script.is_silent.store(false, Ordering::Relaxed);
+    });
+    assert!(found.sync().unwrap().events.iter().any(|event| event.detail.contains("does not answer")));
+    assert!(found.validity.has(ReasonCode::SyncLost) && code == 3, "{:?}", found.validity.reasons());
+}
+
+#[test]
+fn what_was_named_and_is_missing_silent_or_never_locks_cannot_be_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let silent = UnixDatagram::bind(folder.path().join("silent")).unwrap();
+    let chronyd = Chronyd::start();
+    for name in ["missing", "silent"] {
+        let (socket, address) = (folder.path().join(name), chronyd.address());
+        let socket = socket.to_str().unwrap();
+        let words = ["measure", "sync", "--json", "--time", "2s", "--limit", "900ms", "--chrony", &address];
+        let alone = run(&words);
+        assert_eq!(code(&alone), 0, "chronyd by itself holds: {}", said(&alone));
+        let done = run(&[&words[..], &["--ptp-socket", socket]].concat());
+        let found = record(&done);
+        assert_eq!(code(&done), 3, "{name}: {}", said(&done));
+        assert!(found.validity.has(ReasonCode::SourceSilent), "{:?}", found.validity.reasons());
+        assert!(found.sync().unwrap().not_followed.iter().any(|why| why.contains(name)), "{:?}", found.sync());
+    }
+    drop(silent);
+    let ptp4l = Ptp4l::start(0);
+    ptp4l.script.never_locks.store(true, Ordering::Relaxed);
+    let done = ptp4l.follow(&["--time", "2s", "--limit", "500ms"]);
+    let found = record(&done);
+    assert!(found.validity.has(ReasonCode::NeverLocked) && code(&done) == 3, "{:?}", found.validity.reasons());
+}
+
 #[test]
 fn what_comes_to_the_sockets_and_is_none_of_it_is_counted_and_changes_nothing() {
     let ptp4l = Ptp4l::start(50_000);
@@ -431,27 +518,51 @@ fn a_stopped_program_does_not_stop_ptp4l() {
     eventually("the receiver's end", || !events.exists());
 }
 
+/// A chronyd of 4.3 that repeats one answer.
+struct Chronyd {
+    address: std::net::SocketAddr,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Chronyd {
+    fn start() -> Self {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let address = server.local_addr().unwrap();
+        let ends = Arc::new(AtomicBool::new(false));
+        let of = Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            let mut buffer = [0; 512];
+            while !of.load(Ordering::Relaxed) {
+                let Ok((length, from)) = server.recv_from(&mut buffer) else { continue };
+                if let Some(answer) = chronyd_answer(&buffer[..length]) {
+                    let _ = server.send_to(&answer, from);
+                }
+            }
+        });
+        Self { address, ends, thread: Some(thread) }
+    }
+
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+impl Drop for Chronyd {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
 #[test]
 fn chronyd_is_followed_with_its_own_bound() {
-    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    let address = server.local_addr().unwrap().to_string();
-    let ends = Arc::new(AtomicBool::new(false));
-    let of = Arc::clone(&ends);
-    let thread = std::thread::spawn(move || {
-        let mut buffer = [0; 512];
-        while !of.load(Ordering::Relaxed) {
-            let Ok((length, from)) = server.recv_from(&mut buffer) else { continue };
-            if let Some(answer) = chronyd_answer(&buffer[..length]) {
-                let _ = server.send_to(&answer, from);
-            }
-        }
-    });
+    let chronyd = Chronyd::start();
+    let address = chronyd.address();
     let done = run(&[
         "measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address,
     ]);
-    ends.store(true, Ordering::Relaxed);
-    thread.join().unwrap();
     let found = record(&done);
     assert_eq!((code(&done), found.verdict.as_ref().unwrap().state), (0, VerdictState::Holds), "{}", said(&done));
     // chronyc says "0.050364338 seconds fast": the clock is ahead. Root delay 9.325 us, root dispersion 5.033 us.

@@ -32,7 +32,8 @@ pub struct SyncSource {
     /// The program's version, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The place of its series.
+    /// The place of its series. What follows a change of the time that is told (a step, another reference or time scale) is a
+    /// source of its own, whose place is that of the first one with "(part 2)" and so on behind the port.
     pub place: Place,
     /// The clock that is compared with the reference; absent if an imported source does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -357,8 +358,16 @@ pub enum SyncChange {
     Step,
     /// A leap second was announced, or an announcement withdrawn.
     Leap,
-    /// The difference of TAI and UTC changed.
+    /// The difference of TAI and UTC changed, as the kernel knows it.
     TaiOffset,
+    /// The reference states another time scale, or another relation of it to UTC: which time it gives has changed.
+    TimeScale,
+    /// The grand master states that it has lost its primary reference, and runs on by what it learned.
+    Holdover,
+    /// What the reference states of its own quality got worse, such as its clock class, accuracy or stratum.
+    Worse,
+    /// What the reference states of its own quality changed, and did not get worse.
+    Quality,
     /// The source appeared or disappeared, or was restarted.
     Source,
     /// The hypervisor moved or restored this virtual machine: what was known of its clocks is void.
@@ -377,6 +386,10 @@ impl SyncChange {
             Self::Step => "step",
             Self::Leap => "leap second",
             Self::TaiOffset => "TAI offset",
+            Self::TimeScale => "time scale",
+            Self::Holdover => "holdover",
+            Self::Worse => "worse quality",
+            Self::Quality => "quality",
             Self::Source => "source",
             Self::Disruption => "disruption",
             Self::Fault => "fault",

@@ -86,8 +86,12 @@ reasons! {
     LoadNotAchieved: Invalid, "choose a load that this machine can run, and that runs until it is ended";
     /// Time synchronization was lost, or its error is larger than the effect claimed.
     SyncLost: Invalid, "wait for the servo to lock before measuring";
-    /// Another grand master or another server was followed from some moment on, so that the offsets have different references.
+    /// Another grand master, another server or another time scale was followed from some moment on, so that the offsets have different references.
     ReferenceChanged: Invalid, "find out why the reference changed (its priority, its announcements, the path to it), and measure again once one is followed";
+    /// A source of time followed no reference from the beginning of the run to its end.
+    NeverLocked: Invalid, "wait for the service to lock before measuring; a ptp4l that is to steer nothing says so with free_running 1";
+    /// A source of time that was named showed nothing of its clock.
+    SourceSilent: Invalid, "name the address or socket of a service that runs and answers, or leave the option out";
     /// Two bounds on an offset exclude each other: a time stamp, a clock or the assumed drift is not what it is taken for.
     BoundsContradict: Invalid, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
     /// The clocks of two nodes could not be compared: no message of one reached the other, or none came back. What lies between them has no known duration.
@@ -124,6 +128,8 @@ reasons! {
     PacketsNotReceived: Degraded, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.
     NoTimeService: Degraded, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
+    /// What the followed reference states of its own quality got worse during the run: its clock class, accuracy, traceability, stratum or distance.
+    ReferenceWorse: Degraded, "find out on the grand master or server what it lost, and measure again once it has it back";
     /// The run was interrupted before its end.
     InterruptedEarly: Degraded, "let it run to its end";
     /// A part of the requested load did not run, so the run lacks its disturbance: this machine cannot run it, or the run ended before its turn.

@@ -1,18 +1,15 @@
 //! Follows one source of time through a run: what it says goes in, series, events and summary come out.
 
-use record::{
-    Counters, HardBound, Interval, Moment, OwnEstimate, Place, Series, StateChange, SyncChange, SyncEvent, SyncService,
-    SyncSource, SyncState, TrackPoint, Uncertainty,
-};
+use record::{Interval, Moment, Place, StateChange, SyncChange, SyncEvent, SyncService, SyncState};
 use units::ClockName;
 
-use crate::allan::Allan;
 use crate::bound::OffsetBound;
-pub use crate::followed::{Followed, Part};
-use crate::growth::{Growth, Steering};
+use crate::facts::{Fact, Facts, Says, Statement};
+use crate::followed::place_of;
+pub use crate::followed::{Followed, FollowedPart, Part, SeriesName};
+use crate::growth::Steering;
 use crate::intervals;
-use crate::signed::Signed;
-use crate::track::Track;
+use crate::stretch::Stretch;
 
 /// The latency that a limit applies to.
 pub const OFFSET: &str = "reference_to_clock";
@@ -47,14 +44,6 @@ pub struct Shown {
     pub frequency_ppb: Option<f64>,
 }
 
-/// An interval that has not ended.
-#[derive(Clone, Debug, Default)]
-struct Open {
-    offsets: Signed,
-    delays: Signed,
-    uncertainty: Option<Uncertainty>,
-}
-
 /// Follows one source.
 #[derive(Clone, Debug)]
 pub struct Follower {
@@ -64,36 +53,24 @@ pub struct Follower {
     /// Whether intervals are joined where they become many, since the length of the run is not known at its start.
     intervals_grow: bool,
     version: Option<String>,
-    reference: String,
-    reference_id: Option<String>,
-    /// Those of the intervals that ended.
-    offsets: Signed,
-    delays: Signed,
-    open: Open,
-    /// Number of the open interval.
-    number: u64,
-    intervals: [Vec<Interval>; 2],
-    /// How many of them were handed on.
-    handed_on: [usize; 2],
-    last: Option<i64>,
-    uncertainty: Option<Uncertainty>,
-    hull: Option<OffsetBound>,
-    narrowest: Option<OffsetBound>,
-    widest_ns: u64,
-    own: (u64, f64, u64),
-    allan: Allan,
-    growth: Growth,
+    /// Stretches of one time each that ended.
+    earlier: Vec<Stretch>,
+    /// The one that goes on.
+    now: Stretch,
+    /// Offsets after more changes than there is room for.
+    offsets_left_out: u64,
+    facts: Facts,
     steering: Option<Steering>,
-    track: Track,
     state: Option<SyncState>,
-    states: Vec<StateChange>,
     events: Vec<SyncEvent>,
     events_left_out: u64,
     could_be_missed: Vec<String>,
-    contradiction: Option<Moment>,
 }
 
 impl Follower {
+    /// The largest number of stretches that one source is followed through, each of one time.
+    pub const MOST_STRETCHES: usize = 64;
+
     /// Follows a source from `started` on, in intervals of `interval_ns` (above 0).
     #[must_use]
     pub fn new(about: About, started: Moment, interval_ns: u64) -> Self {
@@ -103,30 +80,15 @@ impl Follower {
             interval_ns: interval_ns.max(1),
             intervals_grow: false,
             version: None,
-            reference: String::new(),
-            reference_id: None,
-            offsets: Signed::default(),
-            delays: Signed::default(),
-            open: Open::default(),
-            number: 0,
-            intervals: [Vec::new(), Vec::new()],
-            handed_on: [0; 2],
-            last: None,
-            uncertainty: None,
-            hull: None,
-            narrowest: None,
-            widest_ns: 0,
-            own: (0, 0.0, 0),
-            allan: Allan::default(),
-            growth: Growth::default(),
+            earlier: Vec::new(),
+            now: Stretch::default(),
+            offsets_left_out: 0,
+            facts: Facts::default(),
             steering: None,
-            track: Track::default(),
             state: None,
-            states: Vec::new(),
             events: Vec::new(),
             events_left_out: 0,
             could_be_missed: Vec::new(),
-            contradiction: None,
         }
     }
 
@@ -160,8 +122,8 @@ impl Follower {
             self.event(at, SyncChange::State, format!("{} to {}{reason}", before.word(), state.word()));
         }
         // One that changes for days does not fill the memory.
-        if self.states.len() < record::SyncRun::MOST_EVENTS {
-            self.states.push(StateChange { at, state });
+        if self.now.states.len() < record::SyncRun::MOST_EVENTS {
+            self.now.states.push(StateChange { at, state });
         }
     }
 
@@ -171,18 +133,48 @@ impl Follower {
         self.state
     }
 
-    /// What the clock is compared with, in words; a change becomes an event and interrupts the Allan deviation.
+    /// Takes what the source states of its time: a change is an event, and cuts the run where another time is told from now on.
+    /// Returns whether it does.
+    pub fn states(&mut self, at: Moment, statements: &[Statement]) -> bool {
+        let mut cuts = false;
+        for statement in statements {
+            let Some(change) = self.facts.take(*statement) else { continue };
+            cuts |= change.cuts;
+            self.event(at, change.what, change.words);
+        }
+        if cuts {
+            self.cut(at);
+        }
+        cuts
+    }
+
+    /// Whether these statements tell another time than those before.
+    #[must_use]
+    pub fn would_cut(&self, statements: &[Statement]) -> bool {
+        statements.iter().any(|(fact, value)| {
+            fact.info().says == Says::WhichTime && self.stated(*fact).is_some_and(|before| before != *value)
+        })
+    }
+
+    /// What the source stated last of its time; `None` if it stated nothing.
+    #[must_use]
+    pub fn stated(&self, fact: Fact) -> Option<i64> {
+        self.facts.value(fact)
+    }
+
+    /// What the clock is compared with, in words; a change becomes an event and cuts the run.
     /// Returns whether it changed.
     pub fn reference(&mut self, at: Moment, reference: &str) -> bool {
-        if self.reference == reference || reference.is_empty() {
+        if self.now.reference == reference || reference.is_empty() {
             return false;
         }
-        let before = std::mem::replace(&mut self.reference, reference.to_owned());
-        if before.is_empty() {
+        if self.now.reference.is_empty() {
+            reference.clone_into(&mut self.now.reference);
             return false;
         }
-        self.allan.interrupt();
-        self.growth.interrupt();
+        let before = self.now.reference.clone();
+        self.cut(at);
+        reference.clone_into(&mut self.now.reference);
         self.event(at, SyncChange::Reference, format!("{before} to {reference}"));
         true
     }
@@ -194,20 +186,20 @@ impl Follower {
 
     /// The clock was set, in words.
     pub fn set(&mut self, at: Moment, words: String) {
-        self.interrupt();
+        self.cut(at);
         self.event(at, SyncChange::Step, words);
     }
 
     /// The reference that was known as `known_as` has a better name: the same clock, so nothing changed.
     pub fn name_reference(&mut self, known_as: &str, reference: &str) {
-        if self.reference == known_as && !reference.is_empty() {
-            reference.clone_into(&mut self.reference);
+        if self.now.reference == known_as && !reference.is_empty() {
+            reference.clone_into(&mut self.now.reference);
         }
     }
 
     /// The identity of the clock to which bounds reach, as every node that follows it states it.
     pub fn reference_id(&mut self, id: Option<String>) {
-        self.reference_id = id;
+        self.now.reference_id = id;
     }
 
     /// Anything else that changed.
@@ -222,8 +214,8 @@ impl Follower {
     /// What the service itself takes for its offset (ns).
     pub fn own_estimate(&mut self, offset_ns: i64) {
         let value = units::approx_f64_i64(offset_ns);
-        let (count, squares, largest) = self.own;
-        self.own = (count + 1, squares + value * value, largest.max(offset_ns.unsigned_abs()));
+        let (count, squares, largest) = self.now.own;
+        self.now.own = (count + 1, squares + value * value, largest.max(offset_ns.unsigned_abs()));
     }
 
     /// How the clock is steered at the moment of the next offset.
@@ -233,20 +225,33 @@ impl Follower {
 
     /// What the service itself says of offsets that it does not list: their root mean square and their largest magnitude (ns).
     pub fn own_summary(&mut self, rms_ns: f64, largest_ns: u64) {
-        let (count, squares, largest) = self.own;
-        self.own = (count + 1, squares + rms_ns * rms_ns, largest.max(largest_ns));
+        let (count, squares, largest) = self.now.own;
+        self.now.own = (count + 1, squares + rms_ns * rms_ns, largest.max(largest_ns));
     }
 
-    /// What follows is no continuation: the Allan deviation takes no difference across this moment.
+    /// Something is missing before what follows: the Allan deviation takes no difference across this moment.
     pub fn interrupt(&mut self) {
-        self.allan.interrupt();
-        self.growth.interrupt();
+        self.now.interrupt();
+    }
+
+    /// Another time is told from this moment on: what follows is put together with nothing before it.
+    pub fn cut(&mut self, at: Moment) {
+        let at_ns = self.elapsed_ns(at);
+        self.steering = None;
+        if self.now.is_empty() {
+            self.now.restart(at_ns);
+            return;
+        }
+        self.pass(at);
+        self.now.close_until(at_ns, self.interval_ns);
+        let next = self.now.next(at, at_ns, self.state);
+        self.earlier.push(std::mem::replace(&mut self.now, next));
     }
 
     /// What the clock is compared with, if that was seen already.
     #[must_use]
     pub fn current_reference(&self) -> Option<&str> {
-        (!self.reference.is_empty()).then_some(&self.reference)
+        (!self.now.reference.is_empty()).then_some(&self.now.reference)
     }
 
     /// The clock that is compared, once the source names it.
@@ -256,109 +261,44 @@ impl Follower {
 
     /// An offset, with the bound at that moment.
     pub fn offset(&mut self, at: Moment, shown: Shown, bound: Option<OffsetBound>) {
-        self.pass(at);
-        self.open.offsets.record(shown.offset_ns);
-        if let Some(delay_ns) = shown.delay_ns {
-            self.open.delays.record(delay_ns);
-        }
-        self.allan.take(at.monotonic.as_ns(), shown.offset_ns);
-        if let Some(steering) = self.steering.take() {
-            self.growth.take(at.monotonic.as_ns(), shown.offset_ns, steering);
-        }
-        self.last = Some(shown.offset_ns);
-        self.track.take(TrackPoint {
-            at,
-            count: 1,
-            lowest_ns: Some(shown.offset_ns),
-            highest_ns: Some(shown.offset_ns),
-            bound_ns: bound.map(Into::into),
-            narrowest_ns: None,
-            delay_ns: shown.delay_ns,
-            frequency_ppb: shown.frequency_ppb,
-        });
-        self.widen(at, bound);
-    }
-
-    /// The bound at a moment without a new offset: it grows until the next exchange.
-    pub fn bound(&mut self, at: Moment, bound: OffsetBound) {
-        self.pass(at);
-        if self.last.is_none() {
+        let steering = self.steering.take();
+        if self.earlier.len() >= Self::MOST_STRETCHES {
+            self.offsets_left_out += 1;
             return;
         }
-        self.track.take(TrackPoint::bound_alone(at, bound.into()));
-        self.widen(at, Some(bound));
+        self.pass(at);
+        self.now.offset(at, shown, bound, steering);
     }
 
-    /// Takes a bound into the uncertainty of the interval's offsets, so that offset and uncertainty contain the bound.
-    fn widen(&mut self, at: Moment, bound: Option<OffsetBound>) {
-        let (Some(bound), Some(last_ns)) = (bound, self.last) else { return };
-        if bound.is_contradiction() {
-            self.contradiction.get_or_insert(at);
+    /// A bound at a moment without a new offset: it grows until the next exchange.
+    pub fn bound(&mut self, at: Moment, bound: OffsetBound) {
+        if self.earlier.len() >= Self::MOST_STRETCHES {
+            return;
         }
-        let room = |ns: i128| u64::try_from(ns.max(0)).unwrap_or(u64::MAX);
-        let uncertainty = Uncertainty {
-            below_ns: room(i128::from(last_ns) - i128::from(bound.lower_ns)),
-            above_ns: room(i128::from(bound.upper_ns) - i128::from(last_ns)),
-            spread_ns: None,
-        };
-        let widest = |held: Option<Uncertainty>| Some(held.map_or(uncertainty, |held| held.widest(uncertainty)));
-        self.open.uncertainty = widest(self.open.uncertainty);
-        self.uncertainty = widest(self.uncertainty);
-        self.hull = Some(self.hull.map_or(bound, |hull| hull.hull(bound)));
-        self.narrowest = Some(self.narrowest.map_or(bound, |narrowest| narrowest.narrower(bound)));
-        self.widest_ns = self.widest_ns.max(bound.width_ns());
+        self.pass(at);
+        self.now.bound(at, bound);
+    }
+
+    fn elapsed_ns(&self, at: Moment) -> u64 {
+        u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0)
     }
 
     /// Closes the intervals that ended before a moment.
     fn pass(&mut self, at: Moment) {
-        let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
-        let number = elapsed_ns / self.interval_ns;
-        if number > self.number {
-            self.close(self.interval_ns);
+        let elapsed_ns = self.elapsed_ns(at);
+        if self.now.pass(elapsed_ns, self.interval_ns) && self.intervals_grow {
+            self.interval_ns = self.now.join(self.interval_ns);
             // Intervals in which nothing was shown are not made up.
-            self.number = elapsed_ns / self.interval_ns;
+            self.now.go_to(elapsed_ns, self.interval_ns);
         }
     }
 
-    fn close(&mut self, length_ns: u64) {
-        let Open { offsets, delays, uncertainty } = std::mem::take(&mut self.open);
-        let start_offset_ns = self.number.saturating_mul(self.interval_ns);
-        self.offsets.merge(&offsets);
-        self.delays.merge(&delays);
-        for (of, signed, uncertainty) in [(0, offsets, uncertainty), (1, delays, None)] {
-            if signed.is_empty() {
-                continue;
-            }
-            let below_zero = signed.below_zero();
-            let interval = Interval {
-                start_offset_ns,
-                length_ns,
-                missed_periods: 0,
-                histogram: signed.above,
-                below_zero,
-                uncertainty,
-            };
-            intervals::push(&mut self.intervals[of], interval);
-        }
-        if self.intervals_grow {
-            let joined_ns = intervals::join(&mut self.intervals, self.interval_ns);
-            if joined_ns != self.interval_ns {
-                self.interval_ns = joined_ns;
-                // What was handed on has other intervals now; nobody takes those of a run of unknown length one by one.
-                self.handed_on = [0; 2];
-            }
-        }
-    }
-
-    /// The intervals that ended before a moment and were not handed on yet, each with the name of its series.
-    pub fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    /// The intervals that ended before a moment and were not handed on yet, each with the number of its stretch, from 0, and the
+    /// name of its series.
+    pub fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.pass(at);
-        let mut fresh = Vec::new();
-        for (of, name) in [OFFSET, DELAY].into_iter().enumerate() {
-            let from = std::mem::replace(&mut self.handed_on[of], self.intervals[of].len());
-            fresh.extend(self.intervals[of][from..].iter().map(|interval| (name, interval.clone())));
-        }
-        fresh
+        let all = self.earlier.iter_mut().chain(std::iter::once(&mut self.now));
+        all.enumerate().flat_map(|(number, stretch)| stretch.hand_on(number)).collect()
     }
 
     /// What became of it until now; it goes on.
@@ -380,84 +320,37 @@ impl Follower {
 
     fn close_until(&mut self, at: Moment) {
         self.pass(at);
-        let elapsed_ns = u64::try_from(at.monotonic.since(self.started.monotonic).0).unwrap_or(0);
-        let open_since_ns = self.number.saturating_mul(self.interval_ns);
-        self.close((elapsed_ns - open_since_ns.min(elapsed_ns)).max(1));
-        for last in self.intervals.iter_mut().filter_map(|intervals| intervals.last_mut()) {
-            last.length_ns = last.length_ns.min(elapsed_ns.saturating_sub(last.start_offset_ns)).max(1);
-        }
+        let elapsed_ns = self.elapsed_ns(at);
+        self.now.close_until(elapsed_ns, self.interval_ns);
     }
 
-    fn conclude(self) -> Followed {
-        let spread = self.offsets.spread();
-        let bound = self.hull.map_or_else(
-            || HardBound::Missing { reason: self.about.without_bound.clone() },
-            |hull| HardBound::Stated {
-                lowest_ns: hull.lower_ns,
-                highest_ns: hull.upper_ns,
-                narrowest_ns: self.narrowest.unwrap_or(hull).into(),
-                widest_ns: self.widest_ns,
-                trusts: self.about.trusts.clone(),
-            },
-        );
-        let own_estimate = (self.own.0 > 0).then(|| OwnEstimate {
-            count: self.own.0,
-            rms_ns: (self.own.1 / units::approx_f64(self.own.0)).sqrt(),
-            largest_ns: self.own.2,
+    fn conclude(mut self) -> Followed {
+        if self.offsets_left_out > 0 {
+            self.could_be_missed.push(format!(
+                "{} offsets after the {}th change of the time that is told: they are left out",
+                units::format::count(self.offsets_left_out),
+                Self::MOST_STRETCHES
+            ));
+        }
+        // What came after the last change, and showed nothing yet, is a part of its own only where there is none before it.
+        let mut stretches = self.earlier;
+        stretches.push(self.now);
+        let concluded = stretches.into_iter().enumerate().map(|(number, stretch)| {
+            let place = place_of(&self.about.place, number);
+            stretch.conclude(&self.about, place, self.version.clone(), self.could_be_missed.clone())
         });
-        let is_judged = self.about.is_judged && self.hull.is_some();
-        let [of_offsets, of_delays] = self.intervals;
-        let place = self.about.place.clone();
-        let series = |name: &str, signed: Signed, judged: bool, intervals: Vec<Interval>, uncertainty| {
-            let samples = signed.above.count() + signed.below.count();
-            Series {
-                place: place.clone(),
-                name: name.to_owned(),
-                judged,
-                below_zero: signed.below_zero(),
-                histogram: signed.above,
-                uncertainty,
-                counters: Counters { samples, ..Counters::default() },
-                intervals,
-                ..Series::default()
-            }
-        };
-        let mut all = Vec::new();
-        if !self.offsets.is_empty() {
-            // Without a bound an offset is what a servo believes: nothing that a limit can be held against.
-            all.push(series(OFFSET, self.offsets, is_judged, of_offsets, self.uncertainty));
+        let (mut parts, mut contradiction) = (Vec::new(), None);
+        for (part, of) in concluded {
+            parts.push(part);
+            contradiction = contradiction.or(of);
         }
-        if !self.delays.is_empty() {
-            all.push(series(DELAY, self.delays, false, of_delays, None));
-        }
-        let source = SyncSource {
-            service: self.about.service,
-            version: self.version,
-            place: self.about.place,
-            clock: self.about.clock,
-            reference: self.reference,
-            reference_id: self.reference_id,
-            bound,
-            spread,
-            own_estimate,
-            allan: self.allan.points(),
-            growth: self.growth.points(),
-            states: self.states,
-            track: self.track.points().to_vec(),
-            could_be_missed: self.could_be_missed,
-        };
-        Followed {
-            source,
-            series: all,
-            events: self.events,
-            events_left_out: self.events_left_out,
-            contradiction: self.contradiction,
-        }
+        Followed { parts, events: self.events, events_left_out: self.events_left_out, contradiction }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use record::HardBound;
     use units::{ClockId, Ns, Timestamp};
 
     use super::*;
@@ -491,7 +384,7 @@ mod tests {
         follower.bound(at_ms(900), bound(-9_000, 9_500));
         follower.offset(at_ms(1_100), shown(-70), Some(bound(-1_100, 1_900)));
         let followed = follower.so_far(Part::Until(at_ms(1_500)));
-        let offsets = &followed.series[0];
+        let offsets = &followed.parts[0].series[0];
         assert!(offsets.judged);
         assert_eq!((offsets.taken(), offsets.intervals.len()), (2, 2));
         let first = offsets.intervals[0].uncertainty.unwrap();
@@ -499,12 +392,13 @@ mod tests {
         let second = offsets.intervals[1].uncertainty.unwrap();
         assert_eq!((second.below_ns, second.above_ns), (1_030, 1_970));
         assert_eq!(offsets.intervals[1].length_ns, 500_000_000);
-        let HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, .. } = followed.source.bound else {
+        let HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, .. } = followed.parts[0].source.bound
+        else {
             panic!("no bound")
         };
         assert_eq!((lowest_ns, highest_ns, widest_ns), (-9_000, 9_500, 18_500));
         assert_eq!(narrowest_ns, (-1_000, 2_000), "the first of two that are equally wide");
-        assert_eq!(followed.source.track.len(), 3);
+        assert_eq!(followed.parts[0].source.track.len(), 3);
     }
 
     #[test]
@@ -515,17 +409,17 @@ mod tests {
         assert!(follower.hand_on(at_ms(999)).is_empty(), "nothing has ended");
         follower.offset(at_ms(1_010), shown(9_000), None);
         let first = follower.hand_on(at_ms(1_100));
-        assert_eq!(first.iter().map(|(name, _)| *name).collect::<Vec<_>>(), [OFFSET, DELAY]);
+        assert_eq!(first.iter().map(|((_, name), _)| *name).collect::<Vec<_>>(), [OFFSET, DELAY]);
         assert!(follower.hand_on(at_ms(1_200)).is_empty(), "each interval is handed on once");
         let finished = follower.so_far(Part::Finished);
-        assert_eq!(finished.series[0].taken(), 2, "the open interval is not in it");
-        let spread = finished.source.spread.unwrap();
+        assert_eq!(finished.parts[0].series[0].taken(), 2, "the open interval is not in it");
+        let spread = finished.parts[0].source.spread.unwrap();
         assert_eq!((spread.count, spread.highest_ns), (2, 50));
         assert!(spread.mean_ns.abs() < 1e-9, "{spread:?}");
         // Nothing shown for two seconds is no interval, and the last one ends with the run.
         assert_eq!(follower.hand_on(at_ms(3_500)).len(), 2);
         let all = follower.so_far(Part::Until(at_ms(3_600)));
-        assert_eq!((all.series[0].taken(), all.series[0].intervals.len()), (3, 2));
+        assert_eq!((all.parts[0].series[0].taken(), all.parts[0].series[0].intervals.len()), (3, 2));
     }
 
     #[test]
@@ -535,9 +429,9 @@ mod tests {
         follower.own_estimate(5);
         follower.own_estimate(-12);
         let followed = follower.so_far(Part::Until(at_ms(10)));
-        assert!(!followed.series[0].judged);
-        assert_eq!(followed.source.bound, HardBound::Missing { reason: "no raw stamps".to_owned() });
-        let own = followed.source.own_estimate.unwrap();
+        assert!(!followed.parts[0].series[0].judged);
+        assert_eq!(followed.parts[0].source.bound, HardBound::Missing { reason: "no raw stamps".to_owned() });
+        let own = followed.parts[0].source.own_estimate.unwrap();
         assert_eq!((own.count, own.largest_ns), (2, 12));
         assert!((own.rms_ns - 9.19).abs() < 0.01, "{own:?}");
     }
@@ -554,7 +448,7 @@ mod tests {
             for (ms, &offset_ns) in (0..).zip(&offsets) {
                 follower.offset(at_ms(ms), shown(offset_ns), None);
             }
-            let spread = follower.so_far(Part::Until(at_ms(100))).source.spread.unwrap();
+            let spread = follower.so_far(Part::Until(at_ms(100))).parts[0].source.spread.unwrap();
             assert_eq!(
                 (spread.median_ns, spread.lowest_ns, spread.highest_ns),
                 (median, lowest, highest),
@@ -583,7 +477,7 @@ mod tests {
                 ("step", "the clock was set by -300 us"),
             ]
         );
-        assert_eq!(followed.source.states.len(), 2);
-        assert!(followed.series.is_empty());
+        assert_eq!(followed.parts[0].source.states.len(), 2);
+        assert!(followed.parts[0].series.is_empty());
     }
 }

@@ -29,8 +29,9 @@ pub(crate) fn push(intervals: &mut Vec<Interval>, interval: Interval) {
     }
 }
 
-/// Joins neighbouring intervals of `interval_ns` until each of the series has few enough; how long they are then (ns).
-pub(crate) fn join(series: &mut [Vec<Interval>], interval_ns: u64) -> u64 {
+/// Joins neighbouring intervals of `interval_ns` until each of the series has few enough; how long they are then (ns). The first one
+/// begins at `begun_ns` at the earliest.
+pub(crate) fn join(series: &mut [Vec<Interval>], interval_ns: u64, begun_ns: u64) -> u64 {
     let mut interval_ns = interval_ns;
     let is_many = |intervals: &[Interval], interval_ns: u64| {
         intervals.len() > if interval_ns < LONG_NS { MOST_SHORT } else { MOST }
@@ -40,8 +41,10 @@ pub(crate) fn join(series: &mut [Vec<Interval>], interval_ns: u64) -> u64 {
         interval_ns = twice_ns;
         for intervals in series.iter_mut() {
             for interval in std::mem::take(intervals) {
-                let start_offset_ns = interval.start_offset_ns / interval_ns * interval_ns;
-                push(intervals, Interval { start_offset_ns, length_ns: interval_ns, ..interval });
+                let start_offset_ns = (interval.start_offset_ns / interval_ns * interval_ns).max(begun_ns);
+                let length_ns =
+                    (interval.start_offset_ns / interval_ns + 1).saturating_mul(interval_ns) - start_offset_ns;
+                push(intervals, Interval { start_offset_ns, length_ns, ..interval });
             }
         }
     }
@@ -71,7 +74,7 @@ mod tests {
                 uncertainty: None,
             };
             push(&mut series[0], interval);
-            interval_ns = join(&mut series, interval_ns);
+            interval_ns = join(&mut series, interval_ns, 0);
         }
         let intervals = &series[0];
         assert!(intervals.len() <= MOST && intervals.len() > MOST / 3, "{}", intervals.len());

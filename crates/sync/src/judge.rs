@@ -1,8 +1,10 @@
 //! Whether what was seen of the sources of time makes a run valid: one table of reasons for runs that were measured and for
 //! those that are imported.
 
-use record::{Moment, ReasonCode, SyncChange, SyncEvent, SyncRun, SyncState, Validity};
+use record::{Moment, Place, ReasonCode, SyncChange, SyncEvent, SyncRun, SyncState, Validity};
 use units::format::span;
+
+use crate::followed::source_of;
 
 /// Moments of a kind that are named one by one.
 const NAMED: usize = 5;
@@ -22,6 +24,10 @@ pub struct Facts<'a> {
     pub suspended_ns: i64,
     /// Why the run ended before its time, in words, where it did.
     pub ended_early: Option<String>,
+    /// The places of the sources that were named, of those that answered.
+    pub named: &'a [Place],
+    /// What was named and showed nothing: why, in words.
+    pub silent: &'a [String],
     /// Why no source that was wanted could be followed, in words, where that is so.
     pub no_source: Option<String>,
 }
@@ -31,9 +37,8 @@ pub struct Facts<'a> {
 pub fn judge(facts: &Facts<'_>) -> Validity {
     let mut validity = Validity::default();
     let into_run = |at: Moment| span(at.monotonic.since(facts.started.monotonic).0.max(0));
-    let named = |what: SyncChange, wanted: &dyn Fn(&SyncEvent) -> bool| {
-        let all: Vec<&SyncEvent> =
-            facts.run.events.iter().filter(|event| event.what == what && wanted(event)).collect();
+    let named = |what: SyncChange| {
+        let all: Vec<&SyncEvent> = facts.run.events.iter().filter(|event| event.what == what).collect();
         let mut words: Vec<String> = all
             .iter()
             .take(NAMED)
@@ -44,14 +49,21 @@ pub fn judge(facts: &Facts<'_>) -> Validity {
         }
         (!words.is_empty()).then(|| words.join("; "))
     };
-    if let Some(steps) = named(SyncChange::Step, &|_| true) {
+    if let Some(steps) = named(SyncChange::Step) {
         validity.add(ReasonCode::ClockStepped, steps);
     }
-    if let Some(moves) = named(SyncChange::Disruption, &|_| true) {
+    if let Some(moves) = named(SyncChange::Disruption) {
         validity.add(ReasonCode::VmDisrupted, moves);
     }
-    if let Some(changes) = named(SyncChange::Reference, &|_| true) {
-        validity.add(ReasonCode::ReferenceChanged, changes);
+    for (what, code) in [
+        (SyncChange::Reference, ReasonCode::ReferenceChanged),
+        (SyncChange::TimeScale, ReasonCode::ReferenceChanged),
+        (SyncChange::Holdover, ReasonCode::SyncLost),
+        (SyncChange::Worse, ReasonCode::ReferenceWorse),
+    ] {
+        if let Some(changes) = named(what) {
+            validity.add(code, changes);
+        }
     }
     for source in &facts.run.sources {
         for pair in source.states.windows(2) {
@@ -59,10 +71,10 @@ pub fn judge(facts: &Facts<'_>) -> Validity {
             // A clock that nobody steers follows its reference all the same where offsets came: what ptp4l calls free running.
             let had_it = match before.state {
                 SyncState::Locked | SyncState::Reference | SyncState::Holdover => true,
-                SyncState::Starting => {
+                SyncState::Starting | SyncState::Free => {
                     source.spread.is_some() && matches!(after.state, SyncState::Lost | SyncState::Holdover)
                 }
-                SyncState::Free | SyncState::Lost => false,
+                SyncState::Lost => false,
             };
             let has_it = after.state == SyncState::Locked
                 || after.state == SyncState::Reference && before.state != SyncState::Locked;
@@ -87,6 +99,10 @@ pub fn judge(facts: &Facts<'_>) -> Validity {
             }
         }
     }
+    never_locked(facts, &mut validity);
+    for what in facts.silent {
+        validity.add(ReasonCode::SourceSilent, what.clone());
+    }
     for (source, at) in facts.contradictions {
         validity.add(ReasonCode::BoundsContradict, format!("{source}, noticed {} into the run", into_run(*at)));
     }
@@ -110,9 +126,25 @@ pub fn judge(facts: &Facts<'_>) -> Validity {
     validity
 }
 
+/// Sources that followed nothing from the beginning to the end, in all their parts: those that showed offsets, and those that
+/// were named.
+fn never_locked(facts: &Facts<'_>, validity: &mut Validity) {
+    let mut places: Vec<Place> = facts.run.sources.iter().map(|source| source_of(&source.place)).collect();
+    places.dedup();
+    for place in places {
+        let parts = || facts.run.sources.iter().filter(|source| source_of(&source.place) == place);
+        let states: Vec<SyncState> = parts().flat_map(|part| part.states.iter().map(|change| change.state)).collect();
+        let is_wanted = parts().any(|part| part.spread.is_some()) || facts.named.contains(&place);
+        if is_wanted && !states.is_empty() && states.iter().all(|state| *state == SyncState::Starting) {
+            let detail = format!("{place}: {} from the beginning to the end", SyncState::Starting.word());
+            validity.add(ReasonCode::NeverLocked, detail);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use record::{HardBound, Place, StateChange, SyncService, SyncSource, ValidityState};
+    use record::{HardBound, StateChange, SyncService, SyncSource, ValidityState};
     use units::{ClockId, Ns};
 
     use super::*;
@@ -160,6 +192,8 @@ mod tests {
             contradictions: &[],
             suspended_ns: 0,
             ended_early: None,
+            named: &[],
+            silent: &[],
             no_source: None,
         };
         change(&mut facts);
@@ -185,8 +219,7 @@ mod tests {
     fn each_reason_fires_alone_with_its_moment_and_a_locked_run_is_valid() {
         let contradictions = [("eth0".to_owned(), at_s(2))];
         use SyncState::{Free, Holdover, Locked, Lost, Reference, Starting};
-        let quiet =
-            [&[(0, Locked)][..], &[(0, Starting), (3, Locked)], &[(0, Reference)], &[(0, Free)], &[(0, Starting)], &[]];
+        let quiet = [&[(0, Locked)][..], &[(0, Starting), (3, Locked)], &[(0, Reference)], &[(0, Free)], &[]];
         for quiet in quiet {
             assert_eq!(judged(&run_of(quiet, &[]), |_| {}).state(), ValidityState::Valid, "{quiet:?}");
         }
@@ -213,9 +246,32 @@ mod tests {
         only(&judged(&moved, |_| {}), ReasonCode::VmDisrupted, "from 7 to 8, noticed 7 s into the run");
         let other = run_of(locked, &[(SyncChange::Reference, "a to b")]);
         only(&judged(&other, |_| {}), ReasonCode::ReferenceChanged, "eth0 domain 0: a to b, noticed 7 s");
+        let scale = run_of(locked, &[(SyncChange::TimeScale, "37 s to 38 s")]);
+        only(&judged(&scale, |_| {}), ReasonCode::ReferenceChanged, "37 s to 38 s, noticed 7 s");
+        let class = run_of(locked, &[(SyncChange::Holdover, "clock class: 6 to 7")]);
+        only(&judged(&class, |_| {}), ReasonCode::SyncLost, "6 to 7, noticed 7 s");
+        let worse = run_of(locked, &[(SyncChange::Worse, "stratum: 2 to 3")]);
+        only(&judged(&worse, |_| {}), ReasonCode::ReferenceWorse, "2 to 3, noticed 7 s");
+        only(&judged(&run_of(&[(0, Starting)], &[]), |_| {}), ReasonCode::NeverLocked, "from the beginning to the end");
+        let silent = ["ptp4l does not answer".to_owned()];
+        only(&judged(&run_of(locked, &[]), |facts| facts.silent = &silent), ReasonCode::SourceSilent, "ptp4l");
+        // One that shows nothing counts where it was named.
+        let mut empty = run_of(&[(0, Starting)], &[]);
+        empty.sources[0].spread = None;
+        assert_eq!(judged(&empty, |_| {}).state(), ValidityState::Valid);
+        let named = [place()];
+        only(&judged(&empty, |facts| facts.named = &named), ReasonCode::NeverLocked, "eth0");
+        // What followed a step is locked: the source was.
+        let mut cut = run_of(&[(0, Starting)], &[]);
+        cut.sources.push(source(&[(3, Locked)]));
+        cut.sources[1].place = Place::Port { port: "eth0 (part 2)".to_owned(), domain: Some(0) };
+        assert_eq!(judged(&cut, |_| {}).state(), ValidityState::Valid);
         let many = run_of(locked, &[(SyncChange::Step, "x"); 7]);
         only(&judged(&many, |_| {}), ReasonCode::ClockStepped, "and 2 more");
-        let quiet = run_of(locked, &[(SyncChange::Leap, "announced"), (SyncChange::TaiOffset, "37 s")]);
+        let quiet = run_of(
+            locked,
+            &[(SyncChange::Leap, "announced"), (SyncChange::TaiOffset, "37 s"), (SyncChange::Quality, "7 to 6")],
+        );
         assert_eq!(judged(&quiet, |_| {}).state(), ValidityState::Valid);
         let quiet = run_of(locked, &[]);
         only(&judged(&quiet, |facts| facts.suspended_ns = 3_000_000_000), ReasonCode::Suspended, "for 3 s");

@@ -108,7 +108,7 @@ impl Network {
 }
 
 fn bound(captured: &Captured, source: usize) -> (i64, i64) {
-    match &captured.followed[source].source.bound {
+    match &captured.followed[source].parts[0].source.bound {
         HardBound::Stated { lowest_ns, highest_ns, .. } => (*lowest_ns, *highest_ns),
         other => panic!("{other:?}"),
     }
@@ -126,13 +126,13 @@ fn one_step_sync_of_a_master_on_tai_bounds_a_clock_on_utc() {
     let captured = network.exchanges.finish();
     assert_eq!((captured.followed.len(), captured.offsets), (1, 5));
     // 10 us there and 20 us back: the servo would be 5 us off, the bound is not.
-    let spread = captured.followed[0].source.spread.unwrap();
+    let spread = captured.followed[0].parts[0].source.spread.unwrap();
     assert_eq!((spread.lowest_ns, spread.highest_ns), (0, 0));
     let (lowest_ns, highest_ns) = bound(&captured, 0);
     assert!(lowest_ns <= 5_000 - 20_000 && 5_000 + 10_000 <= highest_ns, "{lowest_ns} {highest_ns}");
     // Between two exchanges a second passes: 600 ppm of it at most on each side.
     assert!(lowest_ns > -700_000 && highest_ns < 700_000, "{lowest_ns} {highest_ns}");
-    assert_eq!(captured.followed[0].source.reference, "grand master 000000.fffe.000001");
+    assert_eq!(captured.followed[0].parts[0].source.reference, "grand master 000000.fffe.000001");
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn what_relays_say_moves_the_offset_and_never_tightens_the_bound() {
         network.announce(EPOCH);
         network.exchanges(1, 3);
         let captured = network.exchanges.finish();
-        assert_eq!(captured.followed[0].source.spread.unwrap().lowest_ns, (10_000 - relay_ns - 20_000) / 2);
-        let first = captured.followed[0].source.track[0].bound_ns.unwrap();
+        assert_eq!(captured.followed[0].parts[0].source.spread.unwrap().lowest_ns, (10_000 - relay_ns - 20_000) / 2);
+        let first = captured.followed[0].parts[0].source.track[0].bound_ns.unwrap();
         let upper_ns = if relay_ns < 0 { 18_000 } else { 10_000 };
         // And what the tenth of a second until the request adds at 600 ppm, less what the message was on its way.
         assert!((upper_ns + 59_990..=upper_ns + 60_001).contains(&first.1), "{relay_ns}: {first:?}");
@@ -163,8 +163,11 @@ fn the_bound_of_an_exchange_waits_for_the_next_one() {
     network.exchange(EPOCH + 5 * S, 5, 10_000, 20_000);
     network.exchange(EPOCH + 6 * S, 6, 10_000, 20_000);
     let captured = network.exchanges.finish();
-    let bounds: Vec<Option<(i64, i64)>> =
-        captured.followed[0].source.track.iter().filter(|point| point.count > 0).map(|point| point.bound_ns).collect();
+    // The step cuts the run: four exchanges before it was seen, two after.
+    let parts = &captured.followed[0].parts;
+    assert_eq!(parts.iter().map(|part| part.series[0].taken()).collect::<Vec<_>>(), [4, 2]);
+    let track = || parts.iter().flat_map(|part| &part.source.track);
+    let bounds: Vec<Option<(i64, i64)>> = track().filter(|point| point.count > 0).map(|point| point.bound_ns).collect();
     assert_eq!(bounds.len(), 6);
     assert!(bounds[0].is_some() && bounds[1].is_some(), "{bounds:?}");
     assert_eq!(bounds[3], None, "it would exclude the truth: {bounds:?}");
@@ -173,7 +176,7 @@ fn the_bound_of_an_exchange_waits_for_the_next_one() {
     assert_eq!(bounds[5], None, "nothing follows the last one");
     assert!(captured.followed[0].events.iter().any(|event| event.what == SyncChange::Step));
     // Also where only the bound was looked at, the truth is within it: the fourth request was sent after the clock was set.
-    for point in &captured.followed[0].source.track {
+    for point in track() {
         let Some((lower_ns, upper_ns)) = point.bound_ns else { continue };
         let truth_ns = if point.at.realtime.as_ns() < EPOCH + 4 * S { 0 } else { -30_000_000 };
         assert!(lower_ns <= truth_ns && truth_ns <= upper_ns, "{point:?}");
@@ -203,7 +206,7 @@ fn domains_and_masters_are_followed_each_by_itself_and_a_change_is_an_event() {
     network.announce(EPOCH + 20 * S);
     network.exchanges(21, 3);
     let captured = network.exchanges.finish();
-    let names: Vec<String> = captured.followed.iter().map(|one| one.source.name()).collect();
+    let names: Vec<String> = captured.followed.iter().map(|one| one.parts[0].source.name()).collect();
     assert_eq!(
         names,
         [
@@ -238,7 +241,9 @@ fn another_time_scale_forgets_both_sides() {
     let captured = network.exchanges.finish();
     assert!(captured.contradictions.is_empty(), "{:?}", captured.contradictions);
     let events: Vec<SyncChange> = captured.followed[0].events.iter().map(|event| event.what).collect();
-    assert_eq!(events, [SyncChange::TaiOffset]);
+    assert_eq!(events, [SyncChange::TimeScale]);
+    let of = |part: usize| captured.followed[0].parts[part].series[0].taken();
+    assert_eq!((captured.followed[0].parts.len(), of(0), of(1)), (2, 3, 3), "nothing is put together over it");
 }
 
 #[test]
@@ -270,8 +275,8 @@ fn without_directions_each_requester_is_a_source_of_its_own_and_none_has_a_bound
     let captured = network.exchanges.finish();
     assert_eq!(captured.followed.len(), 2);
     for followed in &captured.followed {
-        assert!(matches!(followed.source.bound, HardBound::Missing { .. }));
-        assert!(!followed.series[0].judged);
+        assert!(matches!(followed.parts[0].source.bound, HardBound::Missing { .. }));
+        assert!(!followed.parts[0].series[0].judged);
     }
 }
 

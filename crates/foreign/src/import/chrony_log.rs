@@ -11,6 +11,7 @@ use record::{Moment, Place, ReasonCode, SyncChange, SyncService, SyncState};
 use sync::bound::OffsetBound;
 use sync::chrony::log::{Measurement, Statistics, TrackingUpdate};
 use sync::chrony::{BOUND_TRUSTS, LeapStatus, UtcTime};
+use sync::facts::{self, Statement};
 use sync::follow::{About, Follower, Shown};
 use units::ClockId;
 use units::format::{count, span};
@@ -97,7 +98,6 @@ struct Source {
     /// Whether the update before this one was of a synchronized clock.
     was_synchronized: bool,
     has_offsets: bool,
-    leap: Option<LeapStatus>,
 }
 
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl State {
                 entry.map(|entry| {
                     let at = self.moment(number, entry.time);
                     let shown = ns(entry.estimated_offset_s).map(|offset_ns| Shown { offset_ns, ..Shown::default() });
-                    self.shown(at, entry.source, shown);
+                    self.shown(at, entry.source, &[], shown);
                 })
             }),
             Kind::Measurements => Measurement::parse(text).map(|entry| {
@@ -196,7 +196,7 @@ impl State {
                         delay_ns: ns(entry.peer_delay_s / 2.0),
                         frequency_ppb: None,
                     });
-                    self.shown(at, entry.source, shown);
+                    self.shown(at, entry.source, &facts::of_measurement(&entry), shown);
                 })
             }),
         };
@@ -221,7 +221,7 @@ impl State {
                 span(back_ns)
             );
             for source in &mut self.sources {
-                source.follower.interrupt();
+                source.follower.cut(at);
                 source.was_synchronized = false;
             }
             if let Some(source) = self.sources.first_mut() {
@@ -253,7 +253,6 @@ impl State {
                     follower: Follower::with_growing_intervals(about, self.timeline.started()),
                     was_synchronized: false,
                     has_offsets: false,
-                    leap: None,
                 });
                 self.sources.len() - 1
             }
@@ -262,9 +261,10 @@ impl State {
     }
 
     /// A line about one server.
-    fn shown(&mut self, at: Moment, name: &str, shown: Option<Shown>) {
+    fn shown(&mut self, at: Moment, name: &str, statements: &[Statement], shown: Option<Shown>) {
         let (Some(source), Some(shown)) = (self.source(name), shown) else { return };
         source.follower.reference(at, &format!("server {name}"));
+        source.follower.states(at, statements);
         source.follower.offset(at, shown, None);
     }
 
@@ -283,16 +283,8 @@ impl State {
         if !is_synchronized {
             return;
         }
-        let before = source.leap.replace(update.leap).unwrap_or(LeapStatus::Normal);
-        if before != update.leap {
-            let what = match update.leap {
-                LeapStatus::InsertSecond => "an inserted second",
-                LeapStatus::DeleteSecond => "a second that is left out",
-                _ => "no leap second",
-            };
-            follower.event(at, SyncChange::Leap, format!("its server announces {what}"));
-        }
         follower.reference(at, &format!("server {}", update.source));
+        follower.states(at, &facts::of_tracking_update(update));
         // What it estimates, and what was still to be corrected of earlier estimates.
         let Some(offset_ns) = ns(update.offset_s - update.remaining_correction_s) else { return };
         if was_synchronized {

@@ -20,11 +20,13 @@ impl Clocks {
     pub(super) fn new((started, ended): (Moment, Moment), followed: Vec<Followed>) -> Self {
         let mut clocks = Self { started, ended, ..Self::default() };
         for one in followed {
-            clocks.contradictions.extend(one.contradiction.map(|at| (one.source.place.to_string(), at)));
-            clocks.run.sources.push(one.source);
+            clocks.contradictions.extend(one.contradiction.zip(one.place()).map(|(at, place)| (place.to_string(), at)));
             clocks.run.events.extend(one.events);
             clocks.run.events_left_out += one.events_left_out;
-            clocks.series.extend(one.series);
+            for part in one.parts {
+                clocks.run.sources.push(part.source);
+                clocks.series.extend(part.series);
+            }
         }
         clocks.run.events.sort_by_key(|event| event.at.monotonic.as_ns());
         let most = SyncRun::MOST_EVENTS;
@@ -86,6 +88,8 @@ impl Clocks {
             contradictions: &self.contradictions,
             suspended_ns: 0,
             ended_early: None,
+            named: &[],
+            silent: &[],
             no_source: self.no_source.clone(),
         };
         judge(&facts).reasons().iter().map(|reason| (reason.code, reason.detail.clone())).collect()

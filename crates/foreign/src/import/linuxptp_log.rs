@@ -324,7 +324,7 @@ impl State {
             self.back.add(number);
             self.most_back_ns = self.most_back_ns.max(back_ns);
             for source in &mut self.sources {
-                source.follower.interrupt();
+                source.follower.cut(at);
                 source.servo = None;
             }
             if let Some(source) = self.sources.get_mut(self.last) {
@@ -559,12 +559,14 @@ impl Source {
                 self.follower.reference(at, &format!("the clock of {}", text(name)));
             }
             Message::ClockJumped(words) => {
-                self.follower.interrupt();
-                self.follower.event(at, SyncChange::Step, text(words));
+                self.follower.set(at, text(words));
             }
             Message::UtcOffset(offset_s) => {
-                if self.utc_offset_s.replace(offset_s) != Some(offset_s) {
-                    self.follower.event(at, SyncChange::TaiOffset, format!("TAI less UTC is {offset_s} s from now on"));
+                // A program that says so has changed it; before the first offset that is how it begins.
+                let is_other = self.utc_offset_s.replace(offset_s) != Some(offset_s);
+                if is_other && self.offsets > 0 {
+                    self.follower.cut(at);
+                    self.follower.event(at, SyncChange::TimeScale, format!("TAI less UTC is {offset_s} s from now on"));
                 }
             }
             Message::Holdover(words) => self.follower.state(at, SyncState::Holdover, &text(words)),

@@ -196,7 +196,7 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 17] = [
+const ADDED_ELSEWHERE: [ReasonCode; 20] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
@@ -204,7 +204,10 @@ const ADDED_ELSEWHERE: [ReasonCode; 17] = [
     ReasonCode::ExplainingCosts,
     // Where clocks are compared: `sync/src/judge.rs`.
     ReasonCode::SyncLost,
+    ReasonCode::NeverLocked,
+    ReasonCode::SourceSilent,
     ReasonCode::ReferenceChanged,
+    ReasonCode::ReferenceWorse,
     ReasonCode::BoundsContradict,
     ReasonCode::NoHardBound,
     // Where two nodes exchange packets: `measure/src/packet/finish.rs`, `measure/tests/packet.rs`.

@@ -6,9 +6,10 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use ::sync::bound::OffsetBound;
-use ::sync::chrony::{BOUND_TRUSTS, LeapStatus, Reply, Request, SourceState, Tracking, UtcTime, decode};
-use ::sync::follow::{About, Followed, Follower, Part, Shown};
-use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
+use ::sync::chrony::{Address, BOUND_TRUSTS, Reply, Request, SourceState, Tracking, UtcTime, decode};
+use ::sync::facts;
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
+use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -24,7 +25,7 @@ const SOURCES_EVERY: u32 = 5;
 /// chronyd answers within a millisecond; one that is stopped does not keep the other sources waiting.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Questions without an answer, one after the other, after which it has gone.
-const GONE_AFTER: u32 = 3;
+const GONE_AFTER: u32 = 2;
 /// More sources than anybody has; a damaged answer is no reason to ask for ever.
 const MOST_SOURCES: u32 = 64;
 const NO_BOUND: &str = "chronyd is not synchronized, or serves this machine's own clock";
@@ -42,7 +43,6 @@ pub(crate) struct Chrony {
     next_ns: i64,
     asked: u32,
     updated: Option<UtcTime>,
-    leap: Option<LeapStatus>,
     /// Whether the source that is followed has not answered eight times in a row.
     is_unreachable: bool,
     last: Option<(i64, Option<OffsetBound>)>,
@@ -83,7 +83,6 @@ impl Chrony {
             next_ns: 0,
             asked: 0,
             updated: None,
-            leap: None,
             is_unreachable: false,
             last: None,
             refusal: None,
@@ -121,8 +120,9 @@ impl Chrony {
             let length = received.map_err(io)?;
             match decode(buffer.get(..length).unwrap_or(&[]), request, self.sequence) {
                 Ok(reply) => return Ok(reply),
-                Err(::sync::chrony::DecodeError::OtherRequest { .. } | ::sync::chrony::DecodeError::Foreign { .. }) => {
-                }
+                // An answer that comes late is of one that runs.
+                Err(::sync::chrony::DecodeError::OtherRequest { .. }) => self.unanswered = 0,
+                Err(::sync::chrony::DecodeError::Foreign { .. }) => {}
                 Err(error) => return Err(error.to_string()),
             }
         }
@@ -144,20 +144,17 @@ impl Chrony {
             () => SyncState::Locked,
         };
         self.follower.state(at, state, if self.is_unreachable { "its source does not answer" } else { "" });
-        if self.leap.is_some_and(|before| before != tracking.leap) {
-            self.follower.event(at, SyncChange::Leap, format!("chronyd: {:?}", tracking.leap).to_lowercase());
-        }
-        self.leap = Some(tracking.leap);
         if !tracking.leap.is_synchronised() {
             return;
         }
         if !tracking.is_local_clock() {
-            self.follower.reference(
-                at,
-                &format!("server {} (stratum {})", tracking.address, tracking.stratum.saturating_sub(1)),
-            );
+            self.take_reference(at, tracking);
         }
-        let server = (!tracking.is_local_clock()).then(|| tracking.address.to_string());
+        self.follower.states(at, &facts::of_tracking(tracking));
+        let server = (!tracking.is_local_clock()).then(|| match tracking.address {
+            Address::Unspecified => letters(tracking.reference_id),
+            address => address.to_string(),
+        });
         self.follower.reference_id(server);
         let Some(correction_ns) = tracking.system_offset.nearest_ns() else { return };
         // It states what has to be added to the clock.
@@ -180,6 +177,20 @@ impl Chrony {
         self.last = Some((offset_ns, bound));
     }
 
+    /// The same server in another stratum is no other reference.
+    fn take_reference(&mut self, at: Moment, tracking: &Tracking) {
+        let server = match tracking.address {
+            Address::Unspecified => format!("reference clock {}", letters(tracking.reference_id)),
+            address => format!("server {address}"),
+        };
+        let words = format!("{server} (stratum {})", tracking.stratum.saturating_sub(1));
+        let held = self.follower.current_reference().unwrap_or_default().to_owned();
+        if held.split(" (").next() == Some(server.as_str()) {
+            self.follower.name_reference(&held, &words);
+        }
+        self.follower.reference(at, &words);
+    }
+
     /// Whether the source that is followed still answers.
     fn look_at_sources(&mut self) {
         let Ok(Reply::SourceCount(count)) = self.ask(Request::SourceCount) else { return };
@@ -193,6 +204,13 @@ impl Chrony {
     }
 }
 
+/// The letters of a reference clock, which chronyd has as a number.
+fn letters(id: u32) -> String {
+    let text: String =
+        id.to_be_bytes().iter().take_while(|byte| byte.is_ascii_graphic()).map(|byte| char::from(*byte)).collect();
+    if text.is_empty() { format!("{id:08x}") } else { text }
+}
+
 /// The remaining correction, and on both sides of it what dispersion and delay allow.
 fn bound_of(tracking: &Tracking, offset_ns: i64) -> Option<OffsetBound> {
     let whole_ns = i64::try_from(tracking.bound_ns()?).ok()?;
@@ -203,6 +221,10 @@ fn bound_of(tracking: &Tracking, offset_ns: i64) -> Option<OffsetBound> {
 }
 
 impl Source for Chrony {
+    fn kind(&self) -> Option<SourceChoice> {
+        Some(SourceChoice::Chrony)
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         // It says nothing unasked, and each answer is waited for.
         Vec::new()
@@ -252,12 +274,12 @@ impl Source for Chrony {
         }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.hand_on(at)
     }
 
-    fn system_clock_was_set(&mut self) {
-        self.follower.interrupt();
+    fn system_clock_was_set(&mut self, at: Moment) {
+        self.follower.cut(at);
     }
 
     fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {

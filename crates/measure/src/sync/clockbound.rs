@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
 use ::sync::clockbound::{ClockBound, ClockBoundError, ClockBoundStatus, HEADER_BYTES, MOST_BYTES, is_whole};
-use ::sync::follow::{About, Followed, Follower, Part, Shown};
-use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
+use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -125,6 +125,10 @@ impl Daemon {
 }
 
 impl Source for Daemon {
+    fn kind(&self) -> Option<SourceChoice> {
+        Some(SourceChoice::Clockbound)
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
@@ -152,19 +156,21 @@ impl Source for Daemon {
         }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.hand_on(at)
     }
 
-    fn system_clock_was_set(&mut self) {
-        self.follower.interrupt();
+    fn system_clock_was_set(&mut self, at: Moment) {
+        self.follower.cut(at);
     }
 
     fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         let mut followed = self.follower.so_far(part);
         // It states a bound and no offset: nothing is spread.
-        followed.source.spread = None;
-        followed.source.allan.clear();
+        for part in &mut followed.parts {
+            part.source.spread = None;
+            part.source.allan.clear();
+        }
         Ok(followed)
     }
 }
@@ -220,7 +226,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         look(&mut daemon);
         let followed = daemon.so_far(Part::Until(clocks::now().moment)).unwrap();
-        let source = &followed.source;
+        let source = &followed.parts[0].source;
         let HardBound::Stated { lowest_ns, highest_ns, trusts, .. } = &source.bound else { panic!("{source:?}") };
         assert!((-91_000..=-90_000).contains(lowest_ns) && (90_000..=91_000).contains(highest_ns), "{source:?}");
         assert!(trusts.contains("ClockBound") && source.spread.is_none() && source.allan.is_empty());

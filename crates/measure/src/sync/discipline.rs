@@ -2,9 +2,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use ::sync::follow::{About, Followed, Follower, Part};
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName};
 use kernel::discipline::{self, Discipline, LeapState};
-use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -66,6 +66,10 @@ fn follow(follower: &mut Follower, at: Moment, before: Option<&Discipline>, now:
 }
 
 impl Source for KernelClock {
+    fn kind(&self) -> Option<SourceChoice> {
+        Some(SourceChoice::Kernel)
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
@@ -83,18 +87,21 @@ impl Source for KernelClock {
         LiveSource { name: "kernel".to_owned(), state: self.follower.current_state(), offset_ns: None, bound: None }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.hand_on(at)
     }
 
     fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         let mut followed = self.follower.so_far(part);
         if let Some(read) = &self.before {
-            followed.source.reference = format!(
+            let reference = format!(
                 "what a time service stated: largest error {}, estimated {}",
                 units::format::span(read.max_error_ns),
                 units::format::span(read.estimated_error_ns)
             );
+            for part in &mut followed.parts {
+                part.source.reference.clone_from(&reference);
+            }
         }
         Ok(followed)
     }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
 use ::sync::fbclock::{Anchor, BYTES_1, FbClock, FbClockError, ReadBy, SECTION_BYTES};
-use ::sync::follow::{About, Followed, Follower, Part, Shown};
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
 use kernel::phc::HardwareClock;
-use record::{Interval, Moment, Place, SyncService, SyncState};
+use record::{Interval, Moment, Place, SourceChoice, SyncService, SyncState};
 use units::ClockId;
 
 use super::clocks::{self, Now};
@@ -135,6 +135,10 @@ impl Daemon {
 }
 
 impl Source for Daemon {
+    fn kind(&self) -> Option<SourceChoice> {
+        Some(SourceChoice::Fbclock)
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
@@ -169,12 +173,12 @@ impl Source for Daemon {
         }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.hand_on(at)
     }
 
-    fn system_clock_was_set(&mut self) {
-        self.follower.interrupt();
+    fn system_clock_was_set(&mut self, at: Moment) {
+        self.follower.cut(at);
     }
 
     fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
@@ -223,7 +227,7 @@ mod tests {
         std::fs::write(&path, memory(3, &now, 0, 2_000)).unwrap();
         daemon.look(&clocks::now());
         let followed = daemon.so_far(Part::Until(clocks::now().moment)).unwrap();
-        let states: Vec<SyncState> = followed.source.states.iter().map(|change| change.state).collect();
+        let states: Vec<SyncState> = followed.parts[0].source.states.iter().map(|change| change.state).collect();
         assert_eq!(states, [SyncState::Locked, SyncState::Lost]);
         assert!(followed.events[0].detail.contains("being written"), "{:?}", followed.events);
     }

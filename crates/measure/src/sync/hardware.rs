@@ -4,9 +4,9 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::{OffsetBound, OffsetBounds};
-use ::sync::follow::{About, Followed, Follower, Part, Shown};
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
 use kernel::phc::HardwareClock;
-use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockName;
 
 use super::clocks::Now;
@@ -107,6 +107,10 @@ const fn window_of(compared: &kernel::phc::Comparison) -> OffsetBound {
 }
 
 impl Source for Hardware {
+    fn kind(&self) -> Option<SourceChoice> {
+        Some(SourceChoice::Phc)
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
@@ -153,12 +157,12 @@ impl Source for Hardware {
         }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.hand_on(at)
     }
 
-    fn system_clock_was_set(&mut self) {
-        self.follower.interrupt();
+    fn system_clock_was_set(&mut self, at: Moment) {
+        self.follower.cut(at);
     }
 
     fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {

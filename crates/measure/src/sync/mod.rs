@@ -18,7 +18,7 @@ mod vmclock;
 
 use std::time::{Duration, Instant};
 
-use ::sync::follow::Part;
+use ::sync::follow::{Part, SeriesName};
 use kernel::wait::Readable;
 use record::{
     Detail, Interval, Moment, Place, Record, Request, Requested, SourceChoice, SyncChange, SyncEvent, SyncRequest,
@@ -42,6 +42,8 @@ use crate::stop::Stop;
 const LOOK: Duration = Duration::from_millis(250);
 /// Looks for one at which services are looked for that were started meanwhile.
 const FIND_EVERY: u32 = 8;
+/// How long answers are waited for at the end of a run.
+const CONFIRM: Duration = Duration::from_millis(100);
 /// From one view for a person to the next.
 const VIEW: Duration = Duration::from_millis(500);
 const LEAST_DURATION: Ns = Ns::from_ms(100);
@@ -112,7 +114,7 @@ fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Result<Sour
         };
         match found {
             Ok(one) => sources.all.push(one),
-            Err(why) => sources.missing.push(NotFollowed::there(why)),
+            Err(why) => sources.missing.push(NotFollowed::there(why).named(request.names(choice))),
         }
     }
     // Whatever is followed is void once the machine was moved.
@@ -126,7 +128,8 @@ fn find(request: &SyncRequest, started: Moment, interval_ns: u64) -> Result<Sour
             let words = "this machine has no PTP hardware clock (/sys/class/ptp)".to_owned();
             sources.missing.push(NotFollowed::absent(words));
         }
-        sources.missing.extend(refused.into_iter().map(NotFollowed::there));
+        let is_named = request.names(SourceChoice::Phc);
+        sources.missing.extend(refused.into_iter().map(|why| NotFollowed::there(why).named(is_named)));
         sources.all.extend(found.into_iter().map(|one| Box::new(one) as Box<dyn Source>));
     }
     if wanted(request.source, SourceChoice::Kernel) {
@@ -184,7 +187,7 @@ struct Run<'a> {
     events: Vec<SyncEvent>,
     /// The series in the order in which they first had an interval: the number of the source and the name of the series. A
     /// record keeps that order, since intervals that were handed on name their series by its place in it.
-    order: Vec<(usize, &'static str)>,
+    order: Vec<(usize, SeriesName)>,
 }
 
 impl<'a> Run<'a> {
@@ -242,7 +245,7 @@ impl<'a> Run<'a> {
             self.events.push(SyncEvent { at: now.moment, place, what: SyncChange::Step, detail: words });
         }
         for source in &mut self.sources {
-            source.system_clock_was_set();
+            source.system_clock_was_set(now.moment);
         }
     }
 
@@ -260,31 +263,40 @@ impl<'a> Run<'a> {
         let mut run = SyncRun { max_drift_ppb: self.request.max_drift_ppb, ..SyncRun::default() };
         run.events.clone_from(&self.events);
         let (mut missing, mut contradictions, mut series) = (self.missing.clone(), Vec::new(), Vec::new());
+        let mut named = Vec::new();
         for (number, source) in self.sources.iter().enumerate() {
+            let is_named = source.kind().is_some_and(|kind| self.request.names(kind));
             let followed = match source.so_far(part) {
                 Ok(followed) => followed,
                 Err(why) => {
-                    missing.push(why);
+                    missing.push(why.named(is_named));
                     continue;
                 }
             };
-            contradictions.extend(followed.contradiction.map(|at| (followed.source.place.to_string(), at)));
-            run.sources.push(followed.source);
+            let place = followed.place().cloned();
+            contradictions
+                .extend(followed.contradiction.zip(place.as_ref()).map(|(at, place)| (place.to_string(), at)));
+            named.extend(place.filter(|_| is_named));
             run.events.extend(followed.events);
             run.events_left_out += followed.events_left_out;
-            series.extend(followed.series.into_iter().map(|one| (number, one)));
+            for (stretch, part) in followed.parts.into_iter().enumerate() {
+                run.sources.push(part.source);
+                series.extend(part.series.into_iter().map(|one| (number, stretch, one)));
+            }
         }
         run.events.sort_by_key(|event| event.at.monotonic.as_ns());
-        series.sort_by_key(|(number, one)| {
-            let place = self.order.iter().position(|(source, name)| source == number && *name == one.name);
-            place.unwrap_or(usize::MAX)
+        series.sort_by_key(|(number, stretch, one)| {
+            let is_it =
+                |(source, (of, name)): &(usize, SeriesName)| source == number && of == stretch && *name == one.name;
+            self.order.iter().position(is_it).unwrap_or(usize::MAX)
         });
-        record.series = series.into_iter().map(|(_, one)| one).collect();
+        record.series = series.into_iter().map(|(.., one)| one).collect();
         let offsets = units::total(
             record.series.iter().filter(|one| one.name == ::sync::follow::OFFSET).map(record::Series::taken),
         );
-        let there = missing.iter().filter(|one| !one.is_absent);
+        let there = missing.iter().filter(|one| !one.is_absent || one.is_named);
         run.not_followed = there.map(|one| one.words.clone()).collect();
+        let silent: Vec<String> = missing.iter().filter(|one| one.is_named).map(|one| one.words.clone()).collect();
         record.validity = ::sync::judge::judge(&::sync::judge::Facts {
             run: &run,
             started: self.started,
@@ -292,6 +304,8 @@ impl<'a> Run<'a> {
             contradictions: &contradictions,
             suspended_ns: self.suspends.suspended_ns(),
             ended_early,
+            named: &named,
+            silent: &silent,
             no_source: no_source(self.request.source, offsets, &missing),
         });
         record.detail = Detail::Sync(run);
@@ -346,13 +360,32 @@ impl<'a> Run<'a> {
                 next_view = now + VIEW;
             }
             if now >= end || stop.ended_early() {
-                return Ok(());
+                return self.confirm();
             }
             let until = next_look.min(end).saturating_duration_since(Instant::now());
             for place in ready_within(&self.sources, until)? {
                 self.sources[place].take();
             }
         }
+    }
+
+    /// Waits a moment for the answers that confirm what was shown last.
+    fn confirm(&mut self) -> Result<(), SyncError> {
+        let end = Instant::now() + CONFIRM;
+        let read = clocks::now();
+        for source in &mut self.sources {
+            source.look(&read);
+        }
+        while self.sources.iter().any(|source| source.is_waiting()) {
+            let rest = end.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                break;
+            }
+            for place in ready_within(&self.sources, rest)? {
+                self.sources[place].take();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -409,6 +442,10 @@ mod tests {
     struct Scripted(Follower);
 
     impl Source for Scripted {
+        fn kind(&self) -> Option<SourceChoice> {
+            Some(SourceChoice::Chrony)
+        }
+
         fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
             Vec::new()
         }
@@ -421,7 +458,7 @@ mod tests {
             LiveSource::default()
         }
 
-        fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+        fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
             self.0.hand_on(at)
         }
 

@@ -2,8 +2,8 @@
 
 use std::os::fd::BorrowedFd;
 
-use ::sync::follow::{Followed, Part};
-use record::{Interval, Moment};
+use ::sync::follow::{Followed, Part, SeriesName};
+use record::{Interval, Moment, SourceChoice};
 
 use super::clocks::Now;
 use super::linuxptp;
@@ -16,22 +16,34 @@ pub(crate) struct NotFollowed {
     pub(crate) words: String,
     /// Whether nothing of it is there; otherwise it is there, and could not be followed.
     pub(crate) is_absent: bool,
+    /// Whether the user named it.
+    pub(crate) is_named: bool,
 }
 
 impl NotFollowed {
     /// Nothing of it is there.
     pub(crate) const fn absent(words: String) -> Self {
-        Self { words, is_absent: true }
+        Self { words, is_absent: true, is_named: false }
     }
 
     /// It is there, and could not be followed.
     pub(crate) const fn there(words: String) -> Self {
-        Self { words, is_absent: false }
+        Self { words, is_absent: false, is_named: false }
+    }
+}
+
+impl NotFollowed {
+    /// It was named, or not.
+    pub(crate) fn named(self, is_named: bool) -> Self {
+        Self { is_named, ..self }
     }
 }
 
 /// A source that is followed.
 pub(crate) trait Source {
+    /// Its kind, by which a user can name it; `None` for what nobody names.
+    fn kind(&self) -> Option<SourceChoice>;
+
     /// Descriptors that can be read once the source says something unasked, in an order that stays the same.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 
@@ -45,7 +57,7 @@ pub(crate) trait Source {
     fn live(&self) -> LiveSource;
 
     /// The intervals that ended before a moment and were not handed on yet, each with the name of its series.
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)>;
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)>;
 
     /// What became of it in a part of the run.
     ///
@@ -69,5 +81,10 @@ pub(crate) trait Source {
     }
 
     /// The system clock was set: what follows is no continuation.
-    fn system_clock_was_set(&mut self) {}
+    fn system_clock_was_set(&mut self, _: Moment) {}
+
+    /// Whether it waits for answers that confirm what it showed last.
+    fn is_waiting(&self) -> bool {
+        false
+    }
 }

@@ -4,9 +4,9 @@
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use ::sync::follow::{About, Followed, Follower, Part};
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName};
 use ::sync::vmclock::{Expected, HostStatus, VmClock};
-use record::{Interval, Moment, Place, SyncChange, SyncService};
+use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -66,6 +66,10 @@ const fn expected_words(expected: Option<Expected>) -> &'static str {
 }
 
 impl Source for HostClock {
+    fn kind(&self) -> Option<SourceChoice> {
+        None
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
@@ -93,7 +97,7 @@ impl Source for HostClock {
         LiveSource { name: "vmclock".to_owned(), state: None, offset_ns: None, bound: None }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.hand_on(at)
     }
 
@@ -104,7 +108,10 @@ impl Source for HostClock {
                 || "it does not state its error".to_owned(),
                 |ns| format!("wrong by at most {}", units::format::span(i64::try_from(ns).unwrap_or(i64::MAX))),
             );
-            followed.source.reference = format!("the host's clock, {}; {error}", status_words(read.status));
+            let reference = format!("the host's clock, {}; {error}", status_words(read.status));
+            for part in &mut followed.parts {
+                part.source.reference.clone_from(&reference);
+            }
         }
         Ok(followed)
     }
@@ -136,7 +143,11 @@ mod tests {
         assert_eq!(words.len(), 2, "{words:?}");
         assert!(words[0].0 == SyncChange::Disruption && words[0].1.contains("from 7 to 8"), "{words:?}");
         assert_eq!(words[1].1, "the host's clock was synchronized, and is free running");
-        assert!(followed.source.reference.ends_with("it does not state its error"), "{:?}", followed.source);
+        assert!(
+            followed.parts[0].source.reference.ends_with("it does not state its error"),
+            "{:?}",
+            followed.parts[0].source
+        );
         assert!(HostClock::find_at(&folder.path().join("none"), Moment::default(), 1).unwrap().is_none());
     }
 }

@@ -45,6 +45,32 @@ pub struct SyncRequest {
     pub fbclock_memory: Option<String>,
 }
 
+impl SyncRequest {
+    /// Whether sources of this kind were asked for by name: by `source`, or by where they are.
+    #[must_use]
+    pub fn names(&self, kind: SourceChoice) -> bool {
+        let Self {
+            source,
+            duration: _,
+            limit: _,
+            max_drift_ppb: _,
+            ptp_socket,
+            ptp_events,
+            chrony_address,
+            clockbound_memory,
+            fbclock_memory,
+        } = self;
+        let is_placed = match kind {
+            SourceChoice::Ptp => ptp_socket.is_some() || ptp_events.is_some(),
+            SourceChoice::Chrony => chrony_address.is_some(),
+            SourceChoice::Clockbound => clockbound_memory.is_some(),
+            SourceChoice::Fbclock => fbclock_memory.is_some(),
+            SourceChoice::Auto | SourceChoice::Kernel | SourceChoice::Phc => false,
+        };
+        is_placed || kind != SourceChoice::Auto && *source == kind
+    }
+}
+
 /// Which sources of time are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

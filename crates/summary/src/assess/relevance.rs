@@ -176,17 +176,20 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksUnrelated,
         ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit,
         Imported, InterruptedEarly, LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated,
-        NoHardBound, NoSamples, NoTimeService, PacketsNotReceived, PacketsRefused, PageFaults, PartnerLost,
-        ReferenceChanged, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted,
-        SmiCounted, SourceContradicts, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart,
-        UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted, WatchdogFired,
+        NeverLocked, NoHardBound, NoSamples, NoTimeService, PacketsNotReceived, PacketsRefused, PageFaults,
+        PartnerLost, ReferenceChanged, ReferenceWorse, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
+        SchedulingNotGranted, SmiCounted, SourceContradicts, SourceSilent, Stopped, Suspended, SyncLost, ThreadDied,
+        ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted,
+        WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
         SchedulingNotGranted => &["rt-group-scheduling"],
         AffinityNotGranted => &["cpus-offline"],
         ClockStepped => &["two-time-services", "clock-steps-while-running", "host-may-set-clock", "leap-second-ahead"],
-        SyncLost | ReferenceChanged | BoundsContradict => &["two-time-services", "hardware-clock-steered-twice"],
+        SyncLost | NeverLocked | ReferenceChanged | BoundsContradict => {
+            &["two-time-services", "hardware-clock-steered-twice"]
+        }
         ClockSourceChanged => &["tsc-rejected", "clock-source-slow"],
         // The load's threads have an ordinary policy, so a CPU quota of their group stops them.
         LoadNotAchieved => &["cpu-quota"],
@@ -205,6 +208,8 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | PacketsRefused
         | PacketsNotReceived
         | NoTimeService
+        | SourceSilent
+        | ReferenceWorse
         | InterruptedEarly
         | LoadPartDropped
         | ExplainingCosts

@@ -12,6 +12,7 @@ use super::frame::{Carried, carried};
 use super::ntp::{self, NtpSide};
 use super::pair::{Key, Network, Source};
 use super::ptp::{self, PtpBody, PtpMessage};
+use crate::facts::{self, Statement};
 use crate::follow::Followed;
 use crate::linuxptp::{ClockIdentity, PortIdentity, TimeInterval};
 
@@ -56,7 +57,8 @@ struct Master {
     grandmaster: Option<(ClockIdentity, u16)>,
     /// By how many seconds its time is ahead of UTC; known from its Announce.
     scale_s: Option<i64>,
-    leap: Option<(bool, bool)>,
+    /// What its last Announce states of its time.
+    stated: Vec<Statement>,
     two_step: VecDeque<Waiting<u16>>,
     last: Option<Synced>,
     syncs: u64,
@@ -223,7 +225,7 @@ impl Exchanges {
                 };
                 self.answered(network, message.source, &request, t4_ns, message.correction);
             }
-            PtpBody::Sync { .. } | PtpBody::FollowUp(_) | PtpBody::Announce { .. } => {
+            PtpBody::Sync { .. } | PtpBody::FollowUp(_) | PtpBody::Announce(_) => {
                 let at = self.moment(at_ns);
                 let Some(master) = self.master(network, message.source) else {
                     self.counts.too_many += 1;
@@ -251,16 +253,17 @@ impl Exchanges {
                             None => self.counts.unmatched += 1,
                         }
                     }
-                    PtpBody::Announce { grandmaster, steps_removed, is_tai, utc_offset_s, leap } => {
-                        master.grandmaster = Some((grandmaster, steps_removed));
-                        master.leap = Some(leap);
-                        let scale_s = if is_tai { i64::from(utc_offset_s) } else { 0 };
-                        let before = master.scale_s.replace(scale_s);
-                        if before.is_some_and(|before| before != scale_s) {
+                    PtpBody::Announce(announce) => {
+                        master.grandmaster = Some((announce.grandmaster, announce.steps_removed));
+                        let scale_s =
+                            if announce.time.ptp_timescale { i64::from(announce.time.current_utc_offset_s) } else { 0 };
+                        if master.scale_s.replace(scale_s).is_some_and(|before| before != scale_s) {
                             master.last = None;
                             master.two_step.clear();
-                            self.rescaled(network, message.source, at, before.unwrap_or(0), scale_s);
                         }
+                        master.stated = facts::of_announce(&announce);
+                        let stated = master.stated.clone();
+                        self.stated(network, message.source, at, &stated);
                     }
                     _ => {}
                 }
@@ -279,7 +282,7 @@ impl Exchanges {
                     port,
                     grandmaster: None,
                     scale_s: None,
-                    leap: None,
+                    stated: Vec::new(),
                     two_step: VecDeque::new(),
                     last: None,
                     syncs: 0,
@@ -290,16 +293,11 @@ impl Exchanges {
         self.masters.get_mut(place)
     }
 
-    /// A master's time is of another scale from now on: nothing that was known still holds.
-    fn rescaled(&mut self, network: Network, port: PortIdentity, at: Moment, before_s: i64, now_s: i64) {
+    /// What a master states of its time from now on. Where that is another time, nothing that was known still holds.
+    fn stated(&mut self, network: Network, port: PortIdentity, at: Moment, statements: &[Statement]) {
         for source in &mut self.sources {
             if matches!(source.key, Key::Ptp { network: of, master, .. } if of == network && master == port) {
-                source.flush(false);
-                source.bounds.forget();
-                source.follower.interrupt();
-                let detail =
-                    format!("the master's time was {before_s} s ahead of UTC by its Announce, and is {now_s} s");
-                source.follower.event(at, SyncChange::TaiOffset, detail);
+                source.states(at, statements);
             }
         }
     }
@@ -329,7 +327,7 @@ impl Exchanges {
         let is_directed = request.is_directed && sync.is_directed;
         let (_, requester, _) = request.key;
         let key = Key::Ptp { network, master: port, requester: (!request.is_directed).then_some(requester) };
-        let (grandmaster, leap) = (master.grandmaster, master.leap);
+        let (grandmaster, stated) = (master.grandmaster, master.stated.clone());
         let t4_ns = t4_ns.saturating_sub(scale_ns);
         let t1_ns = sync.t1_ns.saturating_sub(scale_ns);
         let held_ns = correction.floor_ns();
@@ -347,8 +345,10 @@ impl Exchanges {
         }
         source.last_sync = sync.number;
         if let Some(before) = before {
-            source.follower.event(at, SyncChange::Reference, format!("master {before} to master {port}"));
+            source.flush(false);
             source.bounds.forget();
+            source.follower.cut(at);
+            source.follower.event(at, SyncChange::Reference, format!("master {before} to master {port}"));
         }
         if let Some((grandmaster, steps)) = grandmaster {
             let words = if grandmaster == port.clock {
@@ -356,9 +356,9 @@ impl Exchanges {
             } else {
                 format!("boundary clock {} (grand master {grandmaster}, {steps} steps away)", port.clock)
             };
-            source.follower.reference(at, &words);
+            source.reference((grandmaster, steps), at, &words);
         }
-        source.leap(at, leap, "its master");
+        source.states(at, &stated);
         source.exchanged(
             at,
             request.at_ns.max(sync.at_ns),
@@ -449,7 +449,7 @@ impl Exchanges {
                 let key = Key::Ntp { server: from.ip(), client: to.ip() };
                 let Some(source) = self.source(key, is_directed, at) else { return };
                 source.follower.reference(at, &format!("server {}", from.ip()));
-                source.leap(at, Some(message.leap), "its server");
+                source.states(at, &facts::of_ntp(&message));
                 let wrong_ns = message.precision_ns();
                 // The server's stamps are rounded down, and the capture's too.
                 let upper_ns = at_ns.saturating_add(resolution_ns).saturating_sub(t3_ns).saturating_add(wrong_ns);
@@ -486,8 +486,8 @@ impl Exchanges {
             captured.offsets += source.exchanges;
             let contradiction = source.contradiction();
             let followed = source.follower.finish(end);
-            if let Some(at) = contradiction {
-                captured.contradictions.push((followed.source.place.to_string(), at));
+            if let Some((at, place)) = contradiction.zip(followed.place()) {
+                captured.contradictions.push((place.to_string(), at));
             }
             captured.followed.push(followed);
         }

@@ -22,6 +22,8 @@ pub struct NtpMessage {
     pub precision_log2_s: i8,
     /// The announced leap second: one more, or one less.
     pub leap: (bool, bool),
+    /// What the sender follows, in a form that depends on its stratum.
+    pub reference_id: u32,
     /// Delay from the sender to its source of time and back (2^-16 s).
     pub root_delay: u32,
     /// Error of the sender against its source of time, as it estimates it (2^-16 s).
@@ -56,6 +58,7 @@ pub fn decode(bytes: &[u8]) -> Option<NtpMessage> {
         stratum,
         precision_log2_s: i8::from_be_bytes([precision]),
         leap: (leap == 1, leap == 2),
+        reference_id: word(12)?,
         root_delay: word(4)?,
         root_dispersion: word(8)?,
         origin: stamp(24)?,

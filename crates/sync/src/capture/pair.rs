@@ -2,12 +2,13 @@
 
 use core::net::IpAddr;
 
-use record::{Moment, Place, SyncChange, SyncService};
+use record::{Moment, Place, SyncService};
 
 use super::bounds::{CaptureBounds, MOST_SLEW_PPB, Taken};
 use crate::bound::OffsetBound;
+use crate::facts::Statement;
 use crate::follow::{About, Follower, Shown};
-use crate::linuxptp::PortIdentity;
+use crate::linuxptp::{ClockIdentity, PortIdentity};
 
 /// Bounds that exclude each other more often than in one of so many exchanges are no steps of a clock.
 const EXCHANGES_PER_STEP: u64 = 100;
@@ -68,7 +69,8 @@ pub(super) struct Source {
     pub(super) excluded: u64,
     pub(super) first_excluded: Option<Moment>,
     pub(super) impossible: Option<Moment>,
-    pub(super) leap: Option<(bool, bool)>,
+    /// The grand master, and how many clocks are between.
+    grandmaster: Option<(ClockIdentity, u16)>,
 }
 
 fn about(key: Key, is_directed: bool, max_drift_ppb: u32) -> About {
@@ -121,7 +123,7 @@ impl Source {
             excluded: 0,
             first_excluded: None,
             impossible: None,
-            leap: None,
+            grandmaster: None,
         }
     }
 
@@ -195,16 +197,25 @@ impl Source {
         self.follower.offset(at, shown, with.filter(|_| is_confirmed));
     }
 
-    pub(super) fn leap(&mut self, at: Moment, leap: Option<(bool, bool)>, who: &str) {
-        let Some(now) = leap else { return };
-        let before = self.leap.replace(now).unwrap_or((false, false));
-        if before != now {
-            let what = match now {
-                (true, _) => "an inserted second",
-                (_, true) => "a second that is left out",
-                _ => "no leap second",
-            };
-            self.follower.event(at, SyncChange::Leap, format!("{who} announces {what}"));
+    /// Takes what the reference states of its time. What was known of another time is void.
+    pub(super) fn states(&mut self, at: Moment, statements: &[Statement]) {
+        if self.follower.would_cut(statements) {
+            self.flush(false);
+            self.bounds.forget();
         }
+        self.follower.states(at, statements);
+    }
+
+    /// Takes the words for the reference: the same grand master at another distance is no other one.
+    pub(super) fn reference(&mut self, grandmaster: (ClockIdentity, u16), at: Moment, words: &str) {
+        let before = self.grandmaster.replace(grandmaster);
+        let known_as = self.follower.current_reference().unwrap_or_default().to_owned();
+        if before.is_some_and(|(before, _)| before == grandmaster.0) {
+            self.follower.name_reference(&known_as, words);
+        } else if !known_as.is_empty() && known_as != words {
+            self.flush(false);
+            self.bounds.forget();
+        }
+        self.follower.reference(at, words);
     }
 }

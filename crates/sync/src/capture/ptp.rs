@@ -1,6 +1,8 @@
 //! The messages of PTP that exchange time, as they are on the network (IEEE 1588-2019, clause 13; IEEE 802.1AS-2020).
 
-use crate::linuxptp::{ClockIdentity, DecodeError, PortIdentity, Reader, TimeInterval, Timestamp};
+use crate::linuxptp::{
+    ClockIdentity, ClockQuality, DecodeError, PortIdentity, Reader, TimeInterval, TimeProperties, TimeSource, Timestamp,
+};
 
 /// A message that exchanges time, or says whose time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,24 +45,33 @@ pub enum PtpBody {
     /// A message between neighbours.
     PeerDelay,
     /// Whose time the master gives.
-    Announce {
-        /// The clock at the top.
-        grandmaster: ClockIdentity,
-        /// How many clocks are between.
-        steps_removed: u16,
-        /// Whether the time is TAI; else it is of an arbitrary scale, as with software time stamps.
-        is_tai: bool,
-        /// TAI less UTC (s).
-        utc_offset_s: i16,
-        /// Whether a second is inserted, and whether one is left out, at the end of the day.
-        leap: (bool, bool),
-    },
+    Announce(Announce),
+}
+
+/// Whose time a master gives, and what is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announce {
+    /// The clock at the top.
+    pub grandmaster: ClockIdentity,
+    /// What that clock claims to be.
+    pub quality: ClockQuality,
+    /// First criterion of the choice of a master; the lower one wins (0 to 255).
+    pub priority1: u8,
+    /// Criterion after the quality; the lower one wins (0 to 255).
+    pub priority2: u8,
+    /// How many clocks are between.
+    pub steps_removed: u16,
+    /// Its time scale.
+    pub time: TimeProperties,
 }
 
 const TWO_STEP: u16 = 0x0200;
 const LEAP_61: u16 = 0x0001;
 const LEAP_59: u16 = 0x0002;
+const UTC_OFFSET_VALID: u16 = 0x0004;
 const PTP_TIMESCALE: u16 = 0x0008;
+const TIME_TRACEABLE: u16 = 0x0010;
+const FREQUENCY_TRACEABLE: u16 = 0x0020;
 
 /// Reads a message; `Ok(None)` for one that exchanges no time. Bytes after the end that it declares are no part of it:
 /// Ethernet fills short frames up.
@@ -97,18 +108,25 @@ pub fn decode(bytes: &[u8]) -> Result<Option<PtpMessage>, DecodeError> {
         },
         0xb => {
             Timestamp::read(&mut reader, "origin")?;
-            let utc_offset_s = reader.i16("UTC offset")?;
-            // Reserved, priority1, quality of the clock (4), priority2.
-            reader.array::<7>("quality of the grand master")?;
+            let current_utc_offset_s = reader.i16("UTC offset")?;
+            reader.u8("reserved byte")?;
+            let priority1 = reader.u8("priority 1")?;
+            let quality = ClockQuality::read(&mut reader)?;
+            let priority2 = reader.u8("priority 2")?;
             let grandmaster = ClockIdentity::read(&mut reader, "grand master")?;
             let steps_removed = reader.u16("steps removed")?;
-            PtpBody::Announce {
-                grandmaster,
-                steps_removed,
-                is_tai: flags & PTP_TIMESCALE != 0,
-                utc_offset_s,
-                leap: (flags & LEAP_61 != 0, flags & LEAP_59 != 0),
-            }
+            let flag = |bit: u16| flags & bit != 0;
+            let time = TimeProperties {
+                current_utc_offset_s,
+                leap61: flag(LEAP_61),
+                leap59: flag(LEAP_59),
+                current_utc_offset_valid: flag(UTC_OFFSET_VALID),
+                ptp_timescale: flag(PTP_TIMESCALE),
+                time_traceable: flag(TIME_TRACEABLE),
+                frequency_traceable: flag(FREQUENCY_TRACEABLE),
+                time_source: TimeSource(reader.u8("time source")?),
+            };
+            PtpBody::Announce(Announce { grandmaster, quality, priority1, priority2, steps_removed, time })
         }
         _ => return Ok(None),
     };

@@ -15,6 +15,8 @@ pub struct Config {
     pub domain_number: Option<u8>,
     /// `transportSpecific`: 1 for IEEE 802.1AS.
     pub transport_specific: Option<u8>,
+    /// `free_running`: it compares its clock, and steers none.
+    pub is_free_running: bool,
 }
 
 impl Config {
@@ -31,6 +33,7 @@ impl Config {
             events: path("slave_event_monitor", "slave_"),
             domain_number: stated("domainNumber", "do").and_then(small),
             transport_specific: stated("transportSpecific", "tr").and_then(small),
+            is_free_running: stated("free_running", "free").and_then(small) == Some(1),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What each answer of ptp4l changes of what is known of it.
 
+use ::sync::facts::{self, Statement};
 use ::sync::follow::Shown;
 use ::sync::linuxptp::{ManagementTlv, PortState, Timestamping};
-use record::{Moment, SyncChange};
+use record::Moment;
 
 use super::{ALL_EVERY, MOST_PORTS, Ptp, clock_words};
 
@@ -29,37 +30,39 @@ impl Ptp {
                 self.take_state(at);
             }
             ManagementTlv::ParentDataSet(parent) => {
-                let before = self.seen.parent.replace(parent.parent_port_identity);
-                self.seen.gm = Some(parent.grandmaster_identity);
-                if before.is_some_and(|before| before != parent.parent_port_identity) {
+                let before = self.seen.parent.replace(*parent);
+                if before.is_some_and(|before| before.parent_port_identity != parent.parent_port_identity) {
                     self.stamps.forget();
                 }
-                let (reference, known_as) = (self.seen.reference(), clock_words(parent.parent_port_identity));
-                let reference_id = self.seen.reference_id();
-                if let Some(follower) = self.follower() {
-                    follower.name_reference(&known_as, &reference);
-                    follower.reference(at, &reference);
-                    follower.reference_id(reference_id);
+                let is_same = before.is_some_and(|before| {
+                    before.parent_port_identity == parent.parent_port_identity
+                        && before.grandmaster_identity == parent.grandmaster_identity
+                });
+                if before.is_some() && !is_same {
+                    self.pending.drop_all();
                 }
+                let known_as = clock_words(parent.parent_port_identity);
+                self.take_reference(at, is_same, &known_as);
+                self.take_statements(at, &facts::of_parent(parent));
             }
             ManagementTlv::CurrentDataSet(current) => {
-                self.seen.steps_removed = current.steps_removed;
                 self.seen.delay_ns = Some(current.mean_path_delay.floor_ns());
+                self.seen.current = Some(*current);
+                self.take_reference(at, true, "");
+                self.take_statements(at, &facts::of_current(current));
             }
             ManagementTlv::TimeProperties(time) => {
-                self.take_properties(at, time.leap61, time.leap59);
-                let offset_s = time.current_utc_offset_s;
-                let before = self.seen.utc_offset_s.replace(offset_s);
-                if let (Some(before), Some(follower)) = (before.filter(|before| *before != offset_s), self.follower()) {
-                    let detail = format!("its grand master states TAI less UTC as {offset_s} s, before {before} s");
-                    follower.event(at, SyncChange::TaiOffset, detail);
-                }
+                self.seen.time = Some(*time);
+                self.take_statements(at, &facts::of_time(time));
                 let is_software = self.seen.timestamping == Some(Timestamping::Software);
                 // With software stamps its clock runs on UTC, and the stamps of its master may be of TAI.
-                self.stamps.set_scale(if is_software && time.ptp_timescale { i64::from(offset_s) } else { 0 });
+                let scale_s = i64::from(time.current_utc_offset_s);
+                self.stamps.set_scale(if is_software && time.ptp_timescale { scale_s } else { 0 });
             }
             ManagementTlv::TimeStatus(status) => {
                 self.seen.gm_present = status.gm_present;
+                self.seen.status = Some(*status);
+                self.take_statements(at, &facts::of_status(status));
                 let is_new = self.seen.ingress_ns.replace(status.ingress_time_ns) != Some(status.ingress_time_ns);
                 // Its first value may be of long ago.
                 if !is_new || !status.gm_present || status.ingress_time_ns == 0 || self.looks <= ALL_EVERY {
@@ -67,10 +70,12 @@ impl Ptp {
                 }
                 let (has_stamps, delay_ns) = (self.seen.has_stamps, self.seen.delay_ns);
                 let offset_ns = status.master_offset_ns;
-                let Some(follower) = self.follower() else { return };
-                follower.own_estimate(offset_ns);
+                if self.follower().is_none() {
+                    return;
+                }
+                self.pending.own_estimate(at, offset_ns);
                 if !has_stamps {
-                    follower.offset(at, Shown { offset_ns, delay_ns, frequency_ppb: None }, None);
+                    self.pending.offset(at, Shown { offset_ns, delay_ns, frequency_ppb: None }, None, None);
                     self.last = Some((offset_ns, None));
                 }
             }
@@ -78,22 +83,33 @@ impl Ptp {
         }
     }
 
-    fn take_properties(&mut self, at: Moment, leap_61: bool, leap_59: bool) {
-        let before = self.seen.leap.replace((leap_61, leap_59));
-        let words = match (leap_61, leap_59) {
-            (true, _) => "its grand master announces an inserted second",
-            (_, true) => "its grand master announces a second that is left out",
-            _ => "its grand master announces no leap second",
-        };
-        let is_change =
-            before.is_some_and(|before| before != (leap_61, leap_59)) || before.is_none() && (leap_61 || leap_59);
-        if let (true, Some(follower)) = (is_change, self.follower()) {
-            follower.event(at, SyncChange::Leap, words.to_owned());
+    /// Takes what was stated of the time. Offsets that came before another time was told may be of either.
+    fn take_statements(&mut self, at: Moment, statements: &[Statement]) {
+        let Some(follower) = self.follower() else { return };
+        if follower.would_cut(statements) {
+            self.pending.drop_all();
+            self.stamps.forget();
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.states(at, statements);
         }
     }
 
+    /// Takes what the clock is compared with: the same parent and grand master at another distance are no other reference, nor is
+    /// one that was known by its stamps alone.
+    fn take_reference(&mut self, at: Moment, is_same: bool, known_as: &str) {
+        let (reference, reference_id) = (self.seen.reference(), self.seen.reference_id());
+        let Some(follower) = self.follower() else { return };
+        let held = follower.current_reference().unwrap_or_default().to_owned();
+        // What is known of the ports can change which of the two this clock itself is.
+        let is_renamed = is_same && held.split(" (").next() == reference.split(" (").next();
+        follower.name_reference(if is_renamed { &held } else { known_as }, &reference);
+        follower.reference(at, &reference);
+        follower.reference_id(reference_id);
+    }
+
     fn take_state(&mut self, at: Moment) {
-        let (state, why) = self.seen.state(self.last.is_some());
+        let (state, why) = self.seen.state(self.last.is_some(), self.found.is_free_running);
         if let Some(follower) = self.follower() {
             follower.state(at, state, &why);
         }

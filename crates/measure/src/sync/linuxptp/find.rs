@@ -22,6 +22,8 @@ pub(crate) struct Found {
     pub(super) port: Option<(String, bool)>,
     pub(super) domain_number: u8,
     pub(super) transport_specific: u8,
+    /// Whether it is to steer no clock (`free_running`).
+    pub(super) is_free_running: bool,
 }
 
 /// Every ptp4l that runs here, in the order of their processes.
@@ -37,7 +39,7 @@ pub(super) fn running() -> Vec<Found> {
 
 fn of_process(pid: u32) -> Option<Found> {
     let folder = Path::new("/proc").join(pid.to_string());
-    if std::fs::read_to_string(folder.join("comm")).ok()?.trim() != "ptp4l" {
+    if std::fs::read(folder.join("comm")).ok()?.trim_ascii() != b"ptp4l" {
         return None;
     }
     let line = std::fs::read(folder.join("cmdline")).ok()?;
@@ -55,8 +57,9 @@ fn of_process(pid: u32) -> Option<Found> {
             .strip_prefix("/")
             .map_or_else(|_| folder.join("cwd").join(file), |below_root| folder.join("root").join(below_root));
         // Another user may not look through its eyes; the path is most often the same.
-        std::fs::read_to_string(seen).or_else(|_| std::fs::read_to_string(file)).ok()
+        std::fs::read(seen).or_else(|_| std::fs::read(file)).ok()
     });
+    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let settings = settings.with_file(&text.unwrap_or_default());
     Some(Found { port: port(&settings), ..found(Some(pid), &Config::from_settings(&settings)) })
 }
@@ -88,6 +91,7 @@ fn found(pid: Option<u32>, config: &Config) -> Found {
         port: None,
         domain_number: config.domain_number.unwrap_or(0),
         transport_specific: config.transport_specific.unwrap_or(0),
+        is_free_running: config.is_free_running,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answers;
 mod find;
+mod pending;
 mod receiver;
 mod seen;
 mod stamps;
@@ -15,15 +16,16 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
-use ::sync::follow::{About, Followed, Follower, Part, Shown};
+use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
 use ::sync::linuxptp::{
     ClockIdentity, ManagementId, Message, PortIdentity, Request, Requester, SignalingTlv, Timestamping, decode,
 };
 use host::NamedSocket;
-use record::{Interval, Moment, Place, SyncChange, SyncService, SyncState};
+use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 pub(crate) use self::find::Found;
+use self::pending::Pending;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
 use self::seen::Seen;
@@ -35,7 +37,7 @@ use super::source::{NotFollowed, Source};
 use super::system_clock::Occasions;
 
 /// Silence after which it has gone (ns).
-const GONE_NS: i64 = 3_000_000_000;
+const GONE_NS: i64 = 1_500_000_000;
 /// From one look to the next, if this program had no CPU for a while (ns).
 const STILL_NS: i64 = 1_000_000_000;
 /// Looks for one at which everything is asked, and not only what can change at any moment.
@@ -54,9 +56,12 @@ const ONE_WAY: &str = "no raw time stamps of both directions came; with the peer
                        one direction alone";
 /// Asked at every look: what can change at any moment.
 const CHANGING: [ManagementId; 3] = [ManagementId::TimeStatus, ManagementId::PortDataSet, ManagementId::ParentDataSet];
+/// The question that ends each look: its answer, after all others, confirms what was shown before it was asked.
+const LAST: ManagementId = ManagementId::TimePropertiesDataSet;
 /// Asked once a second.
-const SLOW: [ManagementId; 3] =
-    [ManagementId::TimePropertiesDataSet, ManagementId::CurrentDataSet, ManagementId::PortProperties];
+const SLOW: [ManagementId; 2] = [ManagementId::CurrentDataSet, ManagementId::PortProperties];
+/// What a question that is refused would have told.
+const NO_SCALE: &str = "changes of the time scale: ptp4l does not say which one its grand master has";
 
 /// Follows one ptp4l.
 pub(crate) struct Ptp {
@@ -78,6 +83,7 @@ pub(crate) struct Ptp {
     seen: Seen,
     stamps: Stamps,
     last: Option<(i64, Option<OffsetBound>)>,
+    pending: Pending,
     refusal: Option<String>,
     /// Whether a socket is there that this user may not use.
     is_refused: bool,
@@ -140,6 +146,7 @@ impl Ptp {
             seen: Seen::default(),
             stamps: Stamps::new(max_drift_ppb),
             last: None,
+            pending: Pending::default(),
             refusal,
             is_refused: false,
             strays: Strays::default(),
@@ -164,6 +171,9 @@ impl Ptp {
         for id in ids {
             self.sequence = self.sequence.wrapping_add(1);
             let Ok(request) = self.requester.encode(self.sequence, &Request::Get(*id)) else { continue };
+            if *id == LAST {
+                self.pending.asked(self.sequence);
+            }
             for candidate in &candidates {
                 match own.send_to(request.as_bytes(), candidate) {
                     Ok(()) => {
@@ -221,6 +231,10 @@ impl Ptp {
                 );
             }
             self.follower = Some(follower);
+            let (at, statements) = (clocks::now().moment, self.seen.statements());
+            if let Some(follower) = &mut self.follower {
+                follower.states(at, &statements);
+            }
         }
         self.follower.as_mut()
     }
@@ -278,6 +292,7 @@ impl Ptp {
             follower.state(at, SyncState::Lost, "its hardware clock cannot be read any more");
         }
         if let Some(step_ns) = concluded.step_ns {
+            self.pending.drop_all();
             if self.stamps.is_of_system_clock() {
                 follower.set(at, self.occasions.step_words(step_ns));
             } else {
@@ -285,6 +300,7 @@ impl Ptp {
             }
         }
         if let Some(parent) = concluded.other_parent.filter(|parent| !self.seen.is_parent(*parent)) {
+            self.pending.drop_all();
             follower.reference(at, &clock_words(parent));
         }
         for exchange in &concluded.exchanges {
@@ -294,14 +310,11 @@ impl Ptp {
                 delay_ns: Some(exchange.delay_ns),
                 frequency_ppb: concluded.frequency_ppb,
             };
-            if let Some(steering) = concluded.steering {
-                follower.steered(steering);
-            }
-            follower.offset(at, shown, concluded.bound);
+            self.pending.offset(at, shown, concluded.bound, concluded.steering);
             self.last = Some((exchange.offset_ns, concluded.bound));
         }
         if let (true, Some(bound)) = (concluded.exchanges.is_empty(), concluded.bound) {
-            follower.bound(at, bound);
+            self.pending.bound(at, bound);
             self.last = self.last.map(|(offset_ns, _)| (offset_ns, Some(bound)));
         }
     }
@@ -319,6 +332,10 @@ fn asker() -> PortIdentity {
 }
 
 impl Source for Ptp {
+    fn kind(&self) -> Option<SourceChoice> {
+        Some(SourceChoice::Ptp)
+    }
+
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let own = self.own.iter().filter(|_| self.allowance > 0).map(NamedSocket::descriptor);
         own.chain(self.events.iter().map(Receiver::descriptor)).collect()
@@ -347,6 +364,15 @@ impl Source for Ptp {
             for tlv in message.tlvs().map_while(Result::ok) {
                 self.take_tlv(now.moment, &tlv);
             }
+            let sequence = message.header.sequence_id;
+            if self.pending.is_answer(sequence) {
+                if let Some(follower) = &mut self.follower {
+                    self.pending.confirm(sequence, follower);
+                    if self.seen.time.is_none() {
+                        follower.could_miss(NO_SCALE.to_owned());
+                    }
+                }
+            }
         }
         self.conclude_stamps(&now);
     }
@@ -370,6 +396,7 @@ impl Source for Ptp {
             self.ask(&SLOW);
         }
         self.ask(&CHANGING);
+        self.ask(&[LAST]);
         self.looks = self.looks.wrapping_add(1);
         self.asked_ns.get_or_insert(raw_ns);
         // The socket that answers questions alone refuses PORT_PROPERTIES_NP (seen with 4.2).
@@ -392,7 +419,7 @@ impl Source for Ptp {
         }
     }
 
-    fn hand_on(&mut self, at: Moment) -> Vec<(&'static str, Interval)> {
+    fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.follower.as_mut().map_or_else(Vec::new, |follower| follower.hand_on(at))
     }
 
@@ -420,6 +447,10 @@ impl Source for Ptp {
         true
     }
 
+    fn is_waiting(&self) -> bool {
+        self.pending.is_waiting()
+    }
+
     fn sees_system_clock(&self) -> bool {
         self.follower.is_some() && self.stamps.is_of_system_clock()
     }
@@ -427,8 +458,14 @@ impl Source for Ptp {
     fn so_far(&self, part: Part) -> Result<Followed, NotFollowed> {
         match &self.follower {
             Some(follower) => {
+                let mut follower = follower.clone();
+                // A bound that has grown is no offset of another time.
+                self.pending.clone().release_bounds(&mut follower);
                 let mut followed = follower.so_far(part);
-                followed.source.could_be_missed.extend(self.strays.words());
+                for part in &mut followed.parts {
+                    part.source.could_be_missed.extend(self.strays.words());
+                    part.source.could_be_missed.extend(self.pending.words());
+                }
                 Ok(followed)
             }
             None if self.answered_ns != 0 => Err(NotFollowed::there(format!(
@@ -438,7 +475,8 @@ impl Source for Ptp {
             None => {
                 let why = self.refusal.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
                 let pid = self.found.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-                let words = format!("ptp4l{pid} does not answer in domain {}{why}", self.found.domain_number);
+                let at = self.found.sockets.first().map_or_else(String::new, |socket| format!(" at {socket}"));
+                let words = format!("ptp4l{pid} does not answer{at} in domain {}{why}", self.found.domain_number);
                 // Without a process to be seen there is something only where the socket is there, and refuses.
                 let is_there = self.found.pid.is_some() || self.is_refused;
                 Err(if is_there { NotFollowed::there(words) } else { NotFollowed::absent(words) })

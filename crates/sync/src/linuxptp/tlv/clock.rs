@@ -17,7 +17,7 @@ pub struct ClockQuality {
 }
 
 impl ClockQuality {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             class: reader.u8("clock class")?,
             accuracy: reader.u8("clock accuracy")?,
