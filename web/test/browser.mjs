@@ -18,6 +18,7 @@ if (TAKES_SHOTS) mkdirSync(shots, { recursive: true });
 const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
+const NARROW = { width: 360, height: 740 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
 const ONLY = process.env.CASES?.split(",");
 
@@ -123,6 +124,22 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
     });
   });
 }
+
+describe("on a narrow phone", () => {
+  for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
+    it(`${name} is as wide as the screen, with all that is folded open, and without scripts`, async () => {
+      for (const javaScriptEnabled of [true, false]) {
+        const { page, close } = await open(name, { viewport: NARROW, javaScriptEnabled });
+        const width = () => page.evaluate(() => document.scrollingElement.scrollWidth);
+        const unfold = () => page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+        assert.ok(await width() <= NARROW.width, `${javaScriptEnabled ? "" : "without scripts "}${await width()} px`);
+        await unfold();
+        assert.ok(await width() <= NARROW.width, `unfolded ${javaScriptEnabled ? "" : "without scripts "}${await width()} px`);
+        await close();
+      }
+    });
+  }
+});
 
 const wants = (name) => !ONLY || ONLY.includes(name);
 

@@ -38,7 +38,7 @@ mod worst;
 pub use context::RunContext;
 pub use decider::Decider;
 pub use dma_latency::{DmaLatencyHold, can_disable_idle_states};
-pub use explain::{PARTS_FROM, affordable, measure_cost};
+pub use explain::{PARTS_FROM, affordable, affordable_takes, measure_cost};
 pub use instrument::SelfCost;
 pub use interval_sink::IntervalSink;
 pub use linear::{LinearHistogram, SampleTap, TappedSample};

@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:ad937eff3ed42bd8d4f7fe85acae1813770fd2da0ed87c52e0feef9276991525 */
+/*! punctual viewer, sources sha256:6aa402f16c794d491610e7e1789b64d9080846f910c702fbffce527db13a6443 */
 /*
 preact
 

@@ -5,6 +5,7 @@ mod plan;
 mod print;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use analyse::cause::Surroundings;
 use analyse::tail::Claim;
@@ -66,6 +67,9 @@ pub(crate) struct AssessArgs {
     /// Do not look for the causes of the worst wake-ups
     #[arg(long)]
     no_explain: bool,
+    /// Say of each part and each caveat what was seen
+    #[arg(short, long)]
+    verbose: bool,
     /// Print the conclusion as JSON on stdout
     #[arg(long)]
     json: bool,
@@ -82,6 +86,7 @@ impl AssessArgs {
         // All plans are made before anything is measured, so that errors are reported at once.
         let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
         let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
+        let times = times.with_explaining(measure::affordable_takes(&idle.config));
         let mut loaded = Plan::new(self.wakeup_under(&spec, times.loaded), &machine)?;
         let noise_config =
             NoiseRequest { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseRequest::default() };
@@ -97,7 +102,7 @@ impl AssessArgs {
         }
         let stop = Stop::on_signals().context("cannot handle signals")?;
 
-        let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times };
+        let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times, began: Instant::now() };
         steps.next("reading the machine", None);
         let node = Node::read();
         let measured = idle.measured.clone();
@@ -195,7 +200,7 @@ impl AssessArgs {
                 &(serde_json::to_string_pretty(&document).context("cannot write the conclusion as JSON")? + "\n"),
             );
         } else {
-            output::data(&print::conclusion(assessment, runs, written, output::colour_stdout()));
+            output::data(&print::conclusion(assessment, runs, written, output::colour_stdout(), self.verbose));
         }
         Ok(())
     }
@@ -233,15 +238,17 @@ struct Steps<'a> {
     done: u32,
     all: u32,
     times: &'a TimePlan,
+    began: Instant,
 }
 
 impl Steps<'_> {
     fn next(&mut self, what: &str, takes: Option<Ns>) {
         self.done += 1;
-        let left = self.times.left_from(self.done, self.all);
+        let taken = i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX);
+        let left = self.times.left_from(self.done, self.all, Ns(taken));
         let takes = takes.map_or_else(String::new, |time| format!(", {}", units::format::span(time.0)));
         let left = units::format::span(left.0);
-        output::note(&format!("[{}/{}] {what}{takes} ({left} to go)", self.done, self.all));
+        output::note(&format!("[{}/{}] {what}{takes} (about {left} to go)", self.done, self.all));
     }
 }
 

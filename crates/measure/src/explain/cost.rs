@@ -27,6 +27,13 @@ fn piece(end: End) -> Ns {
     }
 }
 
+/// How long [`affordable`] measures for a run of this configuration if its first source of evidence is not too dear; zero without
+/// explaining.
+#[must_use]
+pub fn affordable_takes(config: &WakeupRequest) -> Ns {
+    config.explain.map_or(Ns::ZERO, |_| Ns(4 * piece(config.end).0))
+}
+
 /// The best source of evidence that does not cost more than it may, and its cost: of the kernel's events, which can, only
 /// counters are left. Where they were asked for they stay.
 #[must_use]

@@ -37,7 +37,7 @@ use crate::witness::{NS_PER_TICK, Stat};
 pub const GUARD_COMMAND: &str = "__load-guard";
 
 /// How long it gets to reach its strength before the measurement begins.
-const WARM_UP: Duration = Duration::from_millis(1_500);
+pub const WARM_UP: Duration = Duration::from_millis(1_500);
 /// Below this part of the wanted CPU time a load counts as not achieved.
 const LEAST_SHARE: f64 = 0.5;
 /// A CPU that was busy for this part of the time had none left for a load.

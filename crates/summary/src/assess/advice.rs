@@ -48,6 +48,11 @@ pub(super) fn changes(
         let share = std::cmp::Reverse(order(change.removes_share_of_beyond));
         (share, change.sureness, std::cmp::Reverse(change.worst_ns))
     });
+    // How far the order can be wrong stands once, with the first.
+    let not_explained = &counted.causes.not_explained;
+    if let Some(first) = ranked.first_mut().filter(|_| not_explained.samples > 0) {
+        first.why.push_str(&format!("; {} are not explained", counted.causes.percent(not_explained)));
+    }
     let mut changes: Vec<Change> =
         permission(runs).into_iter().chain(validity_fixes(answer, input)).chain(ranked).collect();
     let seen = Seen::from_runs(counted, input, runs);
@@ -83,14 +88,10 @@ fn change(input: &AssessmentInput<'_>, cause: &LateCause, counted: &Counted, is_
     let worst_ns = cause.count.worst_ns.map(|ns| u64::try_from(ns).unwrap_or(0));
     let up_to = worst_ns.map_or_else(String::new, |ns| format!(", of up to {}", latency(ns)));
     let runs = if is_one_run { String::new() } else { format!(" ({})", in_runs(&cause.count.runs)) };
-    let rest = match causes.not_explained.samples {
-        0 => String::new(),
-        _ => format!("; {} are not explained", causes.percent(&causes.not_explained)),
-    };
     Change {
         title: format!("Act on what made wake-ups late: {}", cause.words()),
         why: format!(
-            "measured here: it is the cause ({}) of {} of the {} wake-ups beyond {}, {}{up_to}{runs}{rest}",
+            "measured here: it is the cause ({}) of {} of the {} wake-ups beyond {}, {}{up_to}{runs}",
             cause.certainty.word(),
             format::count(cause.count.samples),
             format::count(causes.total),

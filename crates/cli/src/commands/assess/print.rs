@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use record::{Figure, Record, ValidityState};
-use summary::{Answer, Assessment};
+use summary::{Answer, Assessment, is_line_of_causes};
 use units::format;
 
 use super::folder::Written;
@@ -12,7 +12,16 @@ use crate::view::result::{Table, latency_cell};
 use crate::view::{load, wrap};
 
 /// A table of the runs, what to change, what it rests on, where everything is, and the verdict last, where the eye rests.
-pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Written, colour: bool) -> String {
+///
+/// Unless `verbose`, what the table and the advice have said already is left out: the lines of the parts that took place, and what
+/// was seen of each caveat that makes no run invalid.
+pub(crate) fn conclusion(
+    assessment: &Assessment,
+    runs: &[Record],
+    written: &Written,
+    colour: bool,
+    verbose: bool,
+) -> String {
     let mut table = Table::new(&["wake-ups", "samples", "min", "mean", "p99.9", "max", "missed", ""]);
     for run in runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups) {
         for series in &run.series {
@@ -62,10 +71,21 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
     };
     text.push('\n');
     for line in &assessment.lines {
-        text.push_str(&wrap::paragraph(line, "", width));
+        let Some(line) = shown(line, verbose) else { continue };
+        text.push_str(&wrap::paragraph(&line, "", width));
         if line.starts_with("Trust:") {
-            for caveat in caveats(runs) {
-                text.push_str(&wrap::paragraph(&caveat, "  ", width));
+            let (all, mut left_out) = (caveats(runs), 0_u64);
+            for (state, caveat) in all {
+                if verbose || state == Some(ValidityState::Invalid) {
+                    text.push_str(&wrap::paragraph(&caveat, "  ", width));
+                } else {
+                    left_out += 1;
+                }
+            }
+            if left_out > 0 {
+                let what = if left_out == 1 { "caveat" } else { "caveats" };
+                let line = format!("What was seen of {} {what}: -v, or the report.", format::count(left_out));
+                text.push_str(&wrap::paragraph(&line, "  ", width));
             }
         }
     }
@@ -74,6 +94,18 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
     let _ = writeln!(text, "\n{}", paint(colour, sgr, mark));
     text.push_str(&wrap::paragraph(&assessment.sentence, "", width));
     text
+}
+
+/// What is printed of a line of the conclusion: all of it if `verbose`. Otherwise of what makes it late the causes alone, and of
+/// the parts those that did not take place or are invalid.
+fn shown(line: &str, verbose: bool) -> Option<String> {
+    if verbose || line.starts_with("Trust:") || line.starts_with("Claim:") {
+        return Some(line.to_owned());
+    }
+    if is_line_of_causes(line) {
+        return Some(line.split_once("; ").map_or_else(|| line.to_owned(), |(causes, _)| format!("{causes}.")));
+    }
+    (line.contains(": not measured, because") || line.ends_with("; the run is invalid.")).then(|| line.to_owned())
 }
 
 /// A reason that runs are not simply valid, as it was seen.
@@ -86,8 +118,8 @@ struct Caveat<'a> {
 }
 
 /// What was seen of each reason that a run is not simply valid, gravest first, and what this machine gives no means to see: each
-/// once. The line of trust gives the meanings.
-fn caveats(runs: &[Record]) -> Vec<String> {
+/// once, with the state that it makes a run have. The line of trust gives the meanings.
+fn caveats(runs: &[Record]) -> Vec<(Option<ValidityState>, String)> {
     let mut seen: Vec<Caveat<'_>> = Vec::new();
     let mut not_observable: Vec<String> = Vec::new();
     for run in runs {
@@ -113,10 +145,10 @@ fn caveats(runs: &[Record]) -> Vec<String> {
     }
     seen.sort_by_key(|caveat| std::cmp::Reverse(caveat.state));
     let line = |Caveat { state, text, labels, remedy }: Caveat<'_>| match state {
-        ValidityState::Invalid => format!("{text} ({}); remedy: {remedy}", labels.join(", ")),
-        ValidityState::Valid | ValidityState::Degraded => format!("{text} ({})", labels.join(", ")),
+        ValidityState::Invalid => (Some(state), format!("{text} ({}); remedy: {remedy}", labels.join(", "))),
+        ValidityState::Valid | ValidityState::Degraded => (Some(state), format!("{text} ({})", labels.join(", "))),
     };
-    seen.into_iter().map(line).chain(not_observable).collect()
+    seen.into_iter().map(line).chain(not_observable.into_iter().map(|text| (None, text))).collect()
 }
 
 #[cfg(test)]
@@ -142,20 +174,41 @@ mod tests {
             "degraded: virtual-machine: kvm (idle, under load)",
             "not observable here: no counter",
         ];
-        assert_eq!(caveats(&runs), expected);
+        let found: Vec<String> = caveats(&runs).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, expected);
         let assessment = Assessment {
             deadline_ns: 1,
             answer: Answer::CannotBeTold,
             sentence: "Cannot be told.".to_owned(),
-            lines: vec!["Idle: worst 5 us.".to_owned(), "Trust: invalid.".to_owned(), "Claim: none.".to_owned()],
+            lines: [
+                "Idle: worst 5 us.",
+                "Under load: not measured, because it was ended.",
+                "What makes it late: of 9 wake-ups: hog 90 % (shown), not explained 10 %; SMI.",
+                "Trust: invalid.",
+                "Claim: none.",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             changes: Vec::new(),
             claim: None,
         };
         let written = Written { folder: "f".into(), report: "f/report.html".into() };
-        let text = conclusion(&assessment, &runs, &written, false);
+        let text = conclusion(&assessment, &runs, &written, false, true);
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(at("Trust: invalid.") < at("  invalid: load-not-achieved") && at("no counter") < at("Claim: none."));
         assert_eq!(text.matches("kvm").count(), 1, "{text}");
         assert!(text.ends_with("\nCANNOT BE TOLD\nCannot be told.\n"), "the verdict is last: {text}");
+        // Without details what makes a run invalid still stands there with its remedy, and a missing part with its reason.
+        let short = conclusion(&assessment, &runs, &written, false, false);
+        for said in [
+            "not measured, because",
+            "not explained 10 %.\n",
+            "invalid: load-not-achieved",
+            "remedy: choose",
+            "2 caveats: -v",
+        ] {
+            assert!(short.contains(said), "{said} in {short}");
+        }
+        assert!(!short.contains("kvm") && !short.contains("Idle: worst") && !short.contains("SMI"), "{short}");
     }
 }
