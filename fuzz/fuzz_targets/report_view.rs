@@ -33,14 +33,14 @@ fn rendered(text: &str) {
         record.verdict = Some(verdict);
     }
     let _ = analyse::outcome(&record);
-    let part = analyse::Part::Measured(&record);
-    let assessment = analyse::assess(&analyse::AssessmentInput {
+    let part = summary::Part::Measured(&record);
+    let assessment = summary::assess(&summary::AssessmentInput {
         deadline_ns,
         idle: part,
         held: part,
         loaded: part,
         noise: part,
-        ..analyse::AssessmentInput::default()
+        ..summary::AssessmentInput::default()
     });
     let mut input = input(vec![record.clone(), record], text.chars().take(64).collect());
     // Both ways to a headline.

@@ -1,8 +1,6 @@
 //! Builders of records for the tests of this crate.
 
-use record::{
-    CauseClass, Certainty, ExplainedSample, Histogram, Manifest, Measurement, Place, Record, Requested, Series,
-};
+use record::{Histogram, Manifest, Measurement, Place, Record, Requested, Series};
 
 /// A valid run of one thread on CPU 2 with these samples (ns).
 pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Record {
@@ -19,16 +17,4 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
         ..Series::default()
     };
     Record { series: vec![series], ..Record::empty("1".to_owned(), measurement, manifest) }
-}
-
-/// A late sample whose cause is shown.
-pub(crate) fn explained(class: CauseClass, name: &str, latency_ns: i64) -> ExplainedSample {
-    ExplainedSample {
-        cpu: 2,
-        latency_ns,
-        class,
-        name: name.to_owned(),
-        certainty: Certainty::Shown,
-        ..ExplainedSample::default()
-    }
 }

@@ -151,7 +151,10 @@ fn plans(campaign: &Campaign, plan: &mut dyn FnMut(Option<&Intent>, &CpuSet) -> 
     for condition in campaign.conditions() {
         // Contradictions were found when the file was read.
         let intent = campaign.intent_of(&condition).ok().flatten();
-        planned.push(Planned { name: campaign.name_of(&condition), plan: plan(intent.as_ref(), &campaign.measured_at(&condition)) });
+        planned.push(Planned {
+            name: campaign.name_of(&condition),
+            plan: plan(intent.as_ref(), &campaign.measured_at(&condition)),
+        });
     }
     planned
 }

@@ -266,7 +266,7 @@ impl Setting {
                 // Another condition than the one that was asked for.
                 Standing::Adjusted(now) => {
                     format!("is {}, which the driver made of {}", shown(&now), shown(&one.step.wanted))
-                },
+                }
                 Standing::Ended => "was let go: the process that held it has ended".to_owned(),
                 Standing::Void => "was forgotten by a restart".to_owned(),
                 Standing::Unknown(why) => format!("cannot be read: {why}"),
@@ -297,9 +297,7 @@ impl Setting {
         let own = self.own(folder)?;
         let steps = own.iter().flat_map(|one| &one.taken).map(|taken| &taken.step);
         let own_files = |step: &&Step| !step.knob.starts_with("campaign.");
-        Ok(steps
-            .filter(own_files)
-            .map(Step::in_words).collect())
+        Ok(steps.filter(own_files).map(Step::in_words).collect())
     }
 }
 

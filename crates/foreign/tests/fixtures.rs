@@ -436,10 +436,10 @@ fn extremes_of_one_run_only_widen() {
 fn a_table_of_rtla_without_its_summary_has_no_maximum() {
     let whole = String::from_utf8(text("rtla-timerlat-hist.txt")).unwrap();
     let end = whole.find("over:").unwrap();
-    let record = foreign::import(whole[..end].as_bytes(), None, Options::default()).unwrap().into_record("cut");
+    let record = foreign::import(&whole.as_bytes()[..end], None, Options::default()).unwrap().into_record("cut");
     assert!(record.validity.is_invalid() && record.validity.has(ReasonCode::MaximumUnknown), "{:?}", record.validity);
     let end = whole.find("max:").unwrap();
-    let error = foreign::import(whole[..end].as_bytes(), None, Options::default()).unwrap_err().to_string();
+    let error = foreign::import(&whole.as_bytes()[..end], None, Options::default()).unwrap_err().to_string();
     assert!(error.contains("0 values in 'max:': was the file cut off?"), "{error}");
 }
 

@@ -116,7 +116,12 @@ fn plan() -> Plan {
         step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),
         step("transparent-hugepage", huge, Form::Chosen, Value::text("always [madvise] never"), "never", 5),
-        kernel_file("/sys/kernel/mm/transparent_hugepage/defrag", Form::Chosen, "always defer defer+madvise [madvise] never", "defer+madvise"),
+        kernel_file(
+            "/sys/kernel/mm/transparent_hugepage/defrag",
+            Form::Chosen,
+            "always defer defer+madvise [madvise] never",
+            "defer+madvise",
+        ),
         kernel_file(GOVERNOR, Form::Text, "powersave", "performance"),
         kernel_file(PREFERENCE, Form::Text, "balance_performance", "performance"),
         kernel_file("/sys/devices/virtual/workqueue/cpumask", Form::CpuMask, "00f", "3"),

@@ -1,5 +1,4 @@
 //! What the tests of the built program share.
-#![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 pub(crate) mod bench;

@@ -1,6 +1,6 @@
 //! The fixtures, and throw-away copies of them.
 
-#![allow(dead_code, reason = "each test program uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

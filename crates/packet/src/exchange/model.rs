@@ -125,9 +125,9 @@ impl Model {
             now_ns: self.now_ns,
         };
         if is_asker {
-            self.asker.said(message, &spoken)
+            self.asker.said(message, &spoken);
         } else {
-            self.answerer.said(message, &spoken)
+            self.answerer.said(message, &spoken);
         }
         if !is_sent {
             return;
@@ -164,7 +164,7 @@ impl Model {
                 }
                 Event::Stamp { of_asker: true, transmission, stamp_ns } => self.asker.stamped(transmission, stamp_ns),
                 Event::Stamp { of_asker: false, transmission, stamp_ns } => {
-                    self.answerer.stamped(transmission, stamp_ns)
+                    self.answerer.stamped(transmission, stamp_ns);
                 }
                 Event::Restart { of_asker: true } => self.asker = Asker::new(at_ns, at_ns),
                 Event::Restart { of_asker: false } => self.answerer = Answerer::new(at_ns),

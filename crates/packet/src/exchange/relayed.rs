@@ -97,9 +97,9 @@ impl World {
             let (before_ns, now_ns) = (reading.clock_ns, self.now_ns);
             let spoken = Spoken { transmission: Some(transmission), before_ns, reading, now_ns };
             if is_asker {
-                self.asker.said(&message, &spoken)
+                self.asker.said(&message, &spoken);
             } else {
-                self.answerer.said(&message, &spoken)
+                self.answerer.said(&message, &spoken);
             }
             let left_ns = self.now_ns + 2_000 + self.up_to(30_000);
             if self.random.below(20) > 0 {
@@ -156,7 +156,7 @@ impl World {
                 }
                 Event::Stamp { of_asker: true, transmission, stamp_ns } => self.asker.stamped(transmission, stamp_ns),
                 Event::Stamp { of_asker: false, transmission, stamp_ns } => {
-                    self.answerer.stamped(transmission, stamp_ns)
+                    self.answerer.stamped(transmission, stamp_ns);
                 }
                 Event::Look => {
                     self.schedule(at_ns + MS, Event::Look);

@@ -1,5 +1,5 @@
 //! A program that listens, in a thread of the test.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

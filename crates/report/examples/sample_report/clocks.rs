@@ -131,8 +131,10 @@ fn run(followed: Vec<Followed>, duration_ns: u64, limit_ns: Option<u64>, validit
     let mut sync = SyncRun { max_drift_ppb: MAX_DRIFT_PPB, ..SyncRun::default() };
     let mut series = Vec::new();
     for one in followed {
-        sync.sources.push(one.source);
-        series.extend(one.series);
+        for part in one.parts {
+            sync.sources.push(part.source);
+            series.extend(part.series);
+        }
         sync.events.extend(one.events);
     }
     sync.events.sort_by_key(|event| event.at.monotonic);
