@@ -10,6 +10,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use packet::arrived::Arrived;
 use packet::hardware::{HardwareReading, HardwareScale};
+use packet::exchange::{Answerer, Asker, Came, Spoken};
 use packet::header::{Genuine, Header, LARGEST_HEADER_BYTES, NotOurs, Purpose, Session};
 use packet::probe::{PROBE_BYTES, Probe};
 use packet::receiving::{Clocks, Receiving};
@@ -97,6 +98,9 @@ fn front(kind: u8) -> Vec<u8> {
 struct Node {
     relation: Relation,
     receiving: Receiving,
+    asker: Asker,
+    answerer: Answerer,
+    messages: u64,
     interfaces: [HardwareScale; 2],
     has_interface: [bool; 2],
     /// Packets that came, and those that left again with their delay.
@@ -121,6 +125,30 @@ impl Node {
             let has_parts = one.sent_to_transmitted_ns.is_some() && one.arrived_to_received_ns.is_some();
             assert!(one.sent_to_received.is_none() || one.transmitted_to_arrived.is_some() == has_parts, "{one:?}");
             assert_eq!(one.hardware.is_some(), has_sender || has_receiver);
+        }
+    }
+
+    /// Both sides of the clocks' exchange take a message, whatever it says.
+    fn hear(&mut self, probe: Probe) {
+        let now_ns = probe.reading.raw_ns;
+        let came = Came { probe, at_ns: probe.reading.clock_ns, before: probe.reading };
+        self.asker.came(&came);
+        self.answerer.came(&came);
+        for transmission in self.messages.saturating_sub(3)..self.messages {
+            self.asker.stamped(transmission, probe.sent_ns);
+            self.answerer.stamped(transmission, probe.received_ns);
+        }
+        for _ in 0..4 {
+            let asked = self.asker.next(now_ns);
+            let Some(message) = asked.or_else(|| self.answerer.next(now_ns)) else { break };
+            let transmission = (self.messages % 5 != 4).then_some(self.messages);
+            self.messages += 1;
+            let spoken = Spoken { transmission, before_ns: probe.sent_ns, reading: probe.reading, now_ns };
+            if asked.is_some() { self.asker.said(&message, &spoken) } else { self.answerer.said(&message, &spoken) }
+        }
+        while let Some(exchanged) = self.asker.take().or_else(|| self.answerer.take()) {
+            let times = exchanged.times;
+            assert!(times.t1_ns <= times.t4_ns && times.t2_ns <= times.t3_ns, "{exchanged:?}");
         }
     }
 
@@ -186,6 +214,7 @@ impl Node {
                         probe.write(&SESSION, &mut again);
                         assert_eq!(bytes, again);
                         self.relation.partner_reading(probe.reading);
+                        self.hear(probe);
                     }
                     Err(error) => assert!(kind % 5 == 4 && error == NotOurs::Foreign, "{error:?}"),
                 }
@@ -214,6 +243,9 @@ fuzz_target!(|run: (u32, Vec<Step>)| {
     let mut node = Node {
         relation: Relation::new(max_drift_ppb),
         receiving: Receiving::from(0, 1_000_000),
+        asker: Asker::new(0, 0),
+        answerer: Answerer::new(0),
+        messages: 0,
         interfaces: Default::default(),
         has_interface: [false; 2],
         taken: 0,

@@ -23,6 +23,10 @@ struct Network {
     /// By how much the clock is set between the Sync and the request of an exchange.
     set_within_exchange_ns: i64,
     are_requests_received: bool,
+    /// How long after each message its copies are captured (ns).
+    copies_after_ns: Vec<i64>,
+    /// Copies that are still to be captured: when, which way, of which link, and what.
+    later: Vec<(i64, Option<bool>, u16, Vec<u8>)>,
 }
 
 impl Network {
@@ -38,6 +42,8 @@ impl Network {
             relay_ns: 0,
             set_within_exchange_ns: 0,
             are_requests_received: false,
+            copies_after_ns: Vec::new(),
+            later: Vec::new(),
         }
     }
 
@@ -65,14 +71,73 @@ impl Network {
     }
 
     fn captured(&mut self, utc_ns: i64, is_outgoing: bool, bytes: &[u8]) {
-        self.exchanges.take(&Frame {
-            at_ns: Some(utc_ns + self.offset_ns),
-            resolution_ns: 0,
-            link_type: 1,
-            is_outgoing: self.knows_direction.then_some(is_outgoing),
-            is_cut: false,
-            bytes,
-        });
+        let is_outgoing = self.knows_direction.then_some(is_outgoing);
+        self.put(utc_ns + self.offset_ns, is_outgoing, 1, bytes);
+    }
+
+    /// Captures a frame after the copies that come before it, in the order of time.
+    fn put(&mut self, at_ns: i64, is_outgoing: Option<bool>, link_type: u16, bytes: &[u8]) {
+        self.put_copies(at_ns);
+        self.take(at_ns, is_outgoing, link_type, bytes);
+        for after_ns in self.copies_after_ns.clone() {
+            self.later.push((at_ns + after_ns, is_outgoing, link_type, bytes.to_vec()));
+        }
+    }
+
+    fn put_copies(&mut self, until_ns: i64) {
+        self.later.sort_by_key(|copy| copy.0);
+        let due = self.later.partition_point(|copy| copy.0 <= until_ns);
+        for (at_ns, is_outgoing, link_type, bytes) in self.later.drain(..due).collect::<Vec<_>>() {
+            self.take(at_ns, is_outgoing, link_type, &bytes);
+        }
+    }
+
+    fn take(&mut self, at_ns: i64, is_outgoing: Option<bool>, link_type: u16, bytes: &[u8]) {
+        let frame = Frame { at_ns: Some(at_ns), resolution_ns: 0, link_type, is_outgoing, is_cut: false, bytes };
+        self.exchanges.take(&frame);
+    }
+
+    fn finish(mut self) -> Captured {
+        self.put_copies(i64::MAX);
+        self.exchanges.finish()
+    }
+
+    fn sync(&mut self, utc_ns: i64, sequence: u16, forward_ns: i64) {
+        let sync = self.message(0x0, self.master, sequence, 0x0200, 0, &[0; 10]);
+        self.captured(utc_ns + forward_ns, false, &sync);
+    }
+
+    fn follow_up(&mut self, utc_ns: i64, sequence: u16, sent_ns: i64) {
+        let bytes = self.message(0x8, self.master, sequence, 0, 0, &self.stamp(sent_ns));
+        self.captured(utc_ns, false, &bytes);
+    }
+
+    fn request(&mut self, utc_ns: i64, sequence: u16) {
+        let request = self.message(0x1, self.requester, sequence, 0, 0, &[0; 10]);
+        self.captured(utc_ns, true, &request);
+    }
+
+    fn response(&mut self, utc_ns: i64, sequence: u16, received_ns: i64, requester: u8) {
+        let mut body = self.stamp(received_ns);
+        body.extend([0, 0, 0, 0xff, 0xfe, 0, 0, requester, 0, 1]);
+        let answer = self.message(0x9, self.master, sequence, 0, 0, &body);
+        self.captured(utc_ns, false, &answer);
+    }
+
+    /// A message between client port 40000 and server, as it is captured in a raw frame of IPv4.
+    fn ntp(&mut self, utc_ns: i64, is_question: bool, stamps: [u64; 3]) {
+        let (ends, ports) = if is_question {
+            ([10, 0, 0, 1, 10, 0, 0, 2], [40_000_u16, 123])
+        } else {
+            ([10, 0, 0, 2, 10, 0, 0, 1], [123, 40_000])
+        };
+        let mut bytes = vec![0x45, 0, 0, 76, 0, 0, 0, 0, 64, 17, 0, 0];
+        bytes.extend(ends);
+        bytes.extend([ports[0], ports[1], 56, 0].iter().flat_map(|word| word.to_be_bytes()));
+        bytes.extend([if is_question { 0x23 } else { 0x24 }, 1, 6, 0xe0]);
+        bytes.resize(28 + 24, 0);
+        bytes.extend(stamps.iter().flat_map(|stamp| stamp.to_be_bytes()));
+        self.put(utc_ns + self.offset_ns, Some(is_question), 101, &bytes);
     }
 
     fn announce(&mut self, utc_ns: i64) {
@@ -111,6 +176,94 @@ fn bound(captured: &Captured, source: usize) -> (i64, i64) {
     match &captured.followed[source].parts[0].source.bound {
         HardBound::Stated { lowest_ns, highest_ns, .. } => (*lowest_ns, *highest_ns),
         other => panic!("{other:?}"),
+    }
+}
+
+/// A time as NTP writes it.
+fn ntp_stamp(utc_ns: i64) -> u64 {
+    let (seconds, within_ns) = (u64::try_from(utc_ns / S).unwrap(), u64::try_from(utc_ns % S).unwrap());
+    ((seconds + 2_208_988_800) << 32) | ((within_ns << 32) / 1_000_000_000)
+}
+
+/// Offsets that were seen, of exchanges that all were equally long in both directions.
+fn offsets(captured: &Captured) -> (u64, i64, i64) {
+    let spread = captured.followed[0].parts[0].source.spread.unwrap();
+    (captured.offsets, spread.lowest_ns, spread.highest_ns)
+}
+
+#[test]
+fn a_frame_that_is_captured_twice_is_one_message() {
+    // As of a bridge and its port, and as of a replay after everything else of the exchange.
+    for after_ns in [5_000, 3_000_000, 250_000_000] {
+        let mut network = Network { offset_ns: 5_000, copies_after_ns: vec![after_ns], ..Network::new() };
+        network.announce(EPOCH);
+        for number in 0..5 {
+            let at_ns = EPOCH + i64::from(number + 1) * S;
+            network.sync(at_ns, number, 10_000);
+            network.follow_up(at_ns + 300_000, number, at_ns);
+            network.request(at_ns + 2_000_000, number);
+            network.response(at_ns + 2_100_000, number, at_ns + 2_010_000, network.requester);
+        }
+        let captured = network.finish();
+        assert_eq!(offsets(&captured), (5, 5_000, 5_000), "{after_ns}");
+        let (lowest_ns, highest_ns) = bound(&captured, 0);
+        assert!(lowest_ns <= 5_000 && 5_000 <= highest_ns && captured.contradictions.is_empty(), "{after_ns}");
+        assert!(notes(&captured).contains("20 messages are copies"), "{}", notes(&captured));
+    }
+}
+
+#[test]
+fn a_follow_up_of_an_older_sync_with_the_same_number_is_none_of_a_newer_one_s() {
+    let mut network = Network::new();
+    network.announce(EPOCH);
+    // The Follow_Up of the first is lost; the master is started anew, and of its Sync with the same number only that came.
+    network.sync(EPOCH + S, 3, 10_000);
+    network.follow_up(EPOCH + 9 * S, 3, EPOCH + 9 * S - 300_000);
+    network.request(EPOCH + 9 * S + 1_000_000, 1);
+    network.response(EPOCH + 9 * S + 1_100_000, 1, EPOCH + 9 * S + 1_010_000, 9);
+    let captured = network.finish();
+    assert_eq!(captured.offsets, 0, "{:?}", captured.followed);
+}
+
+#[test]
+fn an_answer_is_of_the_request_that_it_names_and_of_no_older_one() {
+    let mut network = Network::new();
+    network.announce(EPOCH);
+    for second in [1, 20] {
+        let at_ns = EPOCH + second * S;
+        network.sync(at_ns, 1, 10_000);
+        network.follow_up(at_ns + 300_000, 1, at_ns);
+        // The first is never answered, and the port is started anew: the same number.
+        network.request(at_ns + 1_000_000, 7);
+        // What another port asked with it is none of this one's.
+        network.response(at_ns + 1_050_000, 7, at_ns + 1_010_000, 8);
+        if second == 20 {
+            network.response(at_ns + 1_100_000, 7, at_ns + 1_010_000, 9);
+        }
+    }
+    // Whose the answer is cannot be known: that of the first may have been under way for as long.
+    let captured = network.finish();
+    assert_eq!(captured.offsets, 0, "{:?}", captured.followed);
+}
+
+#[test]
+fn a_question_of_ntp_is_answered_once_and_an_answer_of_interleaved_mode_has_no_time_of_its_own() {
+    for after_ns in [4_000, 200_000_000] {
+        let mut network = Network { offset_ns: 70_000, copies_after_ns: vec![after_ns], ..Network::new() };
+        for number in 1..6 {
+            let at_ns = EPOCH + number * 64 * S;
+            let cookie = 0x1234_5678_9abc_0000 + u64::try_from(number).unwrap();
+            network.ntp(at_ns, true, [0, 0, cookie]);
+            let [received, sent] = [at_ns + 10_000, at_ns + 20_000].map(ntp_stamp);
+            network.ntp(at_ns + 30_000, false, [cookie, received, sent]);
+        }
+        let at_ns = EPOCH + 400 * S;
+        network.ntp(at_ns, true, [0, 0, 77]);
+        network.ntp(at_ns + 30_000, false, [77, ntp_stamp(at_ns + 10_000), ntp_stamp(at_ns - 64 * S)]);
+        let captured = network.finish();
+        let (count, lowest_ns, highest_ns) = offsets(&captured);
+        assert_eq!(count, 5, "{after_ns}: {}", notes(&captured));
+        assert!(lowest_ns >= 69_990 && highest_ns <= 70_010, "{after_ns}: {lowest_ns} {highest_ns}");
     }
 }
 

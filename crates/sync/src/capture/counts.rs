@@ -12,6 +12,7 @@ pub(super) struct Counts {
     pub(super) untimed: u64,
     pub(super) unreadable: u64,
     pub(super) unmatched: u64,
+    pub(super) copies: u64,
     pub(super) before_announce: u64,
     pub(super) sent_as_master: u64,
     pub(super) from_others: u64,
@@ -31,6 +32,10 @@ impl Counts {
             (self.untimed, "messages have no time stamp in the file"),
             (self.unreadable, "messages on the ports of PTP or NTP are damaged, or of another kind or version"),
             (self.unmatched, "messages have no other half in the capture"),
+            (
+                self.copies,
+                "messages are copies of others, as a capture on all interfaces (tcpdump -i any) has them: each was counted once",
+            ),
             (
                 self.before_announce,
                 "answers came before the first Announce of their master: whether its time is TAI or UTC is not known",

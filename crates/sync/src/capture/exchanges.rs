@@ -25,6 +25,12 @@ const MOST_SYNC_AGE_NS: i64 = 10_000_000_000;
 /// A capture whose stamps go back by more was made by a clock that was set; less is the disorder of several queues (ns).
 const MOST_DISORDER_NS: i64 = 100_000_000;
 
+/// A Follow_Up, or an answer, that comes later is of another message with the same number (ns): numbers begin anew after 65,535, and
+/// when a port is started anew.
+const MOST_ANSWER_NS: i64 = 1_000_000_000;
+/// Times of Syncs of one master that are remembered, so that their copies are known.
+const MOST_REMEMBERED: usize = 64;
+
 /// A message whose other half has not come.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<K> {
@@ -33,8 +39,69 @@ struct Waiting<K> {
     /// When it was captured; for a received one the latest moment at which that can have been.
     stamp_ns: i64,
     correction: TimeInterval,
+    /// When the last copy of it was captured, as late as `stamp_ns`: the time of a received one is of one of these.
+    latest_ns: i64,
     /// Whether the capture says that it went the way that a client's would.
     is_directed: bool,
+    state: State,
+}
+
+/// What became of a request or a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Its answer has not come.
+    Open,
+    /// Its answer came: what comes with the same number is a copy.
+    Answered,
+    /// Another one with the same number was not answered: whose an answer is cannot be known.
+    Doubtful,
+}
+
+impl<K> Waiting<K> {
+    /// Whether a message with the same number can be of this one.
+    const fn is_near(&self, at_ns: i64) -> bool {
+        at_ns.saturating_sub(self.at_ns).saturating_abs() <= MOST_ANSWER_NS
+    }
+}
+
+/// What a request or a question is, or an answer, to those that were captured before.
+enum Matched<K> {
+    /// The answer of this one.
+    Answer(Waiting<K>),
+    /// A copy, which says nothing new.
+    Copy,
+    /// Of none that was captured.
+    None,
+}
+
+/// Puts a request or a question to those that wait. A copy of one is none: of the two stamps the earlier one is certainly from
+/// before the message left. Returns whether it is one.
+fn asked<K: PartialEq>(queue: &mut VecDeque<Waiting<K>>, mut asked: Waiting<K>) -> bool {
+    if let Some(place) = queue.iter().rposition(|waiting| waiting.key == asked.key) {
+        if queue[place].is_near(asked.at_ns) {
+            return true;
+        }
+        if queue[place].state != State::Answered {
+            asked.state = State::Doubtful;
+        }
+        queue.remove(place);
+    }
+    push(queue, MOST_WAITING, asked);
+    false
+}
+
+/// Finds what an answer belongs to. Each is answered once.
+fn matched<K: PartialEq + Copy>(queue: &mut VecDeque<Waiting<K>>, key: K, at_ns: i64) -> Matched<K> {
+    let waiting = queue.iter_mut().rev().find(|waiting| waiting.key == key && waiting.is_near(at_ns));
+    match waiting {
+        Some(waiting) if waiting.state == State::Answered => Matched::Copy,
+        Some(waiting) => {
+            let is_open = waiting.state == State::Open;
+            waiting.state = State::Answered;
+            if is_open { Matched::Answer(*waiting) } else { Matched::None }
+        }
+        None => Matched::None,
+    }
 }
 
 /// A Sync with its time.
@@ -62,6 +129,8 @@ struct Master {
     two_step: VecDeque<Waiting<u16>>,
     last: Option<Synced>,
     syncs: u64,
+    /// Numbers and times of the last Syncs: they name a transmission, of which copies say nothing new.
+    known: VecDeque<(u16, i64)>,
 }
 
 /// Follows the exchanges of a capture.
@@ -199,26 +268,27 @@ impl Exchanges {
             PtpBody::DelayReq => match is_outgoing {
                 // Another machine's: this one received it, at a time that says nothing of when it was sent.
                 Some(false) => self.counts.from_others += 1,
-                _ => push(
-                    &mut self.requests,
-                    MOST_WAITING,
-                    Waiting {
+                _ => {
+                    let request = Waiting {
                         key: (network, message.source, message.sequence),
                         at_ns,
                         stamp_ns: at_ns,
+                        latest_ns: at_ns,
                         correction: message.correction,
                         is_directed: is_outgoing == Some(true),
-                    },
-                ),
+                        state: State::Open,
+                    };
+                    self.counts.copies += u64::from(asked(&mut self.requests, request));
+                }
             },
             _ if is_outgoing == Some(true) => self.counts.sent_as_master += 1,
             PtpBody::DelayResp { received, requester } => {
                 let key = (network, requester, message.sequence);
-                let Some(place) = self.requests.iter().position(|waiting| waiting.key == key) else {
-                    self.counts.unmatched += 1;
-                    return;
+                let request = match matched(&mut self.requests, key, at_ns) {
+                    Matched::Answer(request) => request,
+                    Matched::Copy => return self.counts.copies += 1,
+                    Matched::None => return self.counts.unmatched += 1,
                 };
-                let Some(request) = self.requests.remove(place) else { return };
                 let Some(t4_ns) = nanoseconds(received) else {
                     self.counts.unreadable += 1;
                     return;
@@ -237,22 +307,27 @@ impl Exchanges {
                             key: message.sequence,
                             at_ns,
                             stamp_ns: at_ns.saturating_add(resolution_ns),
+                            latest_ns: at_ns.saturating_add(resolution_ns),
                             correction: message.correction,
                             is_directed: is_outgoing == Some(false),
+                            state: State::Open,
                         };
                         if is_two_step {
-                            push(&mut master.two_step, 4, sync);
+                            self.counts.copies += u64::from(master.received(sync));
                         } else if let Some(t1_ns) = nanoseconds(origin) {
-                            master.synced(&sync, t1_ns, TimeInterval::default());
+                            self.counts.copies += u64::from(!master.synced(&sync, t1_ns, TimeInterval::default()));
                         }
                     }
-                    PtpBody::FollowUp(origin) => {
-                        let place = master.two_step.iter().position(|sync| sync.key == message.sequence);
-                        match place.and_then(|place| master.two_step.remove(place)).zip(nanoseconds(origin)) {
-                            Some((sync, t1_ns)) => master.synced(&sync, t1_ns, message.correction),
-                            None => self.counts.unmatched += 1,
-                        }
-                    }
+                    PtpBody::FollowUp(origin) => match matched(&mut master.two_step, message.sequence, at_ns) {
+                        Matched::Answer(sync) => match nanoseconds(origin) {
+                            Some(t1_ns) => {
+                                self.counts.copies += u64::from(!master.synced(&sync, t1_ns, message.correction));
+                            }
+                            None => self.counts.unreadable += 1,
+                        },
+                        Matched::Copy => self.counts.copies += 1,
+                        Matched::None => self.counts.unmatched += 1,
+                    },
                     PtpBody::Announce(announce) => {
                         master.grandmaster = Some((announce.grandmaster, announce.steps_removed));
                         let scale_s =
@@ -286,6 +361,7 @@ impl Exchanges {
                     two_step: VecDeque::new(),
                     last: None,
                     syncs: 0,
+                    known: VecDeque::new(),
                 });
                 self.masters.len() - 1
             }
@@ -417,24 +493,25 @@ impl Exchanges {
         match (message.side, is_outgoing) {
             (NtpSide::Client, Some(false)) => self.counts.from_others += 1,
             (NtpSide::Server, Some(true)) => self.counts.sent_as_master += 1,
-            (NtpSide::Client, _) => push(
-                &mut self.questions,
-                MOST_WAITING,
-                Waiting {
+            (NtpSide::Client, _) => {
+                let question = Waiting {
                     key: (from, to, message.transmit),
                     at_ns,
                     stamp_ns: at_ns,
+                    latest_ns: at_ns,
                     correction: TimeInterval::default(),
                     is_directed: is_outgoing == Some(true),
-                },
-            ),
+                    state: State::Open,
+                };
+                self.counts.copies += u64::from(asked(&mut self.questions, question));
+            }
             (NtpSide::Server, _) => {
                 let key = (to, from, message.origin);
-                let Some(place) = self.questions.iter().position(|waiting| waiting.key == key) else {
-                    self.counts.unmatched += 1;
-                    return;
+                let question = match matched(&mut self.questions, key, at_ns) {
+                    Matched::Answer(question) => question,
+                    Matched::Copy => return self.counts.copies += 1,
+                    Matched::None => return self.counts.unmatched += 1,
                 };
-                let Some(question) = self.questions.remove(place) else { return };
                 if !message.is_synchronized {
                     self.counts.unsynchronized += 1;
                     return;
@@ -444,6 +521,11 @@ impl Exchanges {
                     self.counts.unreadable += 1;
                     return;
                 };
+                if t3_ns < t2_ns {
+                    // In interleaved mode a server says when its answer before this one was sent.
+                    self.counts.unmatched += 1;
+                    return;
+                }
                 let is_directed = question.is_directed && is_outgoing == Some(false);
                 let at = self.moment(at_ns);
                 let key = Key::Ntp { server: from.ip(), client: to.ip() };
@@ -496,7 +578,24 @@ impl Exchanges {
 }
 
 impl Master {
-    fn synced(&mut self, sync: &Waiting<u16>, t1_ns: i64, more: TimeInterval) {
+    /// Puts a Sync to those whose Follow_Up has not come; whether it is a copy.
+    fn received(&mut self, sync: Waiting<u16>) -> bool {
+        if let Some(present) = self.two_step.iter_mut().rev().find(|one| one.key == sync.key && one.is_near(sync.at_ns))
+        {
+            // The time that follows may be of either: not after the later one came.
+            present.latest_ns = present.latest_ns.max(sync.latest_ns);
+            return true;
+        }
+        push(&mut self.two_step, MOST_REMEMBERED, sync);
+        false
+    }
+
+    /// Takes a Sync with its time; not if it is a copy.
+    fn synced(&mut self, sync: &Waiting<u16>, t1_ns: i64, more: TimeInterval) -> bool {
+        if self.known.contains(&(sync.key, t1_ns)) {
+            return false;
+        }
+        push(&mut self.known, MOST_REMEMBERED, (sync.key, t1_ns));
         self.syncs += 1;
         let held = TimeInterval { scaled_ns: sync.correction.scaled_ns.saturating_add(more.scaled_ns) };
         self.last = Some(Synced {
@@ -504,10 +603,11 @@ impl Master {
             at_ns: sync.at_ns,
             t1_ns,
             t2_ns: sync.at_ns,
-            latest_t2_ns: sync.stamp_ns,
+            latest_t2_ns: sync.latest_ns,
             held_ns: held.floor_ns(),
             is_directed: sync.is_directed,
         });
+        true
     }
 }
 
