@@ -115,7 +115,7 @@ fn message(view: &LiveView, width: usize) -> String {
         let mean = i64::try_from(units::round_u64(thread.mean_ns)).unwrap_or(i64::MAX);
         let worst = i64::try_from(thread.max_ns).unwrap_or(i64::MAX);
         // Before the first one there is none, and not one of 0.
-        let known = |ns| if thread.samples > 0 { format::latency(ns) } else { "-".to_owned() };
+        let known = |ns: i64| if thread.samples > 0 { format::latency(ns) } else { "-".to_owned() };
         let [now, mean, worst] = [thread.last_ns, mean, worst].map(known);
         let missed = format::count(thread.missed_periods);
         // Writing to a string does not fail.
