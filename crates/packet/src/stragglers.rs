@@ -177,7 +177,7 @@ mod tests {
         let slow: Vec<Packet> = (0..5).map(|number| (number * 500, Some(600))).collect();
         assert_eq!(watched(&slow, 0, 1_300).0, Wait::Complete);
         // Beyond the bound nothing is called lost while more comes.
-        let ever_later: Vec<Packet> = (0..20).map(|number| (0, Some(number * 1_000))).collect();
+        let ever_later: Vec<Packet> = (0..20).map(|number| (0, Some(500 + number * 600))).collect();
         assert_eq!(watched(&ever_later, 0, 300).0, Wait::Open);
         // None ever came.
         assert_eq!(watched(&[(0, None), (10, None)], 0, 300).0, Wait::Lost);

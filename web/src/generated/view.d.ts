@@ -2650,13 +2650,13 @@ export interface Comparison {
  */
 export interface GroupSummary {
   /**
-   * Exact largest (ns).
+   * Exact largest (ns); absent without a sample.
    */
-  max_ns: number;
+  max_ns?: number | null;
   /**
-   * Exact smallest (ns).
+   * Exact smallest (ns); absent without a sample.
    */
-  min_ns: number;
+  min_ns?: number | null;
   /**
    * Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
    */
@@ -2699,9 +2699,9 @@ export interface RunSummary {
    */
   label: string;
   /**
-   * Exact largest (ns).
+   * Exact largest (ns); absent without a sample.
    */
-  max_ns: number;
+  max_ns?: number | null;
   /**
    * Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
    */
@@ -2732,13 +2732,13 @@ export interface RunSummary {
  */
 export interface GroupSummary1 {
   /**
-   * Exact largest (ns).
+   * Exact largest (ns); absent without a sample.
    */
-  max_ns: number;
+  max_ns?: number | null;
   /**
-   * Exact smallest (ns).
+   * Exact smallest (ns); absent without a sample.
    */
-  min_ns: number;
+  min_ns?: number | null;
   /**
    * Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
    */
@@ -3075,29 +3075,29 @@ export interface ComparisonVerdict {
  */
 export interface WorstComparison {
   /**
-   * The maximum of each of A's (ns).
+   * The maximum of each of A's that has a sample (ns).
    */
   a_maxima_ns: number[];
   /**
-   * The median of A's maxima (ns).
+   * The median of A's maxima (ns); absent where none has a sample.
    */
-  a_median_ns: number;
+  a_median_ns?: number | null;
   /**
-   * The maximum of each of B's (ns).
+   * The maximum of each of B's that has a sample (ns).
    */
   b_maxima_ns: number[];
   /**
-   * The median of B's maxima (ns).
+   * The median of B's maxima (ns); absent where none has a sample.
    */
-  b_median_ns: number;
+  b_median_ns?: number | null;
   /**
    * Whether the largest value of all contradicts the ranks, so that nothing is concluded from them.
    */
   is_contradictory?: boolean;
   /**
-   * B's median minus A's (ns).
+   * B's median minus A's (ns); absent where one of them is.
    */
-  median_difference_ns: number;
+  median_difference_ns?: number | null;
   /**
    * The same in per cent of A's; absent where that is 0.
    */

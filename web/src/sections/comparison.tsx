@@ -18,7 +18,8 @@ import { WorstOverTime } from "./time.tsx";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawEffects>[3]) => void;
 
-const latency = (ns: number) => format.latency(Math.round(ns));
+/** A time, or a dash where there is none. */
+const latency = (ns: number | null | undefined) => (ns == null ? "\u2013" : format.latency(Math.round(ns)));
 
 /** An unknown value is a dash. */
 const spanText = (ns: number) => (ns === 0 ? "\u2013" : format.span(ns));
@@ -123,7 +124,7 @@ function SideBySide({ document }: { document: Comparison }) {
       percentText(row.difference_percent), intervalText(row), pText(row.p_together),
     ]),
     ["median of maxima", verdictOf(document, WORST) ?? "", latency(worst.a_median_ns), latency(worst.b_median_ns),
-      differenceText(worst.median_difference_ns), percentText(worst.median_difference_percent), "\u2013", pText(worst.p_together)],
+      worst.median_difference_ns == null ? "\u2013" : differenceText(worst.median_difference_ns), percentText(worst.median_difference_percent), "\u2013", pText(worst.p_together)],
     ...rateRows(document),
   ];
   return <Table head={[words(document.latency), "shown", "A", "B", "B \u2212 A", "", confidence, "p, all rows together"]} rows={rows} words={2}

@@ -114,7 +114,9 @@ fn message(view: &LiveView, width: usize) -> String {
         let place = thread.cpu.map_or_else(|| format!("thread {:<3}", thread.thread), |cpu| format!("CPU {cpu:<3}"));
         let mean = i64::try_from(units::round_u64(thread.mean_ns)).unwrap_or(i64::MAX);
         let worst = i64::try_from(thread.max_ns).unwrap_or(i64::MAX);
-        let [now, mean, worst] = [thread.last_ns, mean, worst].map(format::latency);
+        // Before the first one there is none, and not one of 0.
+        let known = |ns: i64| if thread.samples > 0 { format::latency(ns) } else { "-".to_owned() };
+        let [now, mean, worst] = [thread.last_ns, mean, worst].map(known);
         let missed = format::count(thread.missed_periods);
         // Writing to a string does not fail.
         let _ = if width >= THREAD_COLUMNS {

@@ -43,7 +43,9 @@ impl Live {
         let mut text = format::span(so_far.elapsed_ns / 1_000_000_000 * 1_000_000_000).replace("0 ns", "0 s");
         for flow in &so_far.flows {
             let delays = &flow.delays;
-            let (last, worst) = (format::latency(delays.last_ns), format::latency(delays.max_ns));
+            // Before the first one there is none, and not one of 0.
+            let known = |ns: String| if delays.samples > 0 { ns } else { "-".to_owned() };
+            let (last, worst) = (known(format::latency(delays.last_ns)), known(format::latency(delays.max_ns)));
             // Writing to a string does not fail.
             let _ = if flow.is_received {
                 let lost = flow.sent.saturating_sub(flow.arrived);
