@@ -1,4 +1,4 @@
-//! `punctual app` on the five examples, on cyclictest, and under the conditions that spoil it.
+//! `punctual app` on the six examples, on cyclictest, and under the conditions that spoil it.
 //!
 //! Each needs the right to trace and real-time priority; where either is missing the test says so and shows nothing.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
