@@ -1,4 +1,4 @@
-//! `punctual app` on the five examples, on cyclictest, and under the conditions that spoil it.
+//! `punctual app` on the six examples, on cyclictest, and under the conditions that spoil it.
 //!
 //! Each needs the right to trace and real-time priority; where either is missing the test says so and shows nothing.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
@@ -521,8 +521,10 @@ fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
             continue;
         };
         let ours = |share: f64| i64::try_from(series.histogram.quantile_ns(share).unwrap_or(0)).unwrap();
-        let theirs =
-            |share: f64| own[usize::try_from(units::round_u64(share * units::approx_f64(TURNS as u64 - 1))).unwrap()];
+        let theirs = |share: f64| {
+            own[usize::try_from(units::round_u64(share * units::approx_f64(u64::try_from(TURNS - 1).unwrap())))
+                .unwrap()]
+        };
         println!(
             "{form}: {} samples of {}, p50 {} and {}, p90 {} and {}, max {} and {}",
             series.counters.samples,
@@ -535,7 +537,8 @@ fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
             theirs(1.0),
         );
         // The first turns come before it is known to be a real-time thread; a turn may be lost to an interruption.
-        if series.counters.samples + 3 < own.len() as u64 || series.counters.samples > own.len() as u64 + 1 {
+        let turns = u64::try_from(own.len()).unwrap();
+        if series.counters.samples + 3 < turns || series.counters.samples > turns + 1 {
             wrong.push(format!("{form}: {} samples of {} turns", series.counters.samples, own.len()));
         }
         for share in [0.25, 0.5, 0.75] {
@@ -603,6 +606,10 @@ fn in_a_time_namespace_the_latencies_are_as_outside() {
         let worst_ns = i64::try_from(returned.histogram.max_ns().unwrap()).unwrap();
         let own = own_truth(folder.path(), form);
         assert!(worst_ns <= own[TURNS - 1] * 51 / 50 + 30_000, "{form}: {worst_ns}, its own clock says {own:?}");
-        assert!(returned.counters.samples + 3 >= TURNS as u64, "{form}: {}", returned.counters.samples);
+        assert!(
+            returned.counters.samples + 3 >= u64::try_from(TURNS).unwrap(),
+            "{form}: {}",
+            returned.counters.samples
+        );
     }
 }

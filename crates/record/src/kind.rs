@@ -240,8 +240,8 @@ kinds! {
         latencies: &[
             Latency {
                 name: "scheduled_to_returned",
-                from: "the wake-up time that a thread's sleep asked for (the kernel's hrtimer_start, on CLOCK_MONOTONIC)",
-                to: "the return of the sleep's system call (sys_exit), plus the time from there to a reading of the clock",
+                from: "the moment that a timer was set for whose expiry made a thread runnable (the kernel's hrtimer_start and hrtimer_expire_entry, on CLOCK_MONOTONIC)",
+                to: "the return of the system call in which the thread waited (sys_exit), plus the time from there to a reading of the clock",
                 at: "returned at",
                 sign: Sign::NegativeIsEarly,
             },

@@ -19,7 +19,10 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
     let mut text = wrap::paragraph(&head(record, app), "", wrap::width());
     text.push_str(&load::description(record));
     for (name, title) in [
-        ("scheduled_to_returned", "from the moment a sleep asked for to its return (scheduled_to_returned):"),
+        (
+            "scheduled_to_returned",
+            "from the moment a timer was set for to the return of the wait (scheduled_to_returned):",
+        ),
         ("runnable_to_running", "from being made runnable to running (runnable_to_running):"),
     ] {
         let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
