@@ -28,7 +28,7 @@ struct Partition {
 fn partitions(root: &Path) -> Vec<Partition> {
     let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
     let read = |folder: PathBuf| {
-        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let text = |name: &str| crate::kernel_text::read(folder.join(name)).ok();
         let is_threaded = text("cgroup.type")?.trim() == "threaded";
         let is_valid = ["isolated", "root"].contains(&text("cpuset.cpus.partition")?.trim());
         let cpus = text("cpuset.cpus.effective")?.parse().ok()?;
@@ -41,7 +41,7 @@ fn partitions(root: &Path) -> Vec<Partition> {
 fn exclusive_groups(root: &Path) -> Vec<Partition> {
     let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
     let read = |folder: PathBuf| {
-        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let text = |name: &str| crate::kernel_text::read(folder.join(name)).ok();
         let is_exclusive = text("cpuset.cpu_exclusive")?.trim() == "1";
         let cpus = text("cpuset.cpus")?.parse().ok()?;
         is_exclusive.then_some(Partition { folder, cpus })
