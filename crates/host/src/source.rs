@@ -128,11 +128,8 @@ impl<'a> Source<'a> {
     /// A text of at most `max_bytes`, cut down to what may be kept.
     pub(crate) fn reduced(&self, path: &str, max_bytes: u64, reduce: impl FnOnce(&str) -> String) -> Option<String> {
         let bytes = self.bytes(path, max_bytes)?;
-        let Ok(text) = String::from_utf8(bytes) else {
-            self.odd(path);
-            return None;
-        };
-        let text = reduce(&text);
+        // The kernel cuts the names of threads after a number of bytes, also inside a character.
+        let text = reduce(&String::from_utf8_lossy(&bytes));
         self.record(path, text.as_bytes());
         Some(text)
     }

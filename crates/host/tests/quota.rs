@@ -71,3 +71,27 @@ fn the_servers_of_ordinary_tasks_and_of_a_bpf_scheduler_are_read_beside_each_oth
         sched.ext_servers.iter().map(|server| (server.cpus.to_string(), server.runtime_ns)).collect();
     assert_eq!(found, [("1".to_owned(), 50_000_000)]);
 }
+
+/// The kernel cuts a thread's name after 15 bytes, also inside a character.
+#[test]
+fn a_thread_whose_name_is_cut_inside_a_character_is_read() {
+    let tree = tempfile::tempdir().unwrap();
+    let online = "0-3\n";
+    write(
+        tree.path(),
+        &[
+            ("sys/devices/system/cpu/online", online),
+            ("sys/devices/system/cpu/present", online),
+            ("sys/devices/system/cpu/possible", online),
+            ("proc/9001/task/9001/status", "Cpus_allowed_list:\t0-3\n"),
+        ],
+    );
+    let mut stat = b"9001 (rt".to_vec();
+    stat.extend([0xe5, 0x88, 0xb6, 0xe3]);
+    // Fields 9 (flags), 39 to 41 (CPU, priority, SCHED_FIFO), as proc_pid_stat(5) counts them.
+    stat.extend(format!(") S 1 0 0 0 0 4194560{} 0 99 1\n", " 0".repeat(29)).into_bytes());
+    fs::write(tree.path().join("proc/9001/task/9001/stat"), stat).unwrap();
+    let tasks = common::read(tree.path()).0.tasks;
+    assert_eq!(tasks.realtime.len(), 1, "{tasks:?}");
+    assert_eq!((tasks.realtime[0].rt_priority, tasks.realtime[0].comm.as_str()), (99, "rt\u{5236}\u{fffd}"));
+}

@@ -41,7 +41,7 @@ impl RunContext {
 }
 
 fn read(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    crate::kernel_text::read(path).ok().map(|text| text.trim().to_owned())
 }
 
 /// Which machine this is, and which boot of it.

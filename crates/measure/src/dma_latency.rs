@@ -60,6 +60,6 @@ pub(crate) fn effective_us() -> Option<u32> {
 /// Whether deep idle states can be disabled here at all: the kernel has some, and a limit can be asked for.
 #[must_use]
 pub fn can_disable_idle_states() -> bool {
-    let driver = std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver");
+    let driver = crate::kernel_text::read("/sys/devices/system/cpu/cpuidle/current_driver");
     driver.is_ok_and(|name| name.trim() != "none") && OpenOptions::new().write(true).open(PATH).is_ok()
 }

@@ -55,7 +55,7 @@ impl SelfCost {
             timer_resolution_ns: clock::resolution_ns(kernel_clock).unwrap_or(0),
             clock_read_ns,
             loop_ns,
-            clocksource: std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+            clocksource: crate::kernel_text::read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
                 .ok()
                 .map(|name| name.trim().to_owned()),
         }

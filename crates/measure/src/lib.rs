@@ -15,6 +15,7 @@ mod explain;
 mod instrument;
 mod interval_sink;
 mod judge;
+mod kernel_text;
 mod late;
 mod linear;
 mod live;

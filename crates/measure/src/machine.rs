@@ -1,7 +1,5 @@
 //! What a plan needs to know of the machine before it asks for anything.
 
-use std::fs;
-
 use kernel::clock::KernelClock;
 use units::{ClockId, CpuSet};
 
@@ -24,7 +22,7 @@ pub struct Machine {
 }
 
 fn cpu_list(path: &str) -> Option<CpuSet> {
-    fs::read_to_string(path).ok()?.parse().ok()
+    crate::kernel_text::read(path).ok()?.parse().ok()
 }
 
 impl Machine {
@@ -68,7 +66,7 @@ fn allowed(affinity: &CpuSet, cpuset: Option<CpuSet>, online: &CpuSet, isolated:
 }
 
 fn allowed_by_cpuset() -> Option<CpuSet> {
-    let status = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let status = crate::kernel_text::read("/proc/self/cgroup").ok()?;
     status.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
         let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -85,7 +83,7 @@ fn allowed_by_cpuset() -> Option<CpuSet> {
 
 /// `MemAvailable` of `/proc/meminfo` (bytes).
 pub(crate) fn available_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let text = crate::kernel_text::read("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }

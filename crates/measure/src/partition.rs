@@ -4,6 +4,7 @@
 //!
 //! Of version 2, only a threaded partition is of use, since the program's other threads have to stay outside.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,24 +25,44 @@ struct Partition {
     cpus: CpuSet,
 }
 
-/// The threaded partitions right below a root of cgroup v2.
+/// Groups that are looked at, so that a machine full of containers costs little.
+const MOST_GROUPS: usize = 4_096;
+
+/// The threaded partitions below a root of cgroup v2, the outer ones first. Only threaded groups are looked into: a thread joins no
+/// group below another domain than that of its process.
 fn partitions(root: &Path) -> Vec<Partition> {
-    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
-    let read = |folder: PathBuf| {
-        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
-        let is_threaded = text("cgroup.type")?.trim() == "threaded";
-        let is_valid = ["isolated", "root"].contains(&text("cpuset.cpus.partition")?.trim());
-        let cpus = text("cpuset.cpus.effective")?.parse().ok()?;
-        (is_threaded && is_valid).then_some(Partition { folder, cpus })
-    };
-    folders.filter_map(read).collect()
+    let (mut found, mut waiting) = (Vec::new(), VecDeque::from([root.to_owned()]));
+    let mut looked = 0;
+    while let Some(above) = waiting.pop_front() {
+        let mut folders: Vec<PathBuf> =
+            fs::read_dir(&above).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        folders.sort_unstable();
+        for folder in folders {
+            let text = |name: &str| crate::kernel_text::read(folder.join(name)).ok();
+            if text("cgroup.type").is_none_or(|kind| kind.trim() != "threaded") {
+                continue;
+            }
+            looked += 1;
+            if looked > MOST_GROUPS {
+                return found;
+            }
+            let is_valid =
+                text("cpuset.cpus.partition").is_some_and(|kind| ["isolated", "root"].contains(&kind.trim()));
+            let cpus = text("cpuset.cpus.effective").and_then(|cpus| cpus.parse().ok());
+            if let (true, Some(cpus)) = (is_valid, cpus) {
+                found.push(Partition { folder: folder.clone(), cpus });
+            }
+            waiting.push_back(folder);
+        }
+    }
+    found
 }
 
 /// The groups of cgroup v1 right below a root that have CPUs for themselves alone.
 fn exclusive_groups(root: &Path) -> Vec<Partition> {
     let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
     let read = |folder: PathBuf| {
-        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let text = |name: &str| crate::kernel_text::read(folder.join(name)).ok();
         let is_exclusive = text("cpuset.cpu_exclusive")?.trim() == "1";
         let cpus = text("cpuset.cpus")?.parse().ok()?;
         is_exclusive.then_some(Partition { folder, cpus })
@@ -136,8 +157,12 @@ mod tests {
         make("whole", "domain", "isolated", "4");
         make("refused", "threaded", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "5");
         make("plain", "threaded", "member", "0-1");
+        make("plain/inner", "threaded", "isolated", "1");
+        make("whole/inner", "threaded", "isolated", "4");
         let found = partitions(root.path());
-        assert_eq!(found, [Partition { folder: root.path().join("ours"), cpus: "2-3".parse().unwrap() }]);
+        let partition =
+            |name: &str, cpus: &str| Partition { folder: root.path().join(name), cpus: cpus.parse().unwrap() };
+        assert_eq!(found, [partition("ours", "2-3"), partition("plain/inner", "1")], "also below the first level");
         let old = root.path().join("old");
         fs::create_dir(&old).unwrap();
         fs::write(old.join("cpuset.cpus"), "3\n").unwrap();

@@ -47,7 +47,7 @@ pub(crate) fn read(is_real_time: bool, smi: u64, measured: &CpuSet) -> Surroundi
 }
 
 fn number(path: &str) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    crate::kernel_text::read(path).ok()?.trim().parse().ok()
 }
 
 /// The server came with 6.12; a CPU on which somebody gave it no runtime has none. `runtime_ns` reads that of a CPU.

@@ -132,26 +132,18 @@ pub fn parse_isolcpus(value: &str, last_cpu: Option<u32>) -> Option<Isolcpus> {
     Some(Isolcpus { flags, cpus: parse_cpu_list(rest, last_cpu)? })
 }
 
-/// Reads a list of CPUs as boot parameters allow it: also `N` for the last CPU and `all`.
+/// Reads a list of CPUs as boot parameters allow it: also `N` for the last CPU and `all`, and with commas that separate nothing.
 ///
-/// `None` where the text is no list, or where `N` is used and the last CPU is unknown.
+/// `None` where the kernel does not read it as a list, or where `N` is used and the last CPU is unknown.
 #[must_use]
 pub fn parse_cpu_list(value: &str, last_cpu: Option<u32>) -> Option<CpuSet> {
-    let value = value.trim();
-    let expanded = if value.eq_ignore_ascii_case("all") {
-        format!("0-{}", last_cpu?)
-    } else if uses_last_cpu(value) {
-        value.replace(['N', 'n'], &last_cpu?.to_string())
-    } else {
-        value.to_owned()
-    };
-    expanded.parse().ok()
+    CpuSet::from_kernel_list(value, last_cpu).ok()
 }
 
 /// Whether the list says `N` for the last CPU, which kernels before 5.13 do not know (lib/bitmap.c).
 #[must_use]
 pub fn uses_last_cpu(value: &str) -> bool {
-    value.split([',', '-', ':', '/']).any(|part| part.eq_ignore_ascii_case("n"))
+    value.split([',', '-', ':', '/']).any(|part| part.trim() == "N")
 }
 
 #[cfg(test)]
@@ -196,6 +188,8 @@ mod tests {
         assert_eq!(irq_only.cpus, cpus("2-3"));
         assert!(parse_isolcpus("domain,managed_irq,2-3", Some(3)).unwrap().isolates_domain());
         assert!(parse_isolcpus("unknown,2-3", Some(3)).unwrap().isolates_domain());
+        // Commas that separate nothing are skipped (lib/bitmap-str.c).
+        assert_eq!(parse_isolcpus("domain,managed_irq,,2,3,", Some(3)).unwrap().cpus, cpus("2-3"));
         assert_eq!(parse_isolcpus("nohz", Some(3)), None);
     }
 

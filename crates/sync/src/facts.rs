@@ -517,9 +517,10 @@ mod tests {
         let table = table.join("\n");
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sync.md");
         let text = std::fs::read_to_string(path).unwrap();
-        let (start, end) = ("|---|---|---|\n", "\n\n<!-- end of the statements -->");
+        let (start, end) =
+            ("| protocol | statement | a change |\n|---|---|---|\n", "\n\n<!-- end of the statements -->");
         let to = text.find(end).expect("docs/sync.md has the end of the table");
-        let from = text[..to].rfind(start).expect("docs/sync.md has the head of the table") + start.len();
+        let from = text.find(start).expect("docs/sync.md has the head of the table") + start.len();
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
             std::fs::write(path, format!("{}{table}{}", &text[..from], &text[to..])).unwrap();
         } else {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The largest CPU number that is accepted: four times the kernel's own limit on x86 (`NR_CPUS` <= 8192),
 /// so that a mistyped range cannot ask for gigabytes.
-const MAX_CPU: u32 = 32_767;
+const MAX_CPU: u32 = CpuSet::MAX_CPU;
 
 /// A set of CPUs, written and read in the kernel's list format (Documentation/admin-guide/cputopology.rst).
 ///
@@ -43,6 +43,9 @@ pub enum CpuSetError {
 }
 
 impl CpuSet {
+    /// The largest CPU number that is accepted.
+    pub(crate) const MAX_CPU: u32 = 32_767;
+
     /// The set with no CPU in it.
     #[must_use]
     pub const fn new() -> Self {
@@ -75,7 +78,7 @@ impl CpuSet {
     }
 
     /// Adds `first` to `last`, both at most `MAX_CPU`.
-    fn insert_range(&mut self, first: u32, last: u32) {
+    pub(crate) fn insert_range(&mut self, first: u32, last: u32) {
         let (from, to) = ((first / WORD_BITS) as usize, (last / WORD_BITS) as usize);
         if self.0.len() <= to {
             self.0.resize(to + 1, 0);

@@ -12,6 +12,7 @@ mod cpu_set;
 mod duration;
 pub mod duration_text;
 pub mod format;
+mod kernel_list;
 mod lines;
 mod random;
 
@@ -20,5 +21,6 @@ pub use clock_name::ClockName;
 pub use convert::{approx_f64, approx_f64_i64, clamp_i64, round_i64, round_u64, total};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use duration::{DurationError, Ns};
+pub use kernel_list::KernelListError;
 pub use lines::whole_lines;
 pub use random::Random;

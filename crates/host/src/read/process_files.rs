@@ -13,7 +13,7 @@ const MOST_LINKS: u32 = 40;
 
 /// A text of a process, if it can be read; nothing is remembered of it.
 pub(super) fn read_text(source: &Source<'_>, path: &str) -> Option<String> {
-    String::from_utf8(source.bytes(path, MAX_BYTES)?).ok()
+    source.bytes(path, MAX_BYTES).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Configuration files as a process sees them.

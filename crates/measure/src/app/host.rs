@@ -41,7 +41,7 @@ impl Host for Live {
         let Ok(link) = fs::read_link(&place) else { return Target::Unknown };
         let link = link.to_string_lossy().into_owned();
         if let Some(inode) = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')) {
-            let unix = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
+            let unix = crate::kernel_text::read(format!("/proc/{pid}/net/unix")).unwrap_or_default();
             return if is_local_datagram(&unix, inode) { Target::LogSocket } else { Target::Socket };
         }
         if link.starts_with("pipe:[") {
@@ -65,20 +65,20 @@ impl Host for Live {
     }
 
     fn memory(&mut self, pid: u32) -> Option<(u64, u64)> {
-        memory_of(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+        memory_of(&crate::kernel_text::read(format!("/proc/{pid}/status")).ok()?)
     }
 
     fn stack(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)> {
-        let call = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
-        stack_of(&call, &fs::read_to_string(format!("/proc/{pid}/maps")).ok()?)
+        let call = crate::kernel_text::read(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+        stack_of(&call, &crate::kernel_text::read(format!("/proc/{pid}/maps")).ok()?)
     }
 
     fn probe_area(&mut self, pid: u32) -> Option<(u64, u64)> {
-        probe_area_of(&fs::read_to_string(format!("/proc/{pid}/maps")).ok()?)
+        probe_area_of(&crate::kernel_text::read(format!("/proc/{pid}/maps")).ok()?)
     }
 
     fn outside(&mut self, pid: u32, number: u32) -> Option<u32> {
-        let inside = |place: &str| number_inside(&fs::read_to_string(format!("{place}/status")).ok()?);
+        let inside = |place: &str| number_inside(&crate::kernel_text::read(format!("{place}/status")).ok()?);
         if inside(&format!("/proc/{pid}")).is_none() {
             return Some(number);
         }
@@ -134,7 +134,7 @@ pub(super) fn threads_of(pid: u32) -> std::io::Result<Vec<(u32, Name)>> {
     let mut threads = Vec::new();
     for entry in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
         let Some(tid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let name = crate::kernel_text::read(entry.path().join("comm")).unwrap_or_default();
         threads.push((tid, Name::new(name.trim_end())));
     }
     Ok(threads)

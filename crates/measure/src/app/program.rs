@@ -69,6 +69,6 @@ impl Program {
 }
 
 fn is_stopped(pid: u32) -> bool {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let text = crate::kernel_text::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     TaskStat::parse(&text).is_some_and(|stat| stat.state() == Some("T"))
 }

@@ -1,7 +1,6 @@
 //! What the kernel counts, read every time that the drain looks: the only evidence where nothing can be recorded.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
 
 use analyse::cause::{Counted, Seldom, Thread};
 use kernel::clock::{KernelClock, now_ns};
@@ -142,7 +141,7 @@ impl Counters {
 
     fn read(&self, threads: &[Followed]) -> Reading {
         let time_ns = now_ns(KernelClock::from(ClockId::Monotonic));
-        let text = |path: String| fs::read_to_string(path).ok();
+        let text = |path: String| crate::kernel_text::read(path).ok();
         let own = threads.iter().map(|of| {
             let folder = format!("/proc/self/task/{}", of.own.tid);
             let waited_ns = text(format!("{folder}/schedstat")).and_then(|text| field(&text, 1));
@@ -217,7 +216,7 @@ fn faults(stat: &str) -> Option<u64> {
 /// How often a CPU was slowed down because it was hot, itself or its package; `None` where nobody counts.
 pub(super) fn heat(cpu: u32) -> Option<u64> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
-    let count = |name: &str| fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse::<u64>().ok();
+    let count = |name: &str| crate::kernel_text::read(format!("{folder}/{name}")).ok()?.trim().parse::<u64>().ok();
     match (count("core_throttle_count"), count("package_throttle_count")) {
         (None, None) => None,
         (core, package) => Some(core.unwrap_or(0).saturating_add(package.unwrap_or(0))),

@@ -111,7 +111,7 @@ fn completed(mut slot: Slot, now: &mut HashMap<u32, Now>) -> Slot {
     slot.c = (slot.c & !u64::from(u32::MAX)) | u64::from(now.policy);
     if slot.name[0] == 0 {
         slot.b = b_of(tid, now.prio);
-        let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+        let name = crate::kernel_text::read(format!("/proc/{tid}/comm")).unwrap_or_default();
         put_name(&mut slot, name.trim_end());
     }
     slot

@@ -154,7 +154,7 @@ impl Names {
 
     fn irq(&mut self, number: u32) -> String {
         let irqs = self.irqs.get_or_insert_with(|| {
-            let text = fs::read_to_string("/proc/interrupts").unwrap_or_default();
+            let text = crate::kernel_text::read("/proc/interrupts").unwrap_or_default();
             let lines = profile::irq::parse_interrupts(&text).lines;
             lines.iter().map(|line| (line.number, line.actions.join(", "))).collect()
         });
@@ -168,8 +168,9 @@ impl Names {
     fn idle_state(&mut self, cpu: u32, number: u32) -> (String, Option<u64>) {
         let read = || {
             let place = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{number}");
-            let text =
-                |file: &str| fs::read_to_string(format!("{place}/{file}")).ok().map(|text| text.trim().to_owned());
+            let text = |file: &str| {
+                crate::kernel_text::read(format!("{place}/{file}")).ok().map(|text| text.trim().to_owned())
+            };
             let latency_us: Option<u64> = text("latency").and_then(|text| text.parse().ok());
             match text("name") {
                 Some(name) => (name, latency_us.map(|us| us * 1_000)),

@@ -55,7 +55,10 @@ impl Version {
 
 impl Hierarchy {
     fn find() -> Option<Self> {
-        Self::parse(&fs::read_to_string("/proc/self/mounts").ok()?, &fs::read_to_string("/proc/self/cgroup").ok()?)
+        Self::parse(
+            &crate::kernel_text::read("/proc/self/mounts").ok()?,
+            &crate::kernel_text::read("/proc/self/cgroup").ok()?,
+        )
     }
 
     /// From the texts of `/proc/self/mounts` and `/proc/self/cgroup`. Where both versions are mounted, memory belongs to
@@ -106,7 +109,7 @@ pub(super) fn left_in_own_groups() -> Option<u64> {
 }
 
 fn left_in(group: &Path, version: Version) -> Option<u64> {
-    let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+    let number = |name: &str| crate::kernel_text::read(group.join(name)).ok()?.trim().parse::<u64>().ok();
     // Version 1 writes "no limit" as a number near the largest; version 2 as the word max, which is no number.
     Some(number(version.limit())?.saturating_sub(number(version.used())?))
 }
@@ -140,7 +143,7 @@ impl MemoryGroup {
 
     fn make_below(parent: &Path, version: Version, limit_bytes: u64) -> io::Result<Self> {
         if version == Version::Two {
-            let enabled = fs::read_to_string(parent.join("cgroup.subtree_control"))?;
+            let enabled = crate::kernel_text::read(parent.join("cgroup.subtree_control"))?;
             if !enabled.split_ascii_whitespace().any(|controller| controller == "memory") {
                 // Not switched on here: that would change a group that is not ours.
                 return Err(io::Error::other("memory is not in its cgroup.subtree_control"));
@@ -167,7 +170,7 @@ impl MemoryGroup {
 
     /// Pages that were reclaimed since the group was made, and what that is called in this version.
     pub(super) fn reclaimed_pages(&self) -> Option<u64> {
-        let text = fs::read_to_string(self.folder.join("memory.stat")).ok()?;
+        let text = crate::kernel_text::read(self.folder.join("memory.stat")).ok()?;
         field(&text, self.version.reclaimed())
     }
 

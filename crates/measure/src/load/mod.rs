@@ -337,7 +337,7 @@ fn too_little(achieved: &AchievedLoad) -> Option<String> {
 
 /// Bytes through all interfaces since boot (Documentation/filesystems/proc.rst, 1.4).
 fn network_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/net/dev").ok()?;
+    let text = crate::kernel_text::read("/proc/net/dev").ok()?;
     let lines = text.lines().skip(2);
     Some(
         lines

@@ -55,7 +55,7 @@ fn cache_bytes(root: &Path, cpus: &CpuSet) -> u64 {
 
 /// Level, CPUs that share it, and size (bytes) of a cache that holds data.
 fn cache(folder: &Path) -> Option<(u32, String, u64)> {
-    let read = |name: &str| Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned());
+    let read = |name: &str| Some(crate::kernel_text::read(folder.join(name)).ok()?.trim().to_owned());
     if read("type")? == "Instruction" {
         return None;
     }

@@ -216,7 +216,7 @@ impl RunningParts {
     /// Adds what stress-ng counted itself; it writes that once its stressors have ended.
     pub(super) fn add_operations(&mut self, scratch: &Path) {
         for part in &mut self.parts {
-            let text = fs::read_to_string(scratch.join(format!("{}.yaml", part.report.name))).unwrap_or_default();
+            let text = crate::kernel_text::read(scratch.join(format!("{}.yaml", part.report.name))).unwrap_or_default();
             let seconds = part.turn.as_secs_f64();
             if seconds > 0.0 {
                 let operations = stress::parse_operations(&text).into_iter();
@@ -323,7 +323,7 @@ fn start_part(report: LoadPart, scaled: ScaledPart, scratch: &Path) -> Result<Ru
 
 /// Packets that a process's loopback received (`/proc/PID/net/dev`: the process's own network namespace).
 fn packets(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/net/dev")).ok()?;
+    let text = crate::kernel_text::read(format!("/proc/{pid}/net/dev")).ok()?;
     let numbers = text.lines().find_map(|line| line.trim().strip_prefix("lo:"))?;
     numbers.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -43,7 +43,7 @@ impl Processes {
         Self(
             numbers_in("/proc")
                 .into_iter()
-                .filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
+                .filter_map(|pid| Some((pid, parse(&crate::kernel_text::read(format!("/proc/{pid}/stat")).ok()?)?)))
                 .collect(),
         )
     }
@@ -85,7 +85,7 @@ pub(crate) fn owner_of(tid: u32) -> Owner {
     if fs::exists(format!("/proc/self/task/{tid}")).unwrap_or(false) {
         return Owner::Instrument;
     }
-    let parent = |pid: u32| Some(parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.parent);
+    let parent = |pid: u32| Some(parse(&crate::kernel_text::read(format!("/proc/{pid}/stat")).ok()?)?.parent);
     // A thread's own folder shows the parent of its process.
     let mut ancestors = std::iter::successors(parent(tid), |&pid| (pid > 1).then(|| parent(pid)).flatten());
     if ancestors.any(|pid| pid == own) { Owner::Load } else { Owner::Other }
@@ -109,12 +109,12 @@ impl TreeUsage {
 }
 
 fn io_of(pid: u32) -> Option<u64> {
-    io_bytes(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
+    io_bytes(&crate::kernel_text::read(format!("/proc/{pid}/io")).ok()?)
 }
 
 /// Context switches of a process's first thread (`/proc/PID/status`).
 pub(crate) fn context_switches(pid: u32) -> Option<u64> {
-    Some(switches(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?))
+    Some(switches(&crate::kernel_text::read(format!("/proc/{pid}/status")).ok()?))
 }
 
 fn switches(text: &str) -> u64 {

@@ -41,7 +41,7 @@ pub(crate) struct Hardware {
 
 /// How wrong a hardware clock can be, as its driver states it (ns); `None` where it does not know.
 fn stated_error_ns(file: &Path) -> Option<i64> {
-    let stated: u64 = std::fs::read_to_string(file).ok()?.trim().parse().ok()?;
+    let stated: u64 = crate::kernel_text::read(file).ok()?.trim().parse().ok()?;
     (stated != UNKNOWN_ERROR_NS).then(|| i64::try_from(stated).ok()).flatten()
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn all(started: Moment, interval_ns: u64, is_judged: bool) -> (Vec<Ha
 impl Hardware {
     fn begin(name: String, clock: HardwareClock, started: Moment, (interval_ns, is_judged): (u64, bool)) -> Self {
         let folder = Path::new(CLASS).join(&name);
-        let driver = std::fs::read_to_string(folder.join("clock_name"));
+        let driver = crate::kernel_text::read(folder.join("clock_name"));
         let stated_error = Some(folder.join(ERROR_FILE)).filter(|file| file.is_file());
         let about = About {
             service: SyncService::Phc,

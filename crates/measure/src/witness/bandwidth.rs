@@ -3,7 +3,6 @@
 //! Real-time threads are not subject to it; the load, the controller, and a measuring thread of SCHED_OTHER are.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use profile::bandwidth::{Throttled, own_groups, parse_cpu_max, parse_cpu_stat};
@@ -26,7 +25,7 @@ pub(super) fn own_folders(root: &Path) -> Vec<PathBuf> {
 
 /// The same of any process, by its folder in `/proc`: its number, or `self`.
 pub(super) fn folders_of(root: &Path, process: &str) -> Vec<PathBuf> {
-    let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let text = |path: &str| crate::kernel_text::read(root.join(path)).unwrap_or_default();
     let mounts = parse_mounts(&text("proc/mounts"));
     let folders = own_groups(&text(&format!("proc/{process}/cgroup")), &mounts);
     folders.iter().map(|folder| root.join(folder.trim_start_matches('/'))).collect()
@@ -35,7 +34,7 @@ pub(super) fn folders_of(root: &Path, process: &str) -> Vec<PathBuf> {
 /// Reads those groups that have bandwidth control, by their folders.
 pub(super) fn read(root: &Path) -> BTreeMap<PathBuf, Group> {
     let read = |folder: PathBuf| {
-        let text = |file: &str| fs::read_to_string(folder.join(file)).ok();
+        let text = |file: &str| crate::kernel_text::read(folder.join(file)).ok();
         let number = |file: &str| text(file)?.trim().parse::<u64>().ok();
         let version_1 = || number("cpu.cfs_quota_us").zip(number("cpu.cfs_period_us"));
         let quota_us = text("cpu.max").as_deref().and_then(parse_cpu_max).or_else(version_1);
@@ -80,6 +79,8 @@ pub(super) fn reasons(before: &BTreeMap<PathBuf, Group>, after: &BTreeMap<PathBu
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -1,7 +1,6 @@
 //! Counters of the measured CPUs that stay open over a run: cycles, and system management interrupts.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use kernel::clock::{KernelClock, now_ns};
@@ -74,7 +73,7 @@ pub(crate) struct SmiCounters {
 impl SmiCounters {
     /// Without any yet.
     pub(crate) fn new() -> Self {
-        let vendor = vendor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+        let vendor = vendor(&crate::kernel_text::read("/proc/cpuinfo").unwrap_or_default());
         Self { vendor, sources: BTreeMap::new(), none: None }
     }
 
@@ -118,13 +117,13 @@ pub(super) struct Counters {
 
 /// Number of an event of the kernel's counters that are registers.
 fn msr_event(name: &str) -> Option<u64> {
-    let text = fs::read_to_string(format!("{MSR_SOURCE}/events/{name}")).ok()?;
+    let text = crate::kernel_text::read(format!("{MSR_SOURCE}/events/{name}")).ok()?;
     let number = text.trim().strip_prefix("event=")?;
     u64::from_str_radix(number.trim_start_matches("0x"), 16).ok()
 }
 
 fn open_msr_event(name: &str, cpu: u32) -> Option<CpuCounter> {
-    let kind = fs::read_to_string(format!("{MSR_SOURCE}/type")).ok()?.trim().parse().ok()?;
+    let kind = crate::kernel_text::read(format!("{MSR_SOURCE}/type")).ok()?.trim().parse().ok()?;
     CpuCounter::open(kind, msr_event(name)?, cpu).ok()
 }
 

@@ -89,11 +89,11 @@ pub(super) enum Finding {
 }
 
 fn number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    crate::kernel_text::read(path).ok()?.trim().parse().ok()
 }
 
 fn word(path: &Path) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+    Some(crate::kernel_text::read(path).ok()?.trim().to_owned())
 }
 
 /// Reads the CPUs' frequencies below `root` (`/`, but in tests); `cycles` reads the counters of one CPU.

@@ -239,7 +239,7 @@ impl Looks {
             suspended_ns: 0,
             idle_limit_us: crate::dma_latency::effective_us(),
             clock_source: clock_source(),
-            online_cpus: fs::read_to_string(ONLINE).ok().and_then(|text| text.parse().ok()),
+            online_cpus: crate::kernel_text::read(ONLINE).ok().and_then(|text| text.parse().ok()),
             housekeeping: orders.controller_cpus(),
             measured: orders.measured.clone(),
         };

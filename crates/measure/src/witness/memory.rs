@@ -1,7 +1,5 @@
 //! Whether the memory of this process is locked: read back from the kernel, whatever `mlockall` returned.
 
-use std::fs;
-
 use record::{Reason, ReasonCode};
 
 /// Flags of mappings that the kernel never locks (`VM_SPECIAL` in include/linux/mm.h, and huge pages, which stay anyway):
@@ -24,7 +22,7 @@ impl MemoryLock {
 
     /// Reads back whether all memory is locked, and says why not where it was wanted. Call it when all threads exist.
     pub(crate) fn read_back(&self) -> (bool, Option<Reason>) {
-        let read = |file: &str| fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default();
+        let read = |file: &str| crate::kernel_text::read(format!("/proc/self/{file}")).unwrap_or_default();
         let state = State::from_smaps(&read("smaps")).or_else(|| State::from_status(&read("status")));
         self.judge(state)
     }

@@ -15,7 +15,6 @@ mod stopped;
 mod throttle;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -227,7 +226,7 @@ fn compare(measured: &CpuSet, before: &Snapshot, after: &Snapshot) -> Witnessed 
 
 /// How often the scheduler has moved a thread of ours, if the kernel reports it (CONFIG_SCHED_DEBUG).
 pub(crate) fn migrations(tid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/self/task/{tid}/sched")).ok()?;
+    let text = crate::kernel_text::read(format!("/proc/self/task/{tid}/sched")).ok()?;
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
     line.rsplit(':').next()?.trim().parse().ok()
 }

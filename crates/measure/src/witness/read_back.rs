@@ -71,7 +71,7 @@ fn tracer(status: &str) -> Option<String> {
     if pid == "0" || pid.is_empty() {
         return None;
     }
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let name = crate::kernel_text::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(if name.trim().is_empty() { format!("process {pid}") } else { format!("{} (process {pid})", name.trim()) })
 }
 
@@ -178,7 +178,7 @@ impl Grant {
 }
 
 fn online() -> Option<CpuSet> {
-    fs::read_to_string("/sys/devices/system/cpu/online").ok()?.parse().ok()
+    crate::kernel_text::read("/sys/devices/system/cpu/online").ok()?.parse().ok()
 }
 
 #[cfg(test)]

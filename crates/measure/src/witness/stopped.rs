@@ -9,7 +9,6 @@
 //! Not seen: a hypervisor that pauses the whole machine (that is stolen time, where it is counted at all), and a stop of
 //! single measuring threads by a debugger, of which [`ReadBack`](super::read_back::ReadBack) sees what lasts a second.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -124,7 +123,7 @@ impl Sentinel {
 /// How long the calling thread was able to run and waited for a CPU (ns; Documentation/scheduler/sched-stats.rst); 0
 /// where the kernel does not say.
 fn run_delay_ns() -> i64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let text = crate::kernel_text::read("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_ascii_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 

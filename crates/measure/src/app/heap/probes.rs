@@ -81,7 +81,7 @@ struct Place {
 
 /// The functions of every allocator that a process has mapped.
 fn places(pid: u32) -> io::Result<Vec<Place>> {
-    let all = mappings(&fs::read_to_string(format!("/proc/{pid}/maps"))?);
+    let all = mappings(&crate::kernel_text::read(format!("/proc/{pid}/maps"))?);
     let mut places: Vec<Place> = Vec::new();
     let mut seen = Vec::new();
     for mapping in &all {

@@ -113,7 +113,7 @@ pub(crate) struct ThrottleWatch {
 
 /// Reads what may stop the threads of a process, by its folder in `/proc`.
 fn read_settings(process: &str) -> Settings {
-    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
+    let number = |path: &Path| crate::kernel_text::read(path).ok()?.trim().parse::<i64>().ok();
     let setting = |name: &str| number(Path::new(&format!("/proc/sys/kernel/{name}")));
     let budget = |folder: PathBuf| {
         Some(GroupBudget {
@@ -131,9 +131,9 @@ fn read_settings(process: &str) -> Settings {
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok());
-    let release = fs::read_to_string(profile::paths::RELEASE).unwrap_or_default();
+    let release = crate::kernel_text::read(profile::paths::RELEASE).unwrap_or_default();
     let groups: Vec<GroupBudget> = folders_of(Path::new("/"), process).into_iter().filter_map(budget).collect();
-    let config = || fs::read_to_string(format!("/boot/config-{}", release.trim())).ok();
+    let config = || crate::kernel_text::read(format!("/boot/config-{}", release.trim())).ok();
     Settings {
         release: parse_release(&release),
         runtime_us: setting("sched_rt_runtime_us"),
