@@ -80,8 +80,9 @@ export function quantile(share: number): string {
   return `p${Math.round(share * 1e6) / 1e4}`;
 }
 
-/** "2026-03-02 08:10:30.125" in the zone (an IANA name; UTC where it is absent or unknown). */
+/** "2026-03-02 08:10:30.125" in the zone (an IANA name; UTC where it is absent or unknown); "no date" where its source has none. */
 export function wallTime(realtimeNs: Exact, zone: string | null | undefined, digits: 0 | 3 = 3): string {
+  if (whole(realtimeNs) === 0n) return "no date";
   const at = new Date(Number(whole(realtimeNs) / 1_000_000n));
   const parts = Object.fromEntries(formatOf(zone).formatToParts(at).map((part) => [part.type, part.value]));
   const fraction = digits === 0 ? "" : `.${String(((at.getTime() % 1000) + 1000) % 1000).padStart(3, "0")}`;

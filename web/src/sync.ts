@@ -177,6 +177,8 @@ export function pointWords(track: Track, i: number): string {
 /** "12 min 3 s (2026-03-02 08:12:03 Europe/Berlin)". */
 export function timeWords(run: RunView, seconds: number): string {
   const offset = Math.round(seconds * 1e9);
+  // A log without dates says only how much time passed.
+  if (run.started_realtime_ns === "0") return `${format.span(offset)} into the run`;
   const wall = BigInt(run.started_realtime_ns) + BigInt(offset);
   return `${format.span(offset)} (${format.wallTime(wall.toString(), run.time_zone, 0)} ${run.time_zone ?? "UTC"})`;
 }

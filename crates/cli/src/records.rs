@@ -165,6 +165,9 @@ impl RecordArgs {
 
     /// A record from the content of a file, whose path becomes the label of an import.
     fn content(self, path: &Path, content: &[u8], is_named: bool) -> Result<Record, Refused> {
+        let plain = foreign::unwrapped(content)
+            .map_err(|error| Refused::Import(anyhow!(error).context(cannot_import(path))))?;
+        let content = plain.as_ref();
         let why_no_record = match std::str::from_utf8(content).ok().map(Record::from_json) {
             Some(Ok(record)) => return Ok(record),
             Some(Err(RecordError::Schema { found })) if found.starts_with("punctual/") => {
@@ -191,7 +194,12 @@ impl RecordArgs {
         is_named: bool,
         why_no_record: Option<RecordError>,
     ) -> Result<Record, Refused> {
-        let Some(format) = foreign::recognise(content) else { return Err(Refused::Unknown(why_no_record)) };
+        let Some(format) = foreign::recognise(content) else {
+            return Err(match foreign::what_it_is(content).filter(|_| is_named) {
+                Some(what) => Refused::Import(anyhow!(what).context(cannot_import(path))),
+                None => Refused::Unknown(why_no_record),
+            });
+        };
         if !format.is_distinct && !is_named {
             return Err(Refused::BareNumbers);
         }

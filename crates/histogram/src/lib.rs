@@ -143,6 +143,12 @@ impl Histogram {
         self.sum_ns = sum_ns;
     }
 
+    /// Sets the sum of all samples and of their squares, if the values that the bins hold are no good estimate of the samples: those
+    /// of a wide bin stand at its end, and their mean does not.
+    pub fn set_sums(&mut self, sum_ns: u64, sum_squares_ns2: u128) {
+        (self.sum_ns, self.sum_squares_ns2) = (sum_ns, sum_squares_ns2);
+    }
+
     /// Samples that are counted and are in no bin; only imported histograms have them.
     #[must_use]
     pub fn unplaced(&self) -> Option<Unplaced> {

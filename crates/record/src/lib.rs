@@ -55,7 +55,9 @@ pub use request::{
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
-pub use series::{Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Series, SeriesDetail, WorstSample};
+pub use series::{
+    Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, WorstSample,
+};
 pub use sync::{
     AllanPoint, GrowthPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService,
     SyncSource, SyncState, TrackPoint,

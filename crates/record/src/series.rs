@@ -41,6 +41,9 @@ pub struct Series {
     /// of narrower bins would show gaps that nobody measured. Absent if the samples were counted to the nanosecond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_ns: Option<u64>,
+    /// Which value stands for what lies between two steps of the source.
+    #[serde(default, skip_serializing_if = "Rounding::is_down")]
+    pub rounding: Rounding,
     /// Events that were counted in addition to the samples.
     pub counters: Counters,
     /// When the maximum was taken.
@@ -69,11 +72,29 @@ impl Default for Series {
             corrected: None,
             uncertainty: None,
             resolution_ns: None,
+            rounding: Rounding::Down,
             counters: Counters::default(),
             max_at: None,
             detail: SeriesDetail::None,
             intervals: Vec::new(),
         }
+    }
+}
+
+/// Which value stands for what lies between two steps of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// The lower one: 5 stands for 5 to just below 6.
+    #[default]
+    Down,
+    /// The upper one: 5 stands for just above 4 to 5.
+    Up,
+}
+
+impl Rounding {
+    const fn is_down(&self) -> bool {
+        matches!(self, Self::Down)
     }
 }
 

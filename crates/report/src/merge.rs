@@ -16,10 +16,12 @@ pub(crate) fn series<'a>(
     is_selected: impl Fn(&Series) -> bool,
 ) -> Series {
     let (mut histogram, mut below_zero) = (Histogram::new(), Histogram::new());
-    let mut resolution_ns = None;
+    let (mut resolution_ns, mut rounding) = (None, record::Rounding::Down);
     for one in all.filter(|one| is_selected(one)) {
         // The coarsest source decides: finer bins would show gaps in its samples.
-        resolution_ns = resolution_ns.max(one.resolution_ns);
+        if one.resolution_ns > resolution_ns {
+            (resolution_ns, rounding) = (one.resolution_ns, one.rounding);
+        }
         histogram.merge(&one.histogram);
         if let Some(negative) = &one.below_zero {
             below_zero.merge(negative);
@@ -32,6 +34,7 @@ pub(crate) fn series<'a>(
         histogram,
         below_zero: (!below_zero.is_empty()).then_some(below_zero),
         resolution_ns,
+        rounding,
         ..Series::default()
     }
 }

@@ -116,8 +116,10 @@ function readoutHead(runs: string, shown: Timeline, cursor: number | null): stri
   const here = windowAt(shown, cursor);
   if (!here) return `Maximum of each in us (${runs}). Point at the plot to read an interval.`;
   const offset = (here.at - here.window.from) * 1e9;
-  const wall = BigInt(here.window.run.started_realtime_ns) + BigInt(Math.round(offset));
-  return `Maximum of each in us (${runs}), and of the interval: ${here.window.run.label}, from ${format.span(offset)} (${format.wallTime(wall.toString(), here.window.run.time_zone, 0)} ${here.window.run.time_zone ?? "UTC"}):`;
+  const { label, started_realtime_ns: started, time_zone: zone } = here.window.run;
+  const wall = (BigInt(started) + BigInt(Math.round(offset))).toString();
+  const date = started === "0" ? "" : ` (${format.wallTime(wall, zone, 0)} ${zone ?? "UTC"})`;
+  return `Maximum of each in us (${runs}), and of the interval: ${label}, from ${format.span(offset)}${date}:`;
 }
 
 function maximaOf(lane: Lane, runs: RunView[]): string[] {

@@ -9,6 +9,7 @@ import { useChoices } from "../figure.tsx";
 
 /** A time in the node's zone; UTC on hover and for machines. */
 export function Time({ realtimeNs, zone }: { realtimeNs: Exact; zone: string | null | undefined }) {
+  if (realtimeNs === "0") return <>{format.wallTime(realtimeNs, zone)}</>;
   const utc = `${format.wallTime(realtimeNs, "UTC")} UTC`;
   return <time dateTime={utc.replace(" ", "T").replace(" UTC", "Z")} title={utc}>{format.wallTime(realtimeNs, zone)}</time>;
 }

@@ -108,6 +108,28 @@ fn move_series(series: &mut Series, truth: Truth) {
     (series.histogram, series.below_zero) = (all.0, (!all.1.is_empty()).then_some(all.1));
 }
 
+/// Moves every sample of a latency.
+pub(super) fn move_all(run: &mut Record, latency: &str, by_ns: i64) {
+    for series in run.series.iter_mut().filter(|series| series.name == latency) {
+        let unplaced = series.histogram.unplaced();
+        let mean_ns = series.histogram.mean_ns();
+        (series.histogram, series.below_zero) = {
+            let (above, below) = moved_samples(&series.histogram, series.below_zero.as_ref(), by_ns);
+            (above, (!below.is_empty()).then_some(below))
+        };
+        if let Some((unplaced, mean_ns)) = unplaced.zip(mean_ns) {
+            let from_ns = unplaced.from_ns.saturating_add_signed(by_ns);
+            series.histogram.add_unplaced(record::Unplaced { from_ns, ..unplaced });
+            let moved_ns = (mean_ns + units::approx_f64_i64(by_ns)).max(0.0);
+            series.histogram.set_sum_ns(units::round_u64(moved_ns * approx_f64(series.histogram.count())));
+        }
+        for interval in &mut series.intervals {
+            let (above, below) = moved_samples(&interval.histogram, interval.below_zero.as_ref(), by_ns);
+            (interval.histogram, interval.below_zero) = (above, (!below.is_empty()).then_some(below));
+        }
+    }
+}
+
 /// Samples from zero on and those below, later by `by_ns`; to the width of a bin, but the largest and the smallest exactly.
 fn moved_samples(above: &Histogram, below: Option<&Histogram>, by_ns: i64) -> (Histogram, Histogram) {
     let mut moved = (Histogram::new(), Histogram::new());

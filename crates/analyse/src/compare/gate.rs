@@ -23,6 +23,7 @@ use super::decisive::{Maxima, Rates, median};
 use super::document::Unit;
 use super::exchange::{self, Dealt, Units};
 use super::judge::{self, Cut};
+use super::resolution::{self, Steps};
 use super::table::{Quantity, Shift, Table};
 use super::verdict::{level_text, p_text, signed};
 use super::{CompareError, CompareOptions, Group, clock_error, context, least};
@@ -141,11 +142,17 @@ impl fmt::Display for Gate {
 pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate) -> Result<GateResult, CompareError> {
     let measurement = super::common_measurement(a, b)?;
     let latency = super::latency_of(measurement, &[a, b])?;
+    let steps = Steps::of([&a.runs, &b.runs], latency);
+    let on_grid = [a, b].map(|group| steps.alike(&group.runs, latency));
+    let [a, b] = [(a, &on_grid[0]), (b, &on_grid[1])]
+        .map(|(group, runs)| Group { name: group.name.clone(), runs: runs.iter().map(AsRef::as_ref).collect() });
+    let (a, b) = (&a, &b);
     let ask = |a: &Group<'_>, b: &Group<'_>| {
         let cut = Cut::new(a, b, latency, super::deadline_of(a, b, options, measurement));
-        Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut }.answer()
+        Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut, step_ns: steps.limit_ns() }.answer()
     };
-    let (answer, p, reason) = against_clocks(ask(a, b), [a, b], latency, ask);
+    let answered = against_clocks(ask(a, b), [a, b], latency, ask);
+    let (answer, p, reason) = against_steps(answered, [a, b], (latency, steps), gate, ask);
     Ok(GateResult {
         question: gate.to_string(),
         gate: *gate,
@@ -189,6 +196,43 @@ fn against_clocks(
     (GateAnswer::CannotTell, answered.1, reason)
 }
 
+/// An answer stands only if the steps that the sources counted in leave no other: "worse" if A's samples were a step later, and
+/// "not worse by a size" if B's were.
+fn against_steps(
+    answered: Answered,
+    groups: [&Group<'_>; 2],
+    (latency, steps): (&str, Steps),
+    gate: &Gate,
+    ask: impl Fn(&Group<'_>, &Group<'_>) -> Answered,
+) -> Answered {
+    let step_ns = steps.common_ns;
+    let step = format::latency(step_ns);
+    if step_ns <= 1 || answered.0 == GateAnswer::CannotTell {
+        return answered;
+    }
+    if matches!(gate.size, Some(GateSize::Ns(ns)) if ns < step_ns) {
+        let reason =
+            format!("the sources know their samples to {step}, and a size below that cannot be told: {}", answered.2);
+        return (GateAnswer::CannotTell, answered.1, reason);
+    }
+    let direction = match (answered.0, gate.kind) {
+        (GateAnswer::Broken, _) => 1,
+        (_, GateKind::PassOnNotWorse) => -1,
+        // That nothing is shown is true of what was counted, however coarse it is.
+        _ => return answered,
+    };
+    let against = resolution::Against::claim(direction, groups, latency, steps);
+    let [a, b] = against.groups();
+    if ask(&a, &b).0 == answered.0 {
+        return answered;
+    }
+    let reason = format!(
+        "the sources know their samples to {step}, and with that against it the answer would be another. What was seen: {}",
+        answered.2
+    );
+    (GateAnswer::CannotTell, answered.1, reason)
+}
+
 fn cannot_tell(reason: String) -> Answered {
     (GateAnswer::CannotTell, None, reason)
 }
@@ -202,6 +246,8 @@ struct Asked<'a> {
     measurement: Measurement,
     latency: &'a str,
     cut: &'a Cut,
+    /// The step that samples are known to (ns); 0 where that is a nanosecond.
+    step_ns: f64,
 }
 
 /// What shows more where all of each run counts.
@@ -470,7 +516,7 @@ impl Asked<'_> {
 
     fn margin_ns(&self) -> f64 {
         let whole = super::all_samples(self.a, self.latency);
-        judge::margin_ns(self.options, whole.quantile_ns(0.5))
+        judge::margin_ns(self.options, whole.quantile_ns(0.5)).max(self.step_ns)
     }
 
     /// ` by more than 20us`.

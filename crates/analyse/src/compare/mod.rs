@@ -18,6 +18,7 @@ mod pieces;
 mod profiles;
 mod reach;
 mod resample;
+mod resolution;
 mod signed;
 mod sources;
 mod table;
@@ -48,6 +49,7 @@ pub use sources::compared;
 use judge::{Cut, Outcome};
 use notes::{notes, reason};
 use pieces::Run;
+use resolution::Steps;
 use table::{Quantity, Table};
 
 /// Runs that were taken under one condition.
@@ -152,7 +154,15 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
     let (of_a, of_b) = narrowed.split_at(a.runs.len());
     let [a, b] = [(a, of_a), (b, of_b)]
         .map(|(group, runs)| Group { name: group.name.clone(), runs: runs.iter().map(AsRef::as_ref).collect() });
-    let mut comparison = compare_series(&a, &b, options, (measurement, latency));
+    let steps = Steps::of([&a.runs, &b.runs], latency);
+    let on_grid = [&a, &b].map(|group| steps.alike(&group.runs, latency));
+    let [grid_a, grid_b] = [(&a, &on_grid[0]), (&b, &on_grid[1])]
+        .map(|(group, runs)| Group { name: group.name.clone(), runs: runs.iter().map(AsRef::as_ref).collect() });
+    let summaries = [&a, &b].map(|group| {
+        let runs: Vec<Run> = group.runs.iter().map(|run| Run::from_record(run, latency, None)).collect();
+        summary(group, &runs, latency)
+    });
+    let mut comparison = compare_series((&grid_a, &grid_b), summaries, options, (measurement, latency), steps);
     comparison.place = place;
     comparison.notes.splice(0..0, note);
     Ok(comparison)
@@ -160,14 +170,14 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
 
 /// Compares the series of one latency, whatever their places.
 fn compare_series(
-    a: &Group<'_>,
-    b: &Group<'_>,
+    (a, b): (&Group<'_>, &Group<'_>),
+    summaries: [GroupSummary; 2],
     options: &CompareOptions,
     (measurement, latency): (Measurement, &'static str),
+    steps: Steps,
 ) -> Comparison {
     let deadline_ns = deadline_of(a, b, options, measurement);
     let cut = Cut::new(a, b, latency, deadline_ns);
-    let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
     let rows = rows(&whole, &cut, measurement);
     let deadline = (deadline_ns, are_missed_counted(&[a, b], latency));
@@ -183,11 +193,15 @@ fn compare_series(
         .filter(|(row, _)| REACH_OF.contains(&row.name))
         .filter_map(|(row, spread)| {
             let wanted_ns = options.wanted_ns.map(approx_f64);
-            reach::reach(row.name, row.a_ns, spread.as_ref()?.error_ns, wanted_ns, shared_level)
+            let error_ns = spread.as_ref()?.error_ns;
+            reach::reach(row.name, row.a_ns, error_ns, wanted_ns, (shared_level, steps.limit_ns()))
         })
         .collect();
-    let [a_summary, b_summary] = summaries;
-    let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5));
+    let [mut a_summary, mut b_summary] = summaries;
+    for (summary, runs) in [(&mut a_summary, &cut.runs[0]), (&mut b_summary, &cut.runs[1])] {
+        summary.runs.iter_mut().zip(runs).for_each(|(run, cut)| run.pieces = cut.pieces.len() as u64);
+    }
+    let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5)).max(steps.limit_ns());
     let signed = signed::compare(&cut, margin_ns, options);
     let clock_errors_ns = [a, b].map(|group| clock_error::error_ns(&group.runs, latency));
     // What decides is shown only if it is shown however the errors of the clocks went.
@@ -196,6 +210,14 @@ fn compare_series(
     let direction = decided(&judged).filter(|_| clock_errors_ns.iter().any(|ns| *ns > 0.0 && ns.is_finite()));
     let holds_against_clocks = direction.is_none_or(|direction| {
         let against = clock_error::Against::claim(direction, [a, b], latency);
+        let [a, b] = against.groups();
+        let cut = Cut::new(&a, &b, latency, deadline_ns);
+        let rows = self::rows(&[&a, &b].map(|group| all_samples(group, latency)), &cut, measurement);
+        decided(&judge::judge(&cut, &rows, measurement, deadline, options)) == Some(direction)
+    });
+    let direction = decided(&judged).filter(|_| steps.limit_ns() > 0.0);
+    let holds_against_steps = direction.is_none_or(|direction| {
+        let against = resolution::Against::claim(direction, [a, b], latency, steps);
         let [a, b] = against.groups();
         let cut = Cut::new(&a, &b, latency, deadline_ns);
         let rows = self::rows(&[&a, &b].map(|group| all_samples(group, latency)), &cut, measurement);
@@ -214,6 +236,8 @@ fn compare_series(
         margin_ns,
         clock_error_ns: clock_errors_ns.iter().sum(),
         holds_against_clocks,
+        step_ns: steps.limit_ns(),
+        holds_against_steps,
         level: options.level,
     });
     let verdict = match &signed {
@@ -230,7 +254,7 @@ fn compare_series(
         notes: {
             let known = notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context, options.level);
             let lost = lost::note(&a.runs, &b.runs, latency);
-            clock_error::note(clock_errors_ns).into_iter().chain(lost).chain(known).collect()
+            clock_error::note(clock_errors_ns).into_iter().chain(steps.note()).chain(lost).chain(known).collect()
         },
         a: a_summary,
         b: b_summary,

@@ -32,6 +32,10 @@ pub(super) struct Judged<'a> {
     pub(super) clock_error_ns: f64,
     /// Whether what decides would be shown too if the errors of the clocks were against it.
     pub(super) holds_against_clocks: bool,
+    /// The step that samples are known to, as the sources counted them (ns); 0 where that is a nanosecond.
+    pub(super) step_ns: f64,
+    /// Whether what decides would be shown too if the steps were against it.
+    pub(super) holds_against_steps: bool,
     pub(super) level: f64,
 }
 
@@ -160,6 +164,10 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
     if is_shown && !judged.holds_against_clocks {
         return cannot_tell(format!("{text} are within the error of the clocks"));
     }
+    if is_shown && !judged.holds_against_steps {
+        let step = latency(judged.step_ns);
+        return cannot_tell(format!("{text} differ by no more than the sources can tell apart, {step}"));
+    }
     if is_shown {
         let state = if chance.direction > 0 { PartState::Worse } else { PartState::Better };
         return Decisive { state, direction: chance.direction, text };
@@ -185,7 +193,7 @@ fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
     rows.filter_map(|(row, plain)| {
         let p_together = row.p_together.filter(|&p| p <= judged.level)?;
         // A quantile within one bin of the other is the same number.
-        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 };
+        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 }.max(judged.step_ns);
         let margin_ns = margin_of(plain, judged.margin_ns);
         let direction = if row.difference_ns > 0.0 { 1 } else { -1 };
         // The ends of the interval nearest to no difference, and farthest from it.
@@ -330,6 +338,8 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
             "What differs is within the error of the clocks, {} of both sides together.",
             latency(judged.clock_error_ns)
         )
+    } else if judged.step_ns > 0.0 {
+        format!("What differs is no more than the sources can tell apart, {}.", latency(judged.step_ns))
     } else {
         "What differs is smaller than what a quantile resolves, 0.1 %.".to_owned()
     };

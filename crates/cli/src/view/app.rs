@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use record::{AppRun, AppThread, Record, Series};
 use units::{approx_f64, format};
 
-use crate::view::result::{Table, conclusion, latency_cell, wall_time};
+use crate::view::result::{Table, conclusion, latency_cell, when};
 use crate::view::{blocks, findings, load, wrap};
 
 /// Rows of worst samples, and of threads that preempted, that are printed; the record holds more.
@@ -164,7 +164,7 @@ fn worst(record: &Record, app: &AppRun) -> String {
         table.row(vec![
             thread.map_or_else(|| sample.place.to_string(), named),
             format::latency(sample.latency_ns),
-            wall_time(sample.to.at.realtime.as_ns(), record.manifest().time_zone.as_deref()),
+            when(sample.to.at, record.manifest()),
         ]);
     }
     format!("\n  worst samples:\n{}", table.render())

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use record::{Figure, Record, Series, ValidityState, VerdictState};
+use record::{Figure, Manifest, Moment, Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
@@ -236,8 +236,17 @@ fn head(record: &Record) -> String {
     parts.join(", ")
 }
 
-/// A moment in the node's time zone.
-pub(crate) fn wall_time(realtime_ns: i64, zone: Option<&str>) -> String {
+/// A moment in the time zone of the node; the time into the run where its source has no date.
+pub(crate) fn when(at: Moment, manifest: &Manifest) -> String {
+    if at.realtime.as_ns() == 0 {
+        let into_ns = at.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns());
+        return format!("{} into the run", format::span(into_ns.max(0)));
+    }
+    wall_time(at.realtime.as_ns(), manifest.time_zone.as_deref())
+}
+
+/// A wall-clock time in a time zone.
+fn wall_time(realtime_ns: i64, zone: Option<&str>) -> String {
     let Ok(timestamp) = jiff::Timestamp::from_nanosecond(i128::from(realtime_ns)) else {
         return format!("{realtime_ns} ns of 1970");
     };
@@ -260,7 +269,7 @@ pub(super) fn worst(record: &Record, most: usize) -> String {
         let mut cells = vec![
             sample.place.to_string(),
             format::latency(sample.latency_ns),
-            wall_time(sample.to.at.realtime.as_ns(), record.manifest().time_zone.as_deref()),
+            when(sample.to.at, record.manifest()),
             seconds(sample.to.at.monotonic.as_ns()),
         ];
         if let Some(explanation) = explanation {
@@ -289,7 +298,7 @@ fn rows(record: &Record) -> String {
             format::count(row.missed_periods),
             format::latency(row.worst_ns),
             row.recovery_ns.map_or_else(|| "not within the run".to_owned(), format::span),
-            wall_time(row.first_scheduled.realtime.as_ns(), record.manifest().time_zone.as_deref()),
+            when(row.first_scheduled, record.manifest()),
         ]);
     }
     format!("\n  longest rows of missed periods:\n{}", table.render())

@@ -8,7 +8,7 @@ use measure::sync::LiveSync;
 use record::{HardBound, Record, SyncChange, SyncRun, SyncSource, SyncState};
 use units::{Ns, format};
 
-use super::result::{Table, conclusion, wall_time};
+use super::result::{Table, conclusion, when};
 use super::wrap;
 use crate::output;
 
@@ -158,7 +158,6 @@ fn events(record: &Record, run: &SyncRun) -> String {
         return String::new();
     }
     let width = wrap::width();
-    let zone = record.manifest().time_zone.as_deref();
     let mut text = String::from("\n");
     text.push_str(&wrap::paragraph("what changed:", "  ", width));
     // A state that flaps does not hide a step.
@@ -166,7 +165,7 @@ fn events(record: &Record, run: &SyncRun) -> String {
     let mut shown: Vec<_> = others.into_iter().chain(states).take(SHOWN_EVENTS).collect();
     shown.sort_by_key(|event| event.at.monotonic.as_ns());
     for event in &shown {
-        let at = wall_time(event.at.realtime.as_ns(), zone);
+        let at = when(event.at, record.manifest());
         let line = format!("{at}  {}  {}: {}", event.place, event.what.word(), event.detail);
         text.push_str(&wrap::paragraph(&line, "    ", width));
     }

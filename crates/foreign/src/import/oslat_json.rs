@@ -3,7 +3,7 @@
 //! A bin named `n` holds iterations of the loop that took n - 1 to n microseconds. The last bin of the table holds all
 //! longer ones too. The file does not say which bin is the last one; a maximum above the highest bin shows it.
 
-use record::{Measurement, NoiseTotals, Place, Series, SeriesDetail};
+use record::{Measurement, NoiseTotals, Place, Rounding, Series, SeriesDetail};
 use serde::Deserialize;
 
 use super::rt_tests::{self, Entries};
@@ -101,6 +101,7 @@ pub(super) fn add(
     let series = Series {
         name: "left_to_resumed".to_owned(),
         place: Place::thread(core.thread, Some(core.cpu)),
+        rounding: Rounding::Up,
         detail: gaps.map_or(SeriesDetail::None, SeriesDetail::Gaps),
         ..Series::default()
     };

@@ -3,7 +3,8 @@
 //! These rules ensure that nothing imported looks better than it was:
 //! - a sample counts at the source's value, `value × unit`, and in a wider bin at the bin's upper end;
 //! - samples above the source's table are in no bin ([`Unplaced`]), except for one of them: the maximum, if it is known;
-//! - the mean is that of the values if all of them are known, or else the one that the source states;
+//! - the mean is that of the values if all of them are known, or else the one that the source states; of wide bins whose source
+//!   states none it is that of their middles, and so is the deviation;
 //! - contradictions between numbers are reported, and make the record invalid.
 
 use record::{Histogram, ReasonCode, Unplaced};
@@ -283,6 +284,24 @@ impl Tally {
         }
     }
 
+    /// Mean and deviation of wide bins: of their middles, moved so that they have the mean that the source states, if it does.
+    fn set_sums_of_middles(&self, whole: &mut Histogram, (min_ns, max_ns): (u64, u64)) {
+        let width_ns = self.step.saturating_mul(self.unit_ns);
+        let middle = |value: u64| value.saturating_mul(self.unit_ns).saturating_add(width_ns / 2).clamp(min_ns, max_ns);
+        let n = units::approx_f64(whole.count());
+        let of_middles: f64 =
+            self.bins.iter().map(|bin| units::approx_f64(middle(bin.0)) * units::approx_f64(bin.1)).sum();
+        let stated_ns = self.mean.map(|mean| mean.value * units::approx_f64(self.unit_ns));
+        let by_ns = stated_ns.map_or(0.0, |stated_ns| stated_ns - of_middles / n);
+        let (mut sum_ns, mut squares) = (0_u64, 0_u128);
+        for &(value, samples) in &self.bins {
+            let ns = units::round_u64((units::approx_f64(middle(value)) + by_ns).max(0.0));
+            sum_ns = sum_ns.saturating_add(ns.saturating_mul(samples));
+            squares = squares.saturating_add((u128::from(ns) * u128::from(ns)).saturating_mul(u128::from(samples)));
+        }
+        whole.set_sums(sum_ns, squares);
+    }
+
     fn histogram(&self, min: u64, max: u64, beyond: u64) -> Result<Histogram, ForeignError> {
         let (min_ns, max_ns) = (self.ns(min)?, self.ns(max)?);
         let mut whole = Histogram::new();
@@ -312,7 +331,10 @@ impl Tally {
         }
         let from = if self.bins.is_empty() { min.max(self.table_end.unwrap_or(0)) } else { self.beyond_from() };
         whole.add_unplaced(Unplaced { count: unplaced, from_ns: self.ns(from.min(max))? });
-        if unplaced > 0 || self.step > 1 {
+        if unplaced == 0 && self.step > 1 {
+            self.set_sums_of_middles(&mut whole, (min_ns, max_ns));
+        }
+        if unplaced > 0 {
             // Without a stated mean, each unplaced sample counts as the maximum.
             let at_worst = u128::from(whole.sum_ns()) + u128::from(unplaced) * u128::from(max_ns);
             let stated = self.mean.map(|mean| {
@@ -436,6 +458,18 @@ mod tests {
         let few =
             Tally { step: 10, min: Some(3), max: Some(14), ..tally(&[(0, 1), (10, 2)]) }.count().unwrap().histogram;
         assert_eq!((few.count(), few.min_ns(), few.max_ns()), (3, Some(3_000), Some(14_000)));
+    }
+
+    #[test]
+    fn mean_and_deviation_of_wide_bins_are_those_of_their_middles() {
+        // 0 to 9 and 10 to 19 us, half and half: the middles are 5 and 15 us.
+        let wide = Tally { step: 10, min: Some(0), max: Some(19), ..tally(&[(0, 500), (10, 500)]) };
+        let histogram = wide.clone().count().unwrap().histogram;
+        assert_eq!(histogram.mean_ns(), Some(10_000.0));
+        assert!((histogram.sd_ns().unwrap() - 5_000.0).abs() < 1.0, "{:?}", histogram.sd_ns());
+        let stated = Tally { mean: Some(Mean::truncated(8)), ..wide }.count().unwrap().histogram;
+        assert!((stated.mean_ns().unwrap() - 8_000.0).abs() < 1.0);
+        assert!((stated.sd_ns().unwrap() - 5_000.0).abs() < 1.0, "{:?}", stated.sd_ns());
     }
 
     #[test]

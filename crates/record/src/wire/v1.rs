@@ -166,6 +166,7 @@ impl SeriesV1 {
             corrected: self.corrected,
             uncertainty: None,
             resolution_ns: None,
+            rounding: crate::Rounding::Down,
             counters: self.counters,
             max_at: self.max_at,
             detail,

@@ -3,6 +3,8 @@
 //! Seeds are fixed, so that a result is the same each time. Bounds: a rate of p gives more than p n + 3.09 sqrt(p (1 - p) n)
 //! alarms in n comparisons once in a thousand.
 
+use record::{Histogram, Record, Rounding};
+
 use super::gates::{FAIL, FAIL_BODY, PASS_20_US, asked, by};
 use super::synthetic::{PLAN, Plan, compared, run, runs};
 use crate::compare::{CompareOptions, ComparisonState, Gate, GateAnswer, GateSize, PartState, float};
@@ -117,13 +119,7 @@ const REPEATED: Plan = Plan {
 };
 
 /// What came of some comparisons of groups of `size` and `size`.
-fn count(
-    a: &Plan,
-    b: &Plan,
-    size: u64,
-    first_seed: u64,
-    is_it: impl Fn(&[record::Record], &[record::Record]) -> bool,
-) -> usize {
+fn count(a: &Plan, b: &Plan, size: u64, first_seed: u64, is_it: impl Fn(&[Record], &[Record]) -> bool) -> usize {
     let pair = |at: &u64| {
         let seed = first_seed + 2 * size * at;
         is_it(&runs(a, seed..seed + size), &runs(b, seed + size..seed + 2 * size))
@@ -208,12 +204,12 @@ fn at_the_size_itself_gates_answer_as_often_as_the_level_says() {
 }
 
 /// The same run with every sample later.
-fn later_by(run: &record::Record, ns: u64) -> record::Record {
+fn later_by(run: &Record, ns: u64) -> Record {
     let mut later = run.clone();
     let series = &mut later.series[0];
-    series.histogram = record::Histogram::new();
+    series.histogram = Histogram::new();
     for interval in &mut series.intervals {
-        let mut moved = record::Histogram::new();
+        let mut moved = Histogram::new();
         interval.histogram.bins().for_each(|bin| moved.record_n(bin.to_ns + ns, bin.count));
         series.histogram.merge(&moved);
         interval.histogram = moved;
@@ -272,4 +268,102 @@ fn each_part_is_shown_alone() {
         println!("alone, {size} and {size}: body {body}, worst case {worst} of {n}");
         assert!(float(body) >= 0.85 * float(n) && float(worst) >= 0.9 * float(n), "{body} and {worst} of {n}");
     }
+}
+
+/// As a source counts that knows samples to a step: the lower or the upper end stands for it, in a wider bin the last
+/// microsecond. Minimum and maximum are known to a microsecond, and the order in time is not.
+fn counted_in(run: &Record, step_ns: u64, rounding: Rounding) -> Record {
+    let unit_ns = step_ns.min(1_000);
+    let value_ns = |ns: u64, step_ns: u64| match rounding {
+        Rounding::Down => ns / step_ns * step_ns + step_ns - unit_ns,
+        Rounding::Up => ns.div_ceil(step_ns) * step_ns,
+    };
+    let mut coarse = run.clone();
+    let series = &mut coarse.series[0];
+    let (mut histogram, max_ns) = (Histogram::new(), series.histogram.max_ns().unwrap());
+    for bin in series.histogram.bins() {
+        let is_last = bin.to_ns == max_ns;
+        let ns = u64::midpoint(bin.from_ns, bin.to_ns);
+        histogram.record_n(value_ns(ns, step_ns).min(value_ns(max_ns, unit_ns)), bin.count - u64::from(is_last));
+        histogram.record_n(value_ns(max_ns, unit_ns), u64::from(is_last));
+    }
+    series.histogram = histogram;
+    series.intervals.clear();
+    series.resolution_ns = Some(step_ns).filter(|step_ns| *step_ns > 1);
+    series.rounding = rounding;
+    coarse
+}
+
+/// How each side counts: step (ns) and rounding.
+type Counting = (u64, Rounding);
+
+const EXACT: Counting = (1, Rounding::Down);
+const US: Counting = (1_000, Rounding::Down);
+const US_UP: Counting = (1_000, Rounding::Up);
+const BINS: Counting = (10_000, Rounding::Down);
+
+/// Alarms of pairs of six runs each: of the verdict, and of gates. Nothing below the coarser step may be shown in any.
+fn alarms_of_counting(plan: &Plan, later_ns: u64, [a_counts, b_counts]: [Counting; 2], first_seed: u64) -> [usize; 4] {
+    const SIZE: u64 = 6;
+    let coarser_ns = units::approx_f64(a_counts.0.max(b_counts.0));
+    let mut found = [0; 4];
+    for pair in 0..PAIRS {
+        let seed = first_seed + 2 * SIZE * pair;
+        let side = |seeds: std::ops::Range<u64>, later_ns: u64, (step_ns, rounding): Counting| -> Vec<Record> {
+            let all = runs(plan, seeds);
+            all.iter().map(|run| counted_in(&later_by(run, later_ns), step_ns, rounding)).collect()
+        };
+        let a = side(seed..seed + SIZE, 0, a_counts);
+        let b = side(seed + SIZE..seed + 2 * SIZE, later_ns, b_counts);
+        let comparison = compared(&a, &b, &OPTIONS);
+        let verdict = &comparison.verdict;
+        found[0] += usize::from(verdict.state != ComparisonState::NoDifferenceShown);
+        let shown = || verdict.worse.iter().chain(&verdict.better);
+        for row in comparison.quantities.iter().filter(|row| shown().any(|name| *name == row.name)) {
+            assert!(coarser_ns <= 1.0 || row.difference_ns.abs() > coarser_ns, "{row:?}, {a_counts:?} {b_counts:?}");
+        }
+        for (place, question) in [FAIL, FAIL_BODY, by(FAIL, GateSize::Ns(20_000))].into_iter().enumerate() {
+            found[place + 1] += usize::from(asked(&a, &b, question, &OPTIONS).answer == GateAnswer::Broken);
+        }
+    }
+    found
+}
+
+/// Pairs of each way to count: four unlike ones are 400.
+const PAIRS: u64 = 100;
+
+/// Two ways to count are no difference between two machines: such pairs alarm no more often than the level says, which is how
+/// often pairs that count alike do, and nothing is shown that the coarser one cannot tell apart.
+#[test]
+fn equal_runs_that_are_counted_in_unlike_steps_are_no_difference() {
+    let plan = Plan { intervals: 4, ..REPEATED };
+    let pairs = usize::try_from(PAIRS).unwrap();
+    let unlike = [[BINS, US], [US, EXACT], [EXACT, US_UP], [BINS, EXACT]];
+    let like = [[EXACT, EXACT], [US, US], [US_UP, US_UP], [BINS, BINS]];
+    let all = |kinds: [[Counting; 2]; 4]| {
+        let each = kinds.map(|kind| alarms_of_counting(&plan, 0, kind, 9_000_000));
+        let sum = |at: usize| each.iter().map(|found| found[at]).sum::<usize>();
+        [sum(0), sum(1), sum(2), sum(3)]
+    };
+    let (of_unlike, of_like) = (all(unlike), all(like));
+    println!("unlike {of_unlike:?}, like {of_like:?} of {} each", 4 * pairs);
+    for (unlike, like) in of_unlike.into_iter().zip(of_like) {
+        // Both are drawn: the difference of two counts spreads as much as both together.
+        let spread = 3.09 * (float(unlike + like)).sqrt();
+        assert!(float(unlike) <= float(like) + spread.max(3.0), "unlike {of_unlike:?}, like {of_like:?}");
+        assert!(float(unlike) <= bound(0.05, 4 * pairs), "unlike {of_unlike:?}");
+    }
+}
+
+/// A difference below a step is not shown, and one of several steps is.
+#[test]
+fn steps_hide_what_is_smaller_and_nothing_that_is_larger() {
+    let plan = Plan { intervals: 4, between_runs: 0.01, ..REPEATED };
+    let pairs = usize::try_from(PAIRS).unwrap();
+    let hidden = alarms_of_counting(&plan, 3_000, [BINS, US], 9_500_000);
+    println!("3 us in steps of 10 us: {hidden:?} of {pairs}");
+    assert!(float(hidden[0].max(hidden[2])) <= bound(0.05, pairs), "{hidden:?}");
+    let found = alarms_of_counting(&plan, 40_000, [BINS, US], 9_500_000);
+    println!("40 us in steps of 10 us: {found:?} of {pairs}");
+    assert!(found[0] > 90 && found[2] > 90, "{found:?}");
 }
