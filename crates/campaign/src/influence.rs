@@ -45,9 +45,7 @@ mod tests {
 
     fn matters(profile: &Profile, kind: &str) -> Vec<String> {
         let choice = Choice {
-            values: [("cpus", "1"), ("rest", "0")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
+            values: [("cpus", "1"), ("rest", "0")].map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             ..Choice::default()
         };
         let mut campaign = Campaign::from_toml(shipped::find("which-knob").unwrap(), &choice).unwrap();

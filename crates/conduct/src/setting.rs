@@ -127,8 +127,7 @@ impl Setting {
     #[must_use]
     pub fn plan(&mut self, intent: Option<&Intent>, measured: &CpuSet, site: &Site) -> Plan {
         let demand = intent.map_or_else(Demand::default, |intent| Demand::beside(intent, site, measured));
-        let machine = &mut self.machine;
-        Plan::from_demand(demand, &mut |place| machine.read(place))
+        Plan::seen(demand, &mut self.machine)
     }
 
     /// A transaction that somebody began and neither finished nor took back.
@@ -266,7 +265,7 @@ impl Setting {
                 // Another condition than the one that was asked for.
                 Standing::Adjusted(now) => {
                     format!("is {}, which the driver made of {}", shown(&now), shown(&one.step.wanted))
-                },
+                }
                 Standing::Ended => "was let go: the process that held it has ended".to_owned(),
                 Standing::Void => "was forgotten by a restart".to_owned(),
                 Standing::Unknown(why) => format!("cannot be read: {why}"),
@@ -297,9 +296,7 @@ impl Setting {
         let own = self.own(folder)?;
         let steps = own.iter().flat_map(|one| &one.taken).map(|taken| &taken.step);
         let own_files = |step: &&Step| !step.knob.starts_with("campaign.");
-        Ok(steps
-            .filter(own_files)
-            .map(Step::in_words).collect())
+        Ok(steps.filter(own_files).map(Step::in_words).collect())
     }
 }
 

@@ -136,7 +136,12 @@ mod tests {
         check(Form::CpuList, "0-3\n", "f", Err(INVALID));
         check(Form::Integer, "60\n", "60 % of all", Err(INVALID));
         check(Form::Partition, "member", "isolated", Ok("isolated"));
-        check(Form::Partition, "isolated invalid (Parent is not a partition root)", "isolated invalid (x)", Err(INVALID));
+        check(
+            Form::Partition,
+            "isolated invalid (Parent is not a partition root)",
+            "isolated invalid (x)",
+            Err(INVALID),
+        );
     }
 
     /// What a file of a knob shows, on a machine of four CPUs, for some value that the knob takes.

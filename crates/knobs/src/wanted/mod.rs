@@ -5,8 +5,8 @@ mod by_tuned;
 mod files;
 mod idle;
 mod named;
-mod off_limits;
 mod nic;
+mod off_limits;
 mod partition;
 mod partition_v1;
 mod tai;
@@ -192,6 +192,14 @@ impl Demand {
         }
         demand.settle();
         demand.keep_off(isolate.as_ref(), measured, site);
+        demand
+    }
+
+    /// Of one value of one knob, for one of those that the machine has.
+    #[must_use]
+    pub fn of_knob(knob: &'static Knob, name: &str, text: &str) -> Self {
+        let mut demand = Self::default();
+        demand.named(knob, &[name.to_owned()], text);
         demand
     }
 

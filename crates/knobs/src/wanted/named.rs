@@ -1,9 +1,9 @@
 //! Single knobs, by their names.
 
 use super::{Demand, Group, Site};
-use crate::{KnobScope, Value};
 use crate::catalogue::{self, Knob};
 use crate::intent::KnobValue;
+use crate::{KnobScope, Value};
 
 impl Demand {
     pub(super) fn single(&mut self, name: &str, value: &KnobValue, site: &Site) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use profile::net::Nic;
 
 use super::{Demand, Group, Site};
-use crate::catalogue::{self, How, Knob};
 use crate::Value;
+use crate::catalogue::{self, How, Knob};
 use crate::intent::KnobValue;
 
 /// The order in which a driver is asked: what recreates its queues first, then whether it chooses by itself, since both

@@ -136,7 +136,10 @@ mod tests {
         assert!(conflicts(queues, "0-1", "", "0-1").is_empty());
         let file = "[file]\n\"/proc/irq/9/smp_affinity\" = \"2\"\n\"/sys/devices/virtual/workqueue/cpumask\" = \"1\"\n";
         let said = conflicts(file, "0-1", "", "1");
-        assert!(said.len() == 1 && said[0].contains("/proc/irq/9/smp_affinity: it would move work onto CPU 1"), "{said:?}");
+        assert!(
+            said.len() == 1 && said[0].contains("/proc/irq/9/smp_affinity: it would move work onto CPU 1"),
+            "{said:?}"
+        );
         let list = "[file]\n\"/proc/irq/9/smp_affinity_list\" = 1\n";
         assert_eq!(conflicts(list, "0-1", "", "1").len(), 1);
     }

@@ -61,6 +61,12 @@ impl Demand {
         // So that a program can put its real-time threads there, and keep the others outside.
         self.push(step("cpuset.type", inside("cgroup.type"), Form::Text, "threaded".to_owned(), true));
         self.push(step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, cpus.to_string(), true));
-        self.push(step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Partition, "isolated".to_owned(), true));
+        self.push(step(
+            "cpuset.partition",
+            inside("cpuset.cpus.partition"),
+            Form::Partition,
+            "isolated".to_owned(),
+            true,
+        ));
     }
 }

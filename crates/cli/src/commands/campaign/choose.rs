@@ -68,9 +68,8 @@ impl CampaignChoice {
             repetitions: self.repetitions,
             seed: self.seed,
         };
-        let fitted = Campaign::fitted(&text, &wanted, &site, &mut |intent, measured| {
-            setting.plan(intent, measured, &site)
-        });
+        let fitted =
+            Campaign::fitted(&text, &wanted, &site, &mut |intent, measured| setting.plan(intent, measured, &site));
         match fitted {
             // Of the file: so it is named.
             Err(error @ FitError::Campaign(_)) => Err(error).with_context(|| self.campaign.clone()),
