@@ -509,14 +509,13 @@ fn every_value_of_every_knob_is_taken_back_on_each_captured_machine() {
         let root = host::Root::tree(tree.path()).unwrap();
         let site = crate::read_site(&root);
         let mut machine = crate::LiveMachine::below(tree.path()).unwrap();
-        let mut store = crate::FileStore::open(&crate::journal_folder(&root, Owner::Tune)).unwrap();
+        let mut store = SimStore(process(fresh(), None));
         // What a process holds needs the program itself.
         let is_file = |knob: &knobs::catalogue::Knob| knob.how != knobs::catalogue::How::HeldOpen;
-        crate::try_all(&site, &is_file, &mut machine, &mut store, &mut |trial| {
+        crate::try_all(&site, &is_file, 2, &mut machine, &mut store, &mut |trial| {
             assert!(!matches!(trial.outcome, crate::Outcome::Wrong(_)), "{host}: {trial:?}");
             *tried.entry(trial.knob).or_default() += u32::from(trial.outcome == crate::Outcome::TakenBack);
         });
-        drop(store);
         let mut after = contents(tree.path());
         after.retain(|path, _| before.contains_key(path));
         for (path, text) in &before {

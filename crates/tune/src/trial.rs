@@ -39,10 +39,11 @@ pub struct Trial {
     pub outcome: Outcome,
 }
 
-/// Tries every value of every knob that `is_wanted` accepts. Returns the names of knobs that this machine does not have.
+/// Tries every value of every knob that `is_wanted` accepts, at its first `places_max` places. Returns the names of knobs that this machine does not have.
 pub fn try_all(
     site: &Site,
     is_wanted: &dyn Fn(&Knob) -> bool,
+    places_max: usize,
     machine: &mut dyn Machine,
     store: &mut dyn Store,
     report: &mut dyn FnMut(Trial),
@@ -50,17 +51,20 @@ pub fn try_all(
     let online = site.profile.cpus.online.clone().unwrap_or_default();
     let mut absent = Vec::new();
     for knob in catalogue::all().filter(|knob| is_wanted(knob)) {
-        let mut is_there = false;
+        let mut places = 0;
         for name in knob.scope.names(&site.profile, None) {
             let place = knob.place(&name);
             let Reading::Is(before) = machine.read(&place) else { continue };
-            is_there = true;
+            if places == places_max {
+                break;
+            }
+            places += 1;
             for wanted in choices(knob, &before, &online) {
                 let outcome = try_one(knob, &name, &before, &wanted, machine, store);
                 report(Trial { knob: knob.name, place: place.clone(), before: before.clone(), wanted, outcome });
             }
         }
-        if !is_there {
+        if places == 0 {
             absent.push(knob.name);
         }
     }

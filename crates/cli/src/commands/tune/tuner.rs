@@ -83,7 +83,7 @@ impl Tuner {
         let (mut machine, mut store) = (self.machine()?, self.store()?);
         let site = ::tune::read_site(&self.root);
         let (mut tried, mut refused, mut wrong) = (0_u32, 0_u32, 0_u32);
-        let absent = ::tune::try_all(&site, &|_| true, &mut machine, &mut store, &mut |trial| {
+        let absent = ::tune::try_all(&site, &|_| true, usize::MAX, &mut machine, &mut store, &mut |trial| {
             let (word, why) = match &trial.outcome {
                 Outcome::TakenBack => ("taken back", ""),
                 Outcome::Refused(why) => ("refused", why.as_str()),
