@@ -171,7 +171,10 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -
         let why = match planned.plan.conflicts.first() {
             Some(conflict) => conflict.why.clone(),
             None if level.asks_the_same() && planned.plan.steps == first.plan.steps => {
-                "this machine is already set so, or does not have the setting".to_owned()
+                match planned.plan.withheld.first() {
+                    Some(withheld) => withheld.why.clone(),
+                    None => "this machine is already set so, or does not have the setting".to_owned(),
+                }
             }
             None => match cannot_matter(campaign, level, &site.profile) {
                 Some(why) => format!("it cannot change what is measured: {why}"),

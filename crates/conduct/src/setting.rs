@@ -127,8 +127,7 @@ impl Setting {
     #[must_use]
     pub fn plan(&mut self, intent: Option<&Intent>, measured: &CpuSet, site: &Site) -> Plan {
         let demand = intent.map_or_else(Demand::default, |intent| Demand::beside(intent, site, measured));
-        let machine = &mut self.machine;
-        Plan::from_demand(demand, &mut |place| machine.read(place))
+        Plan::seen(demand, &mut self.machine)
     }
 
     /// A transaction that somebody began and neither finished nor took back.

@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
-use std::path::Component;
+use std::path::{Component, Path};
 
+use kernel::lockdown::{self, Lockdown};
+use kernel::refusal::{self, Refusal};
 use profile::{IssueReason, ProbeIssue};
 
 use crate::root::Root;
@@ -14,6 +16,11 @@ use crate::root::Root;
 const TEXT_MAX_BYTES: u64 = 64 * 1024;
 /// More entries than any folder that is listed has on the largest machines; a damaged tree cannot ask for more.
 const FOLDER_MAX_ENTRIES: usize = 65_536;
+
+/// The files of debugfs, which lockdown closes.
+const DEBUGFS: &str = "/sys/kernel/debug/";
+/// How far the kernel is locked down.
+const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 /// What a capture keeps.
 #[derive(Debug, Default)]
@@ -134,9 +141,40 @@ impl<'a> Source<'a> {
         Some(text)
     }
 
+    /// Whether the kernel is locked down so that it closes a file to everybody: then it is not tried, since each attempt
+    /// would be a line in the kernel's log, and what stays unknown is reported.
+    fn is_closed(&self, path: &str) -> bool {
+        let Some(inside) = path.strip_prefix(DEBUGFS) else { return false };
+        let text = match self.is_live() {
+            true => lockdown::text().map(str::to_owned),
+            false => std::fs::read_to_string(self.root.locate(LOCKDOWN)).ok(),
+        };
+        let level = text.as_deref().and_then(Lockdown::from_text).unwrap_or(Lockdown::None);
+        if level < Lockdown::Integrity {
+            return false;
+        }
+        self.record(LOCKDOWN, text.unwrap_or_default().as_bytes());
+        let unknown = match inside {
+            "sched/preempt" => {
+                "a preemption model that was chosen while it ran stays unknown; that of the start is known \
+                                from the boot parameter preempt= and the configuration"
+            }
+            "sched/fair_server" => {
+                "what ordinary tasks take from real-time ones stays unknown, and cannot be changed: 50 ms \
+                                    of each second, unless it was changed before; they take it only from a CPU that they \
+                                    are ready to run on, so isolate it"
+            }
+            _ => "it stays unknown",
+        };
+        let why = format!("the kernel is locked down ({}), which closes debugfs to root as well", level.word());
+        let remedy = "a start without lockdown= and without Secure Boot opens it";
+        self.issue(path, IssueReason::Denied, format!("{why}: {unknown}; {remedy}"));
+        true
+    }
+
     /// Bytes as they are; the caller records what may be kept of them.
     pub(crate) fn bytes(&self, path: &str, max_bytes: u64) -> Option<Vec<u8>> {
-        if !self.is_plain(path) {
+        if !self.is_plain(path) || self.is_closed(path) {
             return None;
         }
         match read_bounded(self.root, path, max_bytes) {
@@ -241,7 +279,7 @@ impl<'a> Source<'a> {
     }
 
     fn names(&self, path: &str, wanted: impl Fn(&str, std::fs::FileType) -> bool) -> Vec<String> {
-        if !self.is_plain(path) {
+        if !self.is_plain(path) || self.is_closed(path) {
             return Vec::new();
         }
         let entries = match std::fs::read_dir(self.root.locate(path)) {
@@ -279,8 +317,7 @@ impl<'a> Source<'a> {
 
     /// A tree may come from anywhere: no text in it shall lead a path out of it.
     fn is_plain(&self, path: &str) -> bool {
-        let plain =
-            std::path::Path::new(path).components().all(|c| matches!(c, Component::RootDir | Component::Normal(_)));
+        let plain = Path::new(path).components().all(|c| matches!(c, Component::RootDir | Component::Normal(_)));
         if !plain || path.contains('\0') {
             self.issue(path, IssueReason::Unreadable, "the path leads elsewhere and was not followed");
         }
@@ -289,8 +326,12 @@ impl<'a> Source<'a> {
 
     fn failed(&self, path: &str, error: &io::Error) {
         match error.kind() {
+            ErrorKind::PermissionDenied if self.is_live() => {
+                let Refusal { why, remedy } = refusal::explain(Path::new(path), error);
+                self.issue(path, IssueReason::Denied, format!("it stays unknown, since {why}; {remedy}"));
+            }
             ErrorKind::PermissionDenied => {
-                self.issue(path, IssueReason::Denied, "it stays unknown; root, or the owner of the tree, may read it");
+                self.issue(path, IssueReason::Denied, "it stays unknown; the owner of the tree may read it");
             }
             _ if is_absence(error) => {}
             _ => self.issue(path, IssueReason::Unreadable, format!("reading failed ({error}); it stays unknown")),

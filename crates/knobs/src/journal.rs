@@ -263,6 +263,7 @@ impl Transaction {
             Reading::Is(now) => now,
             Reading::Missing => return Undo::Gone(GoneWith::Place),
             Reading::Failed(why) => return Undo::Unknown(why.clone()),
+            Reading::Refused(refusal) => return Undo::Unknown(refusal.why.clone()),
         };
         if step.form.same(now, &step.before) {
             return Undo::AsBefore;

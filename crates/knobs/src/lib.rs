@@ -22,8 +22,8 @@ mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
 pub use persist::{Owner, is_own_folder, persist, resume_at_start};
-pub use place::{Form, Order, Place, Reading, Value};
-pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
+pub use place::{Form, Look, Order, Place, Reading, Value};
+pub use plan::{Absent, Plan, PlanError, Step, Withheld, follow_ups};
 pub use propose::{isolation, propose};
 pub use scope::KnobScope;
 pub use wanted::{Cgroup1, Conflict, Demand, Group, PARTITION, Site, Wanted};

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::boot::Refusal;
+use crate::place::{Look, Reader};
 use crate::wanted::{Demand, Group, Wanted};
 use crate::{Conflict, Form, Place, Reading, Value, time};
 
@@ -99,6 +101,22 @@ pub struct Absent {
     pub place: Place,
 }
 
+/// What this process is not let at, and was not asked for by name: it is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Withheld {
+    /// Name of the knob.
+    pub knob: String,
+    /// Of which CPU, interrupt or interface; empty where there is one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub of: String,
+    /// Where it is.
+    pub place: Place,
+    /// Who or what refuses it.
+    pub why: String,
+    /// What helps.
+    pub remedy: String,
+}
+
 /// What would be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -113,6 +131,9 @@ pub struct Plan {
     pub already: u32,
     /// What is not here, and was not asked for by name.
     pub absent: Vec<Absent>,
+    /// What this process is not let at, and was not asked for by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
     /// Why nothing is done.
     pub conflicts: Vec<Conflict>,
     /// What a person should know.
@@ -165,6 +186,7 @@ impl Plan {
                 Reading::Is(now) => step.form.shown(&now),
                 Reading::Missing => "missing".to_owned(),
                 Reading::Failed(why) => why,
+                Reading::Refused(refusal) => refusal.why,
             };
             self.conflicts.push(Conflict {
                 about: step.label(),
@@ -181,6 +203,13 @@ impl Plan {
     /// Of what is wanted on a machine; `read` looks at a place.
     #[must_use]
     pub fn from_demand(demand: Demand, read: &mut dyn FnMut(&Place) -> Reading) -> Self {
+        Self::seen(demand, &mut Reader(read))
+    }
+
+    /// The same on a machine where `look` also says what this process may not change: such a thing is left out with the
+    /// reason, or, where it was asked for by name, is a conflict.
+    #[must_use]
+    pub fn seen(demand: Demand, look: &mut dyn Look) -> Self {
         let Demand { wanted, conflicts, notes } = demand;
         let mut plan = Self {
             schema: SCHEMA.to_owned(),
@@ -188,11 +217,12 @@ impl Plan {
             steps: Vec::new(),
             already: 0,
             absent: Vec::new(),
+            withheld: Vec::new(),
             conflicts,
             notes,
         };
         for one in wanted {
-            plan.add(one, read);
+            plan.add(one, look);
         }
         if plan.steps.iter().any(Step::needs_reboot) {
             plan.notes.push("what is written for the boot loader takes effect at the next boot".to_owned());
@@ -200,7 +230,8 @@ impl Plan {
         plan
     }
 
-    fn add(&mut self, wanted: Wanted, read: &mut dyn FnMut(&Place) -> Reading) {
+    fn add(&mut self, wanted: Wanted, look: &mut dyn Look) {
+        let read = &mut |place: &Place| look.look(place);
         if wanted.place.better().is_some_and(|better| read(&better) != Reading::Missing) {
             if !wanted.is_named {
                 return;
@@ -236,10 +267,11 @@ impl Plan {
                 self.conflicts.push(Conflict {
                     about: wanted.knob,
                     why: format!("{} cannot be read: {why}", wanted.place),
-                    remedy: "settings are changed by root".to_owned(),
+                    remedy: "see what that error means there, or leave out what asks for it".to_owned(),
                 });
                 return;
             }
+            Reading::Refused(refusal) => return self.withhold(wanted, refusal),
         };
         if wanted.form.same(&before, &wanted.value) {
             self.already += 1;
@@ -265,6 +297,9 @@ impl Plan {
             });
             return;
         }
+        if let Some(refusal) = look.refuses(&wanted.place) {
+            return self.withhold(wanted, refusal);
+        }
         let Wanted { knob, of, place, form, value, group, why, cost, may_refuse, .. } = wanted;
         let group = group_number(group);
         self.steps.push(Step {
@@ -283,6 +318,20 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Leaves out what this process is not let at, unless it was asked for by name.
+    fn withhold(&mut self, wanted: Wanted, refusal: Refusal) {
+        let Wanted { knob, of, place, is_named, .. } = wanted;
+        let Refusal { why, remedy } = refusal;
+        if is_named {
+            let about = format!("{knob} {of}").trim().to_owned();
+            self.conflicts.push(Conflict { about, why: format!("{place}: {why}"), remedy });
+        } else {
+            self.withheld.push(Withheld { knob, of, place, why, remedy });
+        }
+    }
+}
+
 /// The most that may stand at a place, where more is wanted.
 fn beyond_most(wanted: &Wanted, read: &mut dyn FnMut(&Place) -> Reading) -> Option<i128> {
     let Value::Text(value) = &wanted.value else { return None };
@@ -293,4 +342,63 @@ fn beyond_most(wanted: &Wanted, read: &mut dyn FnMut(&Place) -> Reading) -> Opti
 
 const fn group_number(group: Group) -> u32 {
     group as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wanted::Wanted;
+
+    /// A machine where one place cannot be read and one cannot be written.
+    struct Closed;
+
+    impl Look for Closed {
+        fn look(&mut self, place: &Place) -> Reading {
+            if place.path().contains("debug") { Reading::Refused(refusal()) } else { Reading::Is(Value::text("1")) }
+        }
+
+        fn refuses(&mut self, place: &Place) -> Option<Refusal> {
+            place.path().contains("read-only").then(refusal)
+        }
+    }
+
+    fn refusal() -> Refusal {
+        Refusal { why: "the kernel is locked down".to_owned(), remedy: "start it without".to_owned() }
+    }
+
+    fn wanted(path: &str, is_named: bool) -> Wanted {
+        Wanted {
+            knob: "k".to_owned(),
+            of: String::new(),
+            place: Place::attribute(path),
+            form: Form::Integer,
+            value: Value::text("0"),
+            group: Group::Throttle,
+            why: "w".to_owned(),
+            cost: String::new(),
+            may_refuse: false,
+            is_named,
+            in_new_folder: false,
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_left_out_unless_it_was_named() {
+        let places = ["/sys/kernel/debug/x", "/sys/read-only", "/sys/y"];
+        let plan = |is_named: bool| {
+            let wanted = places.iter().map(|path| wanted(path, is_named)).collect();
+            Plan::seen(Demand { wanted, ..Demand::default() }, &mut Closed)
+        };
+        let proposed = plan(false);
+        assert_eq!((proposed.steps.len(), proposed.withheld.len(), proposed.conflicts.len()), (1, 2, 0));
+        assert!(proposed.withheld.iter().all(|one| one.why == refusal().why && one.remedy == refusal().remedy));
+        let named = plan(true);
+        assert_eq!((named.steps.len(), named.withheld.len(), named.conflicts.len()), (1, 0, 2));
+        assert_eq!(Plan::from_json(&serde_json::to_string(&proposed).unwrap()).unwrap(), proposed);
+        // What stands there already needs no right.
+        let mut already = wanted("/sys/read-only", true);
+        already.value = Value::text("1");
+        let plan = Plan::seen(Demand { wanted: vec![already], ..Demand::default() }, &mut Closed);
+        assert_eq!((plan.already, plan.conflicts.len()), (1, 0));
+    }
 }

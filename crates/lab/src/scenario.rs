@@ -336,7 +336,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 21] = [
+const BUILT_IN: [&str; 23] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -345,6 +345,8 @@ const BUILT_IN: [&str; 21] = [
     include_str!("../scenarios/grub-boot.toml"),
     include_str!("../scenarios/sync-apply.toml"),
     include_str!("../scenarios/tune.toml"),
+    include_str!("../scenarios/knobs.toml"),
+    include_str!("../scenarios/lockdown.toml"),
     include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/rhythm.toml"),
     include_str!("../scenarios/spoilers.toml"),

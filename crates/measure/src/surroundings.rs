@@ -25,7 +25,9 @@ pub(crate) fn read(is_real_time: bool, smi: u64, measured: &CpuSet) -> Surroundi
             .filter(|(period_us, runtime_us)| runtime_us < period_us)
             .map(|(period_us, runtime_us)| (period_us.saturating_mul(1_000), runtime_us.saturating_mul(1_000))),
         has_fair_server: has_fair_server(&release, measured, |cpu| {
-            number(&format!("{}/cpu{cpu}/runtime", profile::paths::FAIR_SERVER))
+            let path = format!("{}/cpu{cpu}/runtime", profile::paths::FAIR_SERVER);
+            let is_closed = kernel::refusal::by_lockdown(Path::new(&path)).is_some();
+            if is_closed { None } else { number(&path) }
         }),
         is_real_time,
         statistics_ns: setting("vm/stat_interval").map(|seconds| seconds.saturating_mul(S)),

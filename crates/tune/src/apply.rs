@@ -237,6 +237,7 @@ impl Work<'_, '_> {
             }
             Reading::Missing => Err(format!("{} is not there", step.place)),
             Reading::Failed(why) => Err(format!("it cannot be read back: {why}")),
+            Reading::Refused(refusal) => Err(format!("it cannot be read back: {}", refusal.why)),
         }
     }
 }

@@ -13,6 +13,7 @@ mod site;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod verify;
 
 use knobs::{Order, Place, Reading};
@@ -23,6 +24,7 @@ pub use place::hold_latency;
 pub use revert::{Left, RevertError, Reverted, revert, revert_one};
 pub use site::{in_force, journal_folder, read_boot_files, read_site, read_started};
 pub use store::{FileStore, Store, StoreError};
+pub use trial::{Outcome, Trial, try_all};
 pub use verify::{Standing, Verified, verify};
 
 /// What settings are read from and written to.

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use knobs::{Order, Place, Reading};
+use knobs::boot::Refusal;
+use knobs::{Look, Order, Place, Reading};
 
 use crate::Machine;
 use crate::place::{self, Files, access};
@@ -33,6 +34,16 @@ impl LiveMachine {
             read => read.unwrap_or_default(),
         };
         Ok(Self { files, boot_id: boot_id.trim().to_owned() })
+    }
+}
+
+impl Look for LiveMachine {
+    fn look(&mut self, place: &Place) -> Reading {
+        access(place).read(&self.files)
+    }
+
+    fn refuses(&mut self, place: &Place) -> Option<Refusal> {
+        place::refuses(place, &self.files)
     }
 }
 

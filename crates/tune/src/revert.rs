@@ -276,7 +276,7 @@ fn restore(step: &Step, before: &Value, machine: &mut dyn Machine) -> Result<(),
     let why = match machine.read(&step.place) {
         Reading::Is(found) if step.form.same(&found, before) => return Ok(()),
         Reading::Is(found) => format!("{shown} was written back, {} is read", step.form.shown(&found)),
-        Reading::Missing | Reading::Failed(_) => "it is gone".to_owned(),
+        Reading::Missing | Reading::Failed(_) | Reading::Refused(_) => "it is gone".to_owned(),
     };
     Err(Unrestored { why, is_refused: false })
 }

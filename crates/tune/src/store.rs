@@ -49,7 +49,7 @@ pub enum StoreError {
     #[error("another punctual changes settings now; wait until it has ended")]
     Busy,
     /// The disk refused an operation.
-    #[error("the journal of settings, {path}: {error}; changing settings needs root, and a disk that can be written", path = path.display())]
+    #[error("the journal of settings, {path}: {error}; changing settings needs the right to write there, which root of the machine has, and a disk that can be written", path = path.display())]
     Disk {
         /// Path of the journal.
         path: PathBuf,

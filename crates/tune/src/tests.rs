@@ -5,6 +5,8 @@ mod sim;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
@@ -148,6 +150,7 @@ fn plan() -> Plan {
         steps,
         already: 0,
         absent: Vec::new(),
+        withheld: Vec::new(),
         conflicts: Vec::new(),
         notes: Vec::new(),
     }
@@ -492,4 +495,58 @@ fn told_to_stop_it_takes_back_what_it_did() {
         });
     assert!(matches!(stopped, Err(ApplyError::Stopped { .. })), "{stopped:?}");
     assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+/// The trees of captured machines show values as real kernels did: each value of each knob is written there, and then the
+/// tree is as it was, to the byte.
+#[test]
+fn every_value_of_every_knob_is_taken_back_on_each_captured_machine() {
+    let mut tried: BTreeMap<&str, u32> = BTreeMap::new();
+    for host in fixtures::hosts() {
+        let tree = tempfile::tempdir().unwrap();
+        copy(&fixtures::host(&host), tree.path());
+        let before = contents(tree.path());
+        let root = host::Root::tree(tree.path()).unwrap();
+        let site = crate::read_site(&root);
+        let mut machine = crate::LiveMachine::below(tree.path()).unwrap();
+        let mut store = SimStore(process(fresh(), None));
+        // What a process holds needs the program itself.
+        let is_file = |knob: &knobs::catalogue::Knob| knob.how != knobs::catalogue::How::HeldOpen;
+        crate::try_all(&site, &is_file, 2, &mut machine, &mut store, &mut |trial| {
+            assert!(!matches!(trial.outcome, crate::Outcome::Wrong(_)), "{host}: {trial:?}");
+            *tried.entry(trial.knob).or_default() += u32::from(trial.outcome == crate::Outcome::TakenBack);
+        });
+        let mut after = contents(tree.path());
+        after.retain(|path, _| before.contains_key(path));
+        for (path, text) in &before {
+            assert_eq!(after.get(path), Some(text), "{host}: {}", path.display());
+        }
+    }
+    for knob in ["transparent-hugepage", "workqueue.cpus", "irq.cpus", "kernel.watchdog_cpumask", "cpu.governor"] {
+        assert!(tried.get(knob).is_some_and(|count| *count > 0), "{knob}: {tried:?}");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            fs::create_dir_all(&target).unwrap();
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(contents(&entry.path()));
+        } else {
+            all.insert(entry.path(), fs::read(entry.path()).unwrap());
+        }
+    }
+    all
 }

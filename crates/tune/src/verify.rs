@@ -77,6 +77,7 @@ fn standing(step: &Step, state: &State, machine: &mut dyn Machine, in_force: &dy
         Reading::Is(_) => interrupt_pending(step, machine).map_or(Standing::Effective, Standing::Pending),
         Reading::Missing => Standing::Changed(Value::Absent),
         Reading::Failed(why) => Standing::Unknown(why),
+        Reading::Refused(refusal) => Standing::Unknown(refusal.why),
     }
 }
 

@@ -94,6 +94,9 @@ enum TuneCommand {
     Standing(StandingCommand),
     /// The single knobs that an intent can name
     Knobs,
+    /// Try every value of every knob on this machine, and take each back; for machines of the lab
+    #[command(hide = true)]
+    TryAll,
     /// Hold a bound on the way out of idle until this process is ended; `apply` starts it
     #[command(hide = true)]
     HoldLatency {
@@ -141,6 +144,7 @@ impl TuneArgs {
             TuneCommand::Apply { wanted, plan, keep_going } => tuner.apply(&wanted, plan.as_deref(), keep_going),
             TuneCommand::Persist { wanted } => tuner.persist(&wanted),
             TuneCommand::Standing(command) => command.run(&tuner),
+            TuneCommand::TryAll => tuner.try_all(),
             TuneCommand::HoldLatency { us } => {
                 let path = knobs::catalogue::find("cpu.dma-latency-us").map_or("", |knob| knob.path);
                 ::tune::hold_latency(tuner.root().prefix(), path, us).context("the bound is not held")?;

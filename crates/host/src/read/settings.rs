@@ -89,8 +89,8 @@ pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel, mounts: &CgroupMounts)
     }
     let (major, minor) = FAIR_SERVER_SINCE;
     if sched.fair_servers.is_empty() && kernel.at_least(major, minor) == Some(true) {
-        let effect =
-            "what ordinary tasks take from real-time ones is unknown; it needs root, debugfs and SCHED_DEBUG (to 6.14)";
+        let effect = "what ordinary tasks take from real-time ones is unknown: debugfs is not mounted, or this process may not look into \
+             it, or the kernel is built without SCHED_DEBUG (to 6.14)";
         source.missing(paths::FAIR_SERVER, effect);
     }
     sched

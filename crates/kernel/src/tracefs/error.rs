@@ -1,10 +1,14 @@
 //! Why the kernel's trace cannot be had.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::place::readable;
+use crate::lockdown::{self, Lockdown};
+use crate::refusal::{self, Refusal};
+
+/// What helps somebody who is not root.
+const FOR_USERS: &str = "run as root, or give the binary the capability (setcap cap_dac_override,cap_sys_nice,cap_ipc_lock+ep punctual), or let a group of yours in (mount -o remount,gid=GROUP /sys/kernel/tracing)";
 
 /// What stands in the way, and the way round it.
 #[derive(Debug, thiserror::Error)]
@@ -20,15 +24,20 @@ pub enum TraceError {
     NotBuilt,
     /// The right is missing.
     #[error(
-        "no permission to use {}: run as root, or give the binary the capability (setcap cap_dac_override,cap_sys_nice,cap_ipc_lock+ep punctual), or let a group of yours in (mount -o remount,gid=GROUP /sys/kernel/tracing)",
-        path.display()
+        "no permission to use {}: {}",
+        path.display(),
+        remedy
     )]
     Denied {
         /// What was refused.
         path: PathBuf,
+        /// Why, if that is known, and what helps.
+        remedy: String,
     },
     /// The kernel is locked down.
-    #[error("the kernel is locked down (confidentiality), which forbids tracing: /sys/kernel/security/lockdown")]
+    #[error(
+        "the kernel is locked down (confidentiality), which forbids tracing to root as well; lockdown=integrity allows it"
+    )]
     LockedDown,
     /// An event is not there.
     #[error("this kernel has no event {event}: it is built without {option}")]
@@ -64,6 +73,11 @@ pub enum NoMount {
         "that takes CAP_SYS_ADMIN; run as root, or mount it once, as root: mount -t tracefs tracefs /sys/kernel/tracing"
     )]
     NoRight,
+    /// Root without that capability, as most containers have it.
+    #[error(
+        "this root lacks CAP_SYS_ADMIN, as in a container; run it outside of the container, or start that with --cap-add=SYS_ADMIN"
+    )]
+    NoCapability,
     /// Any other error of the system.
     #[error("{0}; mount it once, as root: mount -t tracefs tracefs /sys/kernel/tracing")]
     Other(io::Error),
@@ -75,14 +89,23 @@ impl TraceError {
         let path = &readable(path);
         match error.kind() {
             io::ErrorKind::PermissionDenied if is_locked_down() => Self::LockedDown,
-            io::ErrorKind::PermissionDenied => Self::Denied { path: path.to_owned() },
+            io::ErrorKind::PermissionDenied => {
+                let remedy = if rustix::process::geteuid().is_root() {
+                    let Refusal { why, remedy } = refusal::explain(path, &error);
+                    format!("{why}; {remedy}")
+                } else {
+                    FOR_USERS.to_owned()
+                };
+                Self::Denied { path: path.to_owned(), remedy }
+            }
             _ => Self::Io { path: path.to_owned(), error },
         }
     }
 }
 
-fn is_locked_down() -> bool {
-    fs::read_to_string("/sys/kernel/security/lockdown").is_ok_and(|text| text.contains("[confidentiality]"))
+/// Whether lockdown forbids tracing. It is asked before anything is opened: each refusal is a line in the kernel's log.
+pub(super) fn is_locked_down() -> bool {
+    lockdown::level() == Lockdown::Confidentiality
 }
 
 /// The option that gives an event.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-use super::error::{NoMount, TraceError};
+use super::error::{NoMount, TraceError, is_locked_down};
 
 /// Its own place, where systemd and others mount it.
 const USUAL: &str = "/sys/kernel/tracing";
@@ -33,6 +33,9 @@ impl Place {
     /// # Errors
     /// Where neither can be had, with the reason.
     pub(super) fn find() -> Result<Self, TraceError> {
+        if is_locked_down() {
+            return Err(TraceError::LockedDown);
+        }
         let mut denied = None;
         let mounted = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         for root in std::iter::once(PathBuf::from(USUAL)).chain(places_in(&mounted)) {
@@ -89,6 +92,7 @@ fn refusal(errno: Errno) -> NoMount {
     match errno {
         Errno::NOSYS => NoMount::OldKernel,
         Errno::PERM | Errno::ACCESS if is_in_user_namespace() => NoMount::UserNamespace,
+        Errno::PERM | Errno::ACCESS if rustix::process::geteuid().is_root() => NoMount::NoCapability,
         Errno::PERM | Errno::ACCESS => NoMount::NoRight,
         errno => NoMount::Other(io::Error::from(errno)),
     }

@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::form::{Form, Order};
+use crate::boot::Refusal;
 #[cfg(test)]
 use crate::{boot, tuned};
 
@@ -284,6 +285,30 @@ pub enum Reading {
     Missing,
     /// It could not be read, and why.
     Failed(String),
+    /// This process is not let at it: why, and what helps.
+    Refused(Refusal),
+}
+
+/// Who looks at the places of a machine.
+pub trait Look {
+    /// What stands at a place.
+    fn look(&mut self, place: &Place) -> Reading;
+
+    /// Why this process could not change what stands there, as far as that is known without trying.
+    fn refuses(&mut self, place: &Place) -> Option<Refusal>;
+}
+
+/// One that only reads.
+pub(crate) struct Reader<'a>(pub(crate) &'a mut dyn FnMut(&Place) -> Reading);
+
+impl Look for Reader<'_> {
+    fn look(&mut self, place: &Place) -> Reading {
+        (self.0)(place)
+    }
+
+    fn refuses(&mut self, _: &Place) -> Option<Refusal> {
+        None
+    }
 }
 
 #[cfg(test)]

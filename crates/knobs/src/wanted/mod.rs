@@ -195,6 +195,14 @@ impl Demand {
         demand
     }
 
+    /// Of one value of one knob, for one of those that the machine has.
+    #[must_use]
+    pub fn of_knob(knob: &'static Knob, name: &str, text: &str) -> Self {
+        let mut demand = Self::default();
+        demand.named(knob, &[name.to_owned()], text);
+        demand
+    }
+
     fn conflict(&mut self, about: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) {
         self.conflicts.push(Conflict { about: about.into(), why: why.into(), remedy: remedy.into() });
     }

@@ -14,6 +14,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use knobs::boot::Refusal;
 use knobs::{Order, Place, Reading};
 
 pub use self::holder::hold_latency;
@@ -85,11 +86,36 @@ pub(crate) fn access(place: &Place) -> Box<dyn Access + '_> {
     }
 }
 
-/// What came of reading a file of the kernel's, without the end of its last line.
+/// What came of reading a file of the kernel's.
 fn read_text(path: &Path) -> Result<String, Reading> {
+    if let Some(refusal) = kernel::refusal::by_lockdown(path) {
+        return Err(refused(refusal));
+    }
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Reading::Missing),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(refused(kernel::refusal::explain(path, &error)))
+        }
         Err(error) => Err(Reading::Failed(error.to_string())),
     }
+}
+
+fn refused(refusal: kernel::refusal::Refusal) -> Reading {
+    Reading::Refused(said(refusal))
+}
+
+fn said(refusal: kernel::refusal::Refusal) -> Refusal {
+    Refusal { why: refusal.why, remedy: refusal.remedy }
+}
+
+/// Why this process could not change what stands at a place, as far as that is known without trying.
+pub(crate) fn refuses(place: &Place, files: &Files) -> Option<Refusal> {
+    let path = match place {
+        Place::Attribute { path } | Place::Word { path, .. } => files.locate(path),
+        // Made and removed in the folder above it.
+        Place::Folder { path } => files.locate(path).parent()?.to_owned(),
+        _ => return None,
+    };
+    kernel::refusal::of_writing(&path).map(said)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ::tune::{Adjusted, Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, State, Transaction};
-use knobs::{KnobScope, Owner, Place, Plan, Step, Value, boot, catalogue};
+use knobs::{KnobScope, Owner, Place, Plan, Step, Value, Withheld, boot, catalogue};
 
 use super::diff;
 use crate::output;
@@ -61,6 +61,20 @@ fn columns(steps: &[Step]) -> [usize; 3] {
     [widest(&Step::label), widest(&|step| short(step, &step.before)), widest(&|step| short(step, &step.wanted))]
 }
 
+/// What is left out, each reason once: the knobs, the reason and what helps.
+fn left_out(plan: &Plan) -> Vec<(String, &str, &str)> {
+    let mut all: Vec<(Vec<&str>, &str, &str)> = Vec::new();
+    for Withheld { knob, why, remedy, .. } in &plan.withheld {
+        // The reasons differ in the path alone, which is long and the same for each CPU but for its number.
+        match all.iter_mut().find(|(_, _, known)| known == remedy) {
+            Some((knobs, ..)) if !knobs.contains(&knob.as_str()) => knobs.push(knob),
+            Some(_) => {}
+            None => all.push((vec![knob], why, remedy)),
+        }
+    }
+    all.into_iter().map(|(knobs, why, remedy)| (knobs.join(", "), why, remedy)).collect()
+}
+
 /// A plan: what is changed together stands together, with its reason and its price.
 pub(super) fn plan(plan: &Plan, colour: bool) -> String {
     let (width, row_width) = (wrap::width(), wrap::row_width());
@@ -103,6 +117,9 @@ pub(super) fn plan(plan: &Plan, colour: bool) -> String {
         text.push_str(&wrap::paragraph(&conflict.why, "  ", width));
         text.push_str(&wrap::paragraph(&format!("remedy: {}", conflict.remedy), "  ", width));
         text.push('\n');
+    }
+    for (what, why, remedy) in left_out(plan) {
+        text.push_str(&wrap::paragraph(&format!("left out: {what}, since {why}; {remedy}"), "", width));
     }
     for note in &plan.notes {
         text.push_str(&wrap::paragraph(&format!("note: {note}"), "", width));

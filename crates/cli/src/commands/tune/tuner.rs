@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as _};
+use ::tune::{Application, ApplyError, FileStore, LiveMachine, Outcome, Standing, Store as _};
 use anyhow::Context as _;
 use host::Root;
 use knobs::journal::Transaction;
@@ -59,8 +59,7 @@ impl Tuner {
     fn planned(&self, wish: &dyn Wish, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
         let site = ::tune::read_site(&self.root);
         let intent = wish.intent(&site)?;
-        let plan =
-            Plan::from_demand(Demand::from_intent(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
+        let plan = Plan::seen(Demand::from_intent(&intent, &site), machine);
         Ok((intent, plan))
     }
 
@@ -77,6 +76,28 @@ impl Tuner {
         }
         self.print(&plan, || show::plan(&plan, output::colour_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
+    }
+
+    /// Tries every value of every knob, a line each: a fault is told by the exit code.
+    pub(crate) fn try_all(&self) -> anyhow::Result<Exit> {
+        let (mut machine, mut store) = (self.machine()?, self.store()?);
+        let site = ::tune::read_site(&self.root);
+        let (mut tried, mut refused, mut wrong) = (0_u32, 0_u32, 0_u32);
+        let absent = ::tune::try_all(&site, &|_| true, usize::MAX, &mut machine, &mut store, &mut |trial| {
+            let (word, why) = match &trial.outcome {
+                Outcome::TakenBack => ("taken back", ""),
+                Outcome::Refused(why) => ("refused", why.as_str()),
+                Outcome::Wrong(why) => ("WRONG", why.as_str()),
+            };
+            tried += 1;
+            refused += u32::from(word == "refused");
+            wrong += u32::from(word == "WRONG");
+            let line = format!("{word}  {} = {}  {}  {why}", trial.knob, trial.wanted, trial.place);
+            output::data(&format!("{}\n", line.trim_end()));
+        });
+        output::data(&format!("not here: {}\n", absent.join(", ")));
+        output::data(&format!("{tried} values tried, {refused} refused, {wrong} wrong\n"));
+        Ok(if wrong == 0 { Exit::Holds } else { Exit::Broken })
     }
 
     pub(crate) fn propose(&self) -> anyhow::Result<Exit> {

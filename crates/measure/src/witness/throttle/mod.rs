@@ -127,8 +127,12 @@ fn read_settings(process: &str) -> Settings {
         let value = |file: &str| u64::try_from(number(Path::new(&format!("{folder}/cpu{cpu}/{file}")))?).ok();
         Some((cpu, (value("runtime")?, value("period")?)))
     };
-    let cpus = fs::read_dir(folder)
+    // Where lockdown closes them, each attempt would be a line in the kernel's log.
+    let is_closed = kernel::refusal::by_lockdown(Path::new(folder)).is_some();
+    let cpus = (!is_closed)
+        .then(|| fs::read_dir(folder))
         .into_iter()
+        .flatten()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok());
     let release = crate::kernel_text::read(profile::paths::RELEASE).unwrap_or_default();
