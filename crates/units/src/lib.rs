@@ -13,6 +13,7 @@ mod duration;
 pub mod duration_text;
 pub mod format;
 mod lines;
+pub mod printable;
 mod random;
 
 pub use clock::{ClockId, Monotonic, Realtime, Timestamp};

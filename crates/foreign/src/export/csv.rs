@@ -9,8 +9,13 @@ use super::ExportFormat;
 use super::rows::{rows, series_of};
 use crate::error::ExportError;
 
-pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "csv", what: "comma-separated values: one row per bin, in nanoseconds", binary: false, write };
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "csv",
+    what: "comma-separated values: one row per bin, in nanoseconds",
+    endings: &["csv"],
+    binary: false,
+    write,
+};
 
 const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count\n";
 

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::show;
 use crate::exit::Exit;
 use crate::output;
+use crate::view::wrap;
 
 /// What an intent is made from.
 pub(crate) trait Wish {
@@ -77,6 +78,23 @@ impl Tuner {
         }
         self.print(&plan, || show::plan(&plan, output::colour_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
+    }
+
+    /// Prints every knob whose name contains `part`, all where none is given, with what it stands at.
+    pub(crate) fn knobs(&self, part: Option<&str>) -> anyhow::Result<Exit> {
+        let wanted = |knob: &&knobs::catalogue::Knob| part.is_none_or(|part| knob.name.contains(part));
+        if knobs::catalogue::all().find(wanted).is_none() {
+            anyhow::bail!("no knob has '{}' in its name: 'punctual tune knobs' lists all", part.unwrap_or_default());
+        }
+        let site = ::tune::read_site(&self.root);
+        let mut machine = self.machine()?;
+        let read = &mut |place: &knobs::Place| ::tune::Machine::read(&mut machine, place);
+        let all: Vec<show::ShownKnob> = knobs::catalogue::all()
+            .filter(wanted)
+            .map(|knob| show::ShownKnob::read(knob, &site.profile, read))
+            .collect();
+        self.print(&all, || show::knobs(&all, part.is_none(), wrap::width()))?;
+        Ok(Exit::Holds)
     }
 
     pub(crate) fn propose(&self) -> anyhow::Result<Exit> {
