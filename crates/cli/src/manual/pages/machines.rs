@@ -211,7 +211,7 @@ pub(super) const PAGES: &[Page] = &[
                 "which of both is more punctual",
             ),
             ("punctual campaign ab --knob vm.swappiness=10", "10 against what the machine has"),
-            ("punctual campaign ab --knob kernel.timer_migration=on,off --show > mine.toml", "its file, to change it"),
+            ("punctual campaign ab --knob kernel.timer_migration=1,0 --show > mine.toml", "its file, to change it"),
         ],
         see: &["punctual campaign run", "punctual tune knobs", "docs/campaign.md"],
     },
