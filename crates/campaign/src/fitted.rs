@@ -17,6 +17,8 @@ pub struct Wanted {
     pub values: Vec<(String, String)>,
     /// (factor, levels) pairs: the levels to keep, separated by commas, such as `RT,CPUSET`.
     pub only: Vec<(String, String)>,
+    /// The factors to vary; default: all of the file. The others stay at their first level.
+    pub factors: Vec<String>,
     /// How often each condition is measured; default: as in the file.
     pub repetitions: Option<u32>,
     /// Seed of every random order; default: as in the file.
@@ -53,8 +55,8 @@ pub enum FitError {
         #[source]
         error: units::CpuSetError,
     },
-    /// `--only` names a factor that is not in the file.
-    #[error("--only {factor}=…: there is no such factor; the factors are {known}")]
+    /// `--factor` or `--only` names a factor that is not in the file.
+    #[error("'{factor}': there is no such factor; the factors are {known}")]
     Factor {
         /// The factor that was given.
         factor: String,
@@ -92,7 +94,7 @@ impl Campaign {
             campaign.confirm = campaign.confirm.map(|_| Confirm { repetitions });
         }
         campaign.seed = wanted.seed.unwrap_or(campaign.seed);
-        let campaign = only_levels(campaign, &wanted.only)?;
+        let campaign = only_levels(only_factors(campaign, &wanted.factors)?, &wanted.only)?;
         let planned = plans(&campaign, plan);
         if !campaign.fit_to_machine {
             return Ok((campaign, planned));
@@ -127,12 +129,24 @@ fn choice(text: &str, wanted: &Wanted, site: &Site) -> Result<Choice, FitError> 
     Ok(choice)
 }
 
+fn no_such_factor(campaign: &Campaign, factor: &str) -> FitError {
+    let known: Vec<&str> = campaign.factor.iter().map(|factor| factor.name.as_str()).collect();
+    FitError::Factor { factor: factor.to_owned(), known: known.join(", ") }
+}
+
+fn only_factors(mut campaign: Campaign, factors: &[String]) -> Result<Campaign, FitError> {
+    if let Some(odd) = factors.iter().find(|name| campaign.factor.iter().all(|factor| factor.name != **name)) {
+        return Err(no_such_factor(&campaign, odd));
+    }
+    campaign.factor.retain(|factor| factors.is_empty() || factors.contains(&factor.name));
+    Ok(campaign)
+}
+
 fn only_levels(campaign: Campaign, only: &[(String, String)]) -> Result<Campaign, FitError> {
     let mut left_out = Vec::new();
     for (name, levels) in only {
         let Some(factor) = campaign.factor.iter().find(|factor| factor.name == *name) else {
-            let known: Vec<&str> = campaign.factor.iter().map(|factor| factor.name.as_str()).collect();
-            return Err(FitError::Factor { factor: name.clone(), known: known.join(", ") });
+            return Err(no_such_factor(&campaign, name));
         };
         let wanted: Vec<&str> = levels.split(',').collect();
         let known: Vec<&str> = factor.level.iter().map(|level| level.name.as_str()).collect();

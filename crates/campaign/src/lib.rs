@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ab;
 mod bounds;
 mod choice;
 mod file;

@@ -8,7 +8,7 @@ use crate::journal::State;
 use crate::{Campaign, Layout, Measurement};
 
 /// Estimated overhead of a run beyond its measuring time, until runs were made.
-const RUN_OVERHEAD: Duration = Duration::from_millis(500);
+pub(crate) const RUN_OVERHEAD: Duration = Duration::from_millis(500);
 /// Estimated duration of a reboot: firmware, boot loader, kernel and services.
 const REBOOT_TIME: Duration = Duration::from_secs(60);
 

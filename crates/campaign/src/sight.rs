@@ -100,7 +100,7 @@ impl Sight {
         (!self.sees_worst_case()).then(|| {
             format!(
                   "with {} repetitions no difference can be shown, however large: use at least {} (--repetitions {} is \
-                   enough for the body as well), or fewer levels (--only), or --without-conclusion to run it all the same",
+                   enough for the body as well), or fewer levels (--factor, --only), or --without-conclusion to run it all the same",
                 self.repetitions, self.least_for_worst_case, self.least_for_body.max(self.least_for_worst_case)
             )
         })

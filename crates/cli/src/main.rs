@@ -35,7 +35,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     // The kernel hands its first process all words of its command line that it does not know, before ours.
     let word = if std::process::id() == 1 { words.last() } else { words.next() };
     if let Some((word, done)) = word.and_then(|word| for_itself(&word).map(|done| (word, done))) {
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
             return exit::Exit::Usage.into();
         }
     };
-    let cli = parsed(&words).unwrap_or_else(|error| tips::spelled(error, &spelling()).exit());
+    let cli = parsed(&words).unwrap_or_else(|error| output::usage(&tips::spelled(error, &spelling())));
     match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {

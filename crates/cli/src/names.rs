@@ -45,6 +45,15 @@ where
     }
 }
 
+/// Reads a value as [`FromStr`] does, with the error in its own words.
+pub(crate) fn read<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    text.parse::<T>().map_err(|error| error.to_string())
+}
+
 /// Clocks that can be read.
 pub(crate) const fn clock() -> Named<ClockId> {
     Named::new(|| ClockId::ALL.map(ClockId::name).to_vec())

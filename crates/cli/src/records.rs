@@ -219,7 +219,7 @@ impl RecordArgs {
     /// Imports the content of a file, in the given format or else the one that its content shows.
     fn import(self, path: &Path, content: &[u8], format: Option<&ImportFormat>) -> anyhow::Result<Record> {
         let imported = foreign::import(content, format, self.options()).with_context(|| cannot_import(path))?;
-        Ok(imported.into_record(&import_label(path)))
+        Ok(imported.into_record(&import_label(path)).with_printable_texts())
     }
 }
 
@@ -246,7 +246,7 @@ fn stream(path: &Path, mut importer: Importer, head: &[u8], mut source: impl Rea
         importer.feed(&piece[..length]).with_context(|| cannot_import(path))?;
     }
     let imported = importer.finish().with_context(|| cannot_import(path))?;
-    Ok(imported.into_record(&import_label(path)))
+    Ok(imported.into_record(&import_label(path)).with_printable_texts())
 }
 
 impl Refused {

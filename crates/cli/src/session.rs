@@ -22,6 +22,9 @@ pub(crate) struct OutputArgs {
     /// Also write the record to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print what was seen for each caveat, and what cannot be observed here
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// What the record of a measurement is called; one that is read from elsewhere has a rule of its own.
@@ -40,6 +43,7 @@ impl OutputArgs {
 
     /// Finds out before measuring whether the file can be written.
     pub(crate) fn prepare(self) -> anyhow::Result<Destination> {
+        output::set_verbose(self.verbose);
         if let Some(file) = &self.output {
             save::check_file(file)?;
         }

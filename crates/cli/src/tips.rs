@@ -8,8 +8,9 @@ mod as_typed;
 
 use std::ffi::OsString;
 
+use clap::CommandFactory as _;
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 pub(crate) use self::as_typed::Spelling;
 
@@ -20,12 +21,12 @@ type Tip = (&'static str, &'static str, &'static str);
 const COMMANDS: &[Tip] = &[
     ("", "run", "'punctual assess' measures this machine and says whether it keeps a deadline"),
     ("", "test", "'punctual assess' measures this machine and says whether it keeps a deadline"),
-    ("", "latency", "'punctual measure wakeup' measures latency, 'punctual assess' says whether it keeps a deadline"),
-    ("", "timerlat", "'punctual measure wakeup' measures timer latency; '--explain' says what made it late"),
-    ("", "osnoise", "'punctual measure noise' measures the time that is taken from a thread"),
-    ("", "hwnoise", "'punctual measure noise' measures the time that is taken from a thread"),
-    ("", "hwlat", "'punctual measure noise' measures the time that is taken from a thread"),
-    ("", "oslat", "'punctual measure noise' measures the time that is taken from a thread"),
+    ("", "latency", "'punctual wakeup' measures latency, 'punctual assess' says whether it keeps a deadline"),
+    ("", "timerlat", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "osnoise", "'punctual noise' measures the time that is taken from a thread"),
+    ("", "hwnoise", "'punctual noise' measures the time that is taken from a thread"),
+    ("", "hwlat", "'punctual noise' measures the time that is taken from a thread"),
+    ("", "oslat", "'punctual noise' measures the time that is taken from a thread"),
     (
         "",
         "hackbench",
@@ -33,7 +34,7 @@ const COMMANDS: &[Tip] = &[
     ),
     ("", "stress", "'--load hard' loads the machine during a measurement; 'punctual load list' lists loads"),
     ("", "stress-ng", "'--load-cmd \"stress-ng …\"' runs it beside a measurement; 'punctual load list' lists loads"),
-    ("", "trace", "'punctual measure wakeup --explain' says what made wake-ups late"),
+    ("", "trace", "'punctual wakeup --explain' says what made wake-ups late"),
     ("", "isolate", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
     ("", "undo", "'punctual tune revert' restores every setting"),
     ("", "revert", "'punctual tune revert' restores every setting"),
@@ -51,19 +52,129 @@ const COMMANDS: &[Tip] = &[
     ("", "convert", "'punctual import' reads other programs' results, 'punctual export' writes for them"),
     ("", "diff", "'punctual compare A B' compares runs"),
     ("", "version", "'punctual --version' prints it"),
+    ("", "rtla", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "hist", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "top", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "jitter", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "jitterdebugger", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "cyclicdeadline", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "signaltest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "ptsematest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "pmqtest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "svsematest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "rteval", "'punctual assess' loads and measures this machine, and says whether it keeps a deadline"),
+    ("", "hwlatdetect", "'punctual noise' measures the time that is taken from a thread"),
+    ("", "queuelat", "'punctual noise' measures the time that is taken from a thread"),
+    ("", "pi_stress", "'--load hard' loads the machine during a measurement; 'punctual load list' lists loads"),
+    (
+        "",
+        "ptp4l",
+        "'punctual sync plan' configures a time service, 'punctual measure sync' measures how far the clocks are apart",
+    ),
+    (
+        "",
+        "phc2sys",
+        "'punctual sync plan' configures a time service, 'punctual measure sync' measures how far the clocks are apart",
+    ),
+    (
+        "",
+        "ts2phc",
+        "'punctual sync plan' configures a time service, 'punctual measure sync' measures how far the clocks are apart",
+    ),
+    (
+        "",
+        "timemaster",
+        "'punctual sync plan' configures a time service, 'punctual measure sync' measures how far the clocks are apart",
+    ),
+    (
+        "",
+        "chronyd",
+        "'punctual sync plan' configures a time service, 'punctual measure sync' measures how far the clocks are apart",
+    ),
+    ("", "pmc", "'punctual measure sync' measures how far the clocks are apart"),
+    ("", "chronyc", "'punctual measure sync' measures how far the clocks are apart"),
+    ("", "phc_ctl", "'punctual measure sync' measures how far the clocks are apart"),
+    ("", "offset", "'punctual measure sync' measures how far the clocks are apart"),
+    ("", "drift", "'punctual measure sync' measures how far the clocks are apart"),
+    (
+        "",
+        "hwstamp_ctl",
+        "'punctual packet send --hardware-stamps auto' uses the stamps of network interfaces, and sets them back",
+    ),
+    ("", "ping", "'punctual packet listen' and 'punctual packet send' measure the delay of packets"),
+    ("", "iperf3", "'punctual packet listen' and 'punctual packet send' measure the delay of packets"),
+    ("", "isochron", "'punctual packet listen' and 'punctual packet send' measure the delay of packets"),
+    ("", "sockperf", "'punctual packet listen' and 'punctual packet send' measure the delay of packets"),
+    ("", "netperf", "'punctual packet listen' and 'punctual packet send' measure the delay of packets"),
+    ("", "perf", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    ("", "sched", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    ("", "stat", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    ("", "record", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    ("", "trace-cmd", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    ("", "bpftrace", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    ("", "ftrace", "'punctual wakeup --explain' says what made wake-ups late, 'punctual app' follows a program"),
+    (
+        "",
+        "tuned",
+        "'punctual tune plan' shows what would be changed, 'punctual tune plan realtime' what TuneD's profile is for",
+    ),
+    (
+        "",
+        "tuned-adm",
+        "'punctual tune plan' shows what would be changed, 'punctual tune plan realtime' what TuneD's profile is for",
+    ),
+    (
+        "",
+        "realtime",
+        "'punctual tune plan' shows what would be changed, 'punctual tune plan realtime' what TuneD's profile is for",
+    ),
+    ("", "isolcpus", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("", "cset", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("", "taskset", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("", "numactl", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("", "knobs", "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'punctual tune knobs' lists knobs"),
+    ("", "sysctl", "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'punctual tune knobs' lists knobs"),
+    ("", "governor", "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'punctual tune knobs' lists knobs"),
+    ("", "cpupower", "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'punctual tune knobs' lists knobs"),
+    (
+        "",
+        "x86_energy_perf_policy",
+        "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'punctual tune knobs' lists knobs",
+    ),
+    ("", "set", "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'punctual tune knobs' lists knobs"),
+    ("", "irqbalance", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("", "tuna", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    (
+        "",
+        "chrt",
+        "'punctual wakeup --policy fifo --priority 80' measures so; 'punctual app' follows a program of yours",
+    ),
+    ("", "status", "'punctual tune status' shows what is applied, 'punctual check' what is wrong with the settings"),
+    ("", "list", "'punctual campaign list', 'punctual load list' and 'punctual tune knobs' list what there is"),
+    ("", "config", "'punctual profile' shows all settings, 'punctual check' what is wrong with them"),
+    ("", "monitor", "'punctual wakeup --duration unlimited' measures until Ctrl-C"),
+    ("", "ab", "'punctual campaign ab --knob KNOB=A,B --time 5m' compares two settings"),
+    ("measure", "jitterdebugger", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("measure", "hwlat", "'punctual noise' measures the time that is taken from a thread"),
+    ("measure", "oslat", "'punctual noise' measures the time that is taken from a thread"),
+    ("measure", "hwnoise", "'punctual noise' measures the time that is taken from a thread"),
+    ("tune", "realtime", "'punctual tune plan realtime' shows what TuneD's profile of that name is for"),
+    (
+        "tune",
+        "set",
+        "'punctual tune plan --set KNOB=VALUE' shows what it changes, 'tune apply --set KNOB=VALUE' does it",
+    ),
+    ("tune", "get", "'punctual tune knobs NAME' shows what a knob stands at"),
+    ("tune", "ab", "'punctual campaign ab --knob KNOB=A,B --time 5m' compares two settings"),
     #[cfg(not(feature = "lab"))]
     ("", "lab", "this program was built without the lab; 'make build' in the folder of the sources builds one with it"),
     #[cfg(not(feature = "lab"))]
     ("", "conclusions", "this program was built without the lab; 'make conclusions' builds one with it and runs this"),
-    ("measure", "latency", "'punctual measure wakeup' measures latency"),
-    ("measure", "timerlat", "'punctual measure wakeup' measures timer latency"),
-    (
-        "measure",
-        "cyclictest",
-        "'punctual cyclictest' takes cyclictest's options, 'punctual measure wakeup' measures the same",
-    ),
-    ("measure", "jitter", "'punctual measure wakeup' measures it; its '--jitter' draws the schedules at random"),
-    ("measure", "osnoise", "'punctual measure noise' measures it"),
+    ("measure", "latency", "'punctual wakeup' measures latency"),
+    ("measure", "timerlat", "'punctual wakeup' measures timer latency"),
+    ("measure", "cyclictest", "'punctual cyclictest' takes cyclictest's options, 'punctual wakeup' measures the same"),
+    ("measure", "jitter", "'punctual wakeup' measures it; its '--jitter' draws the schedules at random"),
+    ("measure", "osnoise", "'punctual noise' measures it"),
     ("measure", "app", "'punctual app -- ./program' follows a program"),
     ("measure", "load", "'punctual load list' lists loads, '--load NAME' runs one beside a measurement"),
     ("tune", "undo", "'punctual tune revert' restores every setting"),
@@ -74,7 +185,7 @@ const COMMANDS: &[Tip] = &[
     (
         "tune",
         "profile",
-        "'punctual tune propose' proposes an intent for this machine, 'punctual tune plan' shows what it changes",
+        "'punctual tune plan realtime' shows what TuneD's profile of that name is for, 'punctual tune plan' what is proposed",
     ),
     ("tune", "recommend", "'punctual tune propose' proposes an intent for this machine"),
     ("tune", "active", "'punctual tune status' shows what is applied"),
@@ -114,6 +225,13 @@ const OPTIONS: &[Tip] = &[
         "--horizon 24h foretells that time; --claim \"100us for 1 day at 99%\" asks whether a limit holds for so long",
     ),
     ("lab", "--dry-run", "'punctual lab show SCENARIO' prints what 'lab up SCENARIO' starts"),
+    ("tune", "--cpus", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("tune", "--profile", "'punctual tune plan realtime' shows what TuneD's profile of that name is for"),
+    ("tune", "--knob", "--set KNOB=VALUE"),
+    ("check", "--level", "--severity problem, warning or note"),
+    ("check", "--verbose", "it shows all; 'punctual explain FINDING' says more about one"),
+    ("check", "-v", "it shows all; 'punctual explain FINDING' says more about one"),
+    ("campaign", "--set", "'punctual campaign ab --knob KNOB=A,B' compares two settings of a knob"),
     ("tune", "--dry-run", "'punctual tune plan' shows what 'tune apply' would change"),
     ("campaign", "--dry-run", "'punctual campaign check CAMPAIGN' shows what 'campaign run' would change and measure"),
     ("", "--csv", "'punctual export RECORD --format csv' writes CSV"),
@@ -183,7 +301,11 @@ pub(crate) fn corrected(mut error: clap::Error, words: &[OsString]) -> clap::Err
     let tip = wrong(ContextKind::InvalidSubcommand)
         .and_then(|word| tip_for_command(&typed, &word))
         .or_else(|| tip_for_value(&typed, &wrong(ContextKind::InvalidArg)?, &wrong(ContextKind::InvalidValue)?))
-        .or_else(|| wrong(ContextKind::InvalidArg).and_then(|word| tip_for_option(&typed, &word)));
+        // An option that is understood and misused needs no other one.
+        .or_else(|| {
+            let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+            wrong(ContextKind::InvalidArg).filter(|_| is_unknown).and_then(|word| tip_for_option(&typed, &word))
+        });
     if let Some(tip) = tip {
         for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
             error.remove(kind);
@@ -246,7 +368,11 @@ fn tip_for_option(typed: &[String], wrong: &str) -> Option<String> {
     let name = wrong.split([' ', '=']).next().unwrap_or(wrong);
     let is_measuring = matches!(command, "measure" | "assess" | "app");
     let holds = |at: &str| at.is_empty() || at == command || (at == MEASURING && is_measuring);
-    if let Some((_, _, tip)) = OPTIONS.iter().find(|(at, word, _)| holds(at) && *word == name) {
+    let known = options_of(typed);
+    // Advice for all commands that measure is of use to those that have what it names.
+    let is_had = |tip: &str| named_options(tip).all(|option| known.contains(&option));
+    let tip = OPTIONS.iter().find(|(at, word, tip)| holds(at) && *word == name && (*at != MEASURING || is_had(tip)));
+    if let Some((_, _, tip)) = tip {
         return Some((*tip).to_owned());
     }
     if is_measuring && STRESSORS.contains(&name) {
@@ -254,14 +380,35 @@ fn tip_for_option(typed: &[String], wrong: &str) -> Option<String> {
     }
     let mut letters = name.strip_prefix('-')?.chars();
     let letter = letters.next().filter(|letter| is_measuring && letters.next().is_none() && *letter != '-')?;
-    let own = LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, own)| *own);
+    let own = LETTERS.iter().find(|(known, own)| *known == letter && is_had(own)).map(|(_, own)| *own);
     let all = "'punctual cyclictest' takes cyclictest's own options";
     Some(own.map_or_else(|| all.to_owned(), |own| format!("-{letter} is {own} here; {all}")))
 }
 
+/// The long options, with their dashes, of the command that the words name.
+fn options_of(typed: &[String]) -> Vec<String> {
+    let mut command = crate::Cli::command();
+    for word in typed {
+        match command.find_subcommand(word) {
+            Some(one) => command = one.clone(),
+            None => break,
+        }
+    }
+    command
+        .get_arguments()
+        .flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default())
+        .map(|long| format!("--{long}"))
+        .collect()
+}
+
+/// The options that a tip names as ours: at its beginning, behind a quote, a comma or a blank.
+fn named_options(tip: &str) -> impl Iterator<Item = String> + '_ {
+    let words = tip.split([' ', '\'', ',', ';', ')', '(']).filter(|word| word.starts_with("--"));
+    words.map(|word| word.trim_end_matches('.').to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
 
     use super::*;
 
@@ -276,7 +423,7 @@ mod tests {
     #[test]
     fn what_others_call_a_thing_is_found_here() {
         for (line, tip) in [
-            ("punctual timerlat", "measure wakeup"),
+            ("punctual timerlat", "punctual wakeup"),
             ("punctual tune undo", "tune revert"),
             ("punctual tune --isolate 1", "tune plan --isolate"),
             ("punctual assess --isolate 1", "tune plan --isolate"),
@@ -289,6 +436,33 @@ mod tests {
             let said = said(line);
             assert!(said.contains(tip), "{line}: {said}");
         }
+    }
+
+    /// A letter of another program's, in each command that measures: what is advised is there.
+    #[test]
+    fn an_option_that_is_advised_is_one_of_the_command() {
+        let mut advised = 0;
+        for command in ["measure wakeup", "measure noise", "measure clock", "measure sync", "assess", "app"] {
+            let typed: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            let known = options_of(&typed);
+            assert!(known.len() > 3, "{command}: {known:?}");
+            let letters = LETTERS.iter().map(|(letter, _)| format!("-{letter}"));
+            let options = OPTIONS.iter().filter(|(at, ..)| *at == MEASURING).map(|(_, word, _)| (*word).to_owned());
+            for wrong in letters.chain(options).filter(|wrong| !known.contains(wrong)) {
+                let Some(tip) = tip_for_option(&typed, &wrong) else { continue };
+                advised += 1;
+                for option in named_options(&tip) {
+                    assert!(known.contains(&option), "{command} {wrong}: {tip}");
+                }
+            }
+        }
+        assert!(advised > 20, "{advised}");
+    }
+
+    #[test]
+    fn an_option_that_is_ours_and_misused_is_not_replaced_by_another() {
+        let said = said("punctual measure sync --limit");
+        assert!(said.contains("--limit") && !said.contains("--deadline"), "{said}");
     }
 
     #[test]

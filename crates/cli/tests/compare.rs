@@ -229,3 +229,48 @@ fn wrong_usage_is_told_with_the_remedy() {
     write(folder.path(), "loaded", &loaded);
     refused(&[folder.path(), &a], &[], "choose one with --label: '', 'under load'");
 }
+
+/// Two texts of millions of samples, as most people have them: what is in them comes first, then what it shows.
+#[test]
+fn two_files_are_described_before_they_are_judged_and_the_runs_that_would_show_it_are_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |name: &str, median_us: u64, worst_us: u64| {
+        let bins = [(median_us - 1, 3_000_000), (median_us, 6_700_000), (median_us + 1, 3_000_000), (worst_us, 1)];
+        let total: u64 = bins.iter().map(|(_, count)| count).sum();
+        let lines: String = bins.iter().map(|(at, count)| format!("{at:06} {count:06}\n")).collect();
+        let foot = format!(
+            "# Total: {total:09}\n# Min Latencies: {:05}\n# Avg Latencies: {median_us:05}\n# Max Latencies: {worst_us:05}\n\
+             # Histogram Overflows: 00000\n# Histogram Overflow at cycle number:\n# Thread 0:\n",
+            median_us - 1
+        );
+        let file = folder.path().join(name);
+        std::fs::write(&file, format!("# /dev/cpu_dma_latency set to 0us\n# Histogram\n{lines}{foot}")).unwrap();
+        file
+    };
+    let (a, b) = (text("a.txt", 6, 50), text("b.txt", 16, 53));
+    let output = compared(&[&a, &b], &[]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code(&output), 0, "{text}");
+    assert!(text.starts_with("B - A: p50 +10."), "{text}");
+    assert!(words.contains("worst +3.0 us (53.0 us against 50.0 us), in these two runs."), "{text}");
+    assert!(words.contains("takes at least 4 runs of each for worst cases, 5 for mean and quantiles."), "{text}");
+    assert!(text.contains("TOO FEW RUNS TO TELL") && !text.contains("NO DIFFERENCE SHOWN"), "{text}");
+    assert!(!words.contains("1.000"), "a p that says nothing is not printed: {text}");
+    assert_eq!(
+        words.matches("at least 4").count() + words.matches("One run on each side").count(),
+        2,
+        "once above, once in the reason: {text}"
+    );
+    // How it was judged is there for who asks.
+    assert!(
+        !words.contains("resamples, seed") && {
+            let verbose = compared(&[&a, &b], &["-v"]);
+            String::from_utf8_lossy(&verbose.stdout)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains("resamples, seed")
+        }
+    );
+}

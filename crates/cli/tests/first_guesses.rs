@@ -38,7 +38,7 @@ const CYCLICTEST: &[Guess] = &[
     ("wakeup --interval 200", REFUSED, &["no unit", "200us"]),
     ("wakeup --histogram 400", REFUSED, &["punctual report FILE"]),
     ("wakeup --mlockall", REFUSED, &["memory is always locked"]),
-    ("latency", REFUSED, &["punctual measure wakeup"]),
+    ("latency", REFUSED, &["punctual wakeup"]),
     ("measure", REFUSED, &["wakeup", "clock", "noise", "punctual measure wakeup"]),
     ("measure --cpus 1", REFUSED, &["wakeup", "clock", "noise", "punctual measure wakeup --cpus 1"]),
     ("measure --cpus 0 --time 1s noise", REFUSED, &["punctual measure noise --cpus 0 --time 1s"]),
@@ -47,10 +47,10 @@ const CYCLICTEST: &[Guess] = &[
 ];
 
 const RTLA: &[Guess] = &[
-    ("timerlat hist -c 0 -d 1s", REFUSED, &["punctual measure wakeup", "--explain"]),
-    ("osnoise top", REFUSED, &["punctual measure noise"]),
-    ("hwnoise", REFUSED, &["punctual measure noise"]),
-    ("oslat", REFUSED, &["punctual measure noise"]),
+    ("timerlat hist -c 0 -d 1s", REFUSED, &["punctual wakeup", "--explain"]),
+    ("osnoise top", REFUSED, &["punctual noise"]),
+    ("hwnoise", REFUSED, &["punctual noise"]),
+    ("oslat", REFUSED, &["punctual noise"]),
     ("wakeup -c 0 -d 1s", REFUSED, &["-c is --cpus LIST"]),
     ("wakeup --auto 50", REFUSED, &["--explain", "--breaktrace"]),
     ("noise --cpus 0 --time 200ms", MEASURED, &["gaps of 1.0 us and more"]),
@@ -66,12 +66,67 @@ const TUNED: &[Guess] = &[
     ("assess --isolate 1", REFUSED, &["punctual tune plan --isolate"]),
     ("tune plan --isolate 1 intent.toml", REFUSED, &["cannot be used with"]),
     ("tune plan --isolate ''", REFUSED, &["--isolate names no CPU"]),
-    ("tune profile realtime", REFUSED, &["punctual tune propose"]),
+    ("tune profile realtime", REFUSED, &["punctual tune plan realtime"]),
+    ("tuned-adm profile realtime", REFUSED, &["punctual tune plan realtime"]),
+    ("tune realtime", REFUSED, &["punctual tune plan realtime"]),
+    ("tune plan --profile realtime", REFUSED, &["punctual tune plan realtime"]),
+    ("tune plan realtime --root {host}", &[0, 2], &["what TuneD's profile is for", "rt-throttling = \"off\""]),
+    ("tune plan cpu-partitioning --root {host}", &[0, 2], &["isolate = ", "irqs = \"housekeeping\""]),
+    ("tune plan latency-performance --root {host}", &[0, 2], &["power = \"steady\""]),
+    ("tune plan throughput-performance", REFUSED, &["is for throughput", "punctual tune plan"]),
+    ("tune plan no-such", REFUSED, &["no file", "realtime, cpu-partitioning", "tune propose"]),
+    ("tune plan --set vm.swappiness=7 --root {host}", &[0, 2], &["\"vm.swappiness\" = \"7\"", "-> 7"]),
+    ("tune plan --isolate 1 --set vm.swappiness=7 --root {host}", &[0, 2], &["isolate = \"1\"", "-> 7"]),
+    ("tune plan --set swappiness=7", REFUSED, &["did you mean vm.swappiness"]),
+    ("tune plan --set vm.swappiness=900 --root {host}", &[2], &["0 to 200"]),
+    ("tune plan --cpus 1", REFUSED, &["punctual tune plan --isolate"]),
+    ("tune set vm.swappiness=7", REFUSED, &["tune plan --set", "tune apply --set"]),
+    ("tune get cpu.governor", REFUSED, &["punctual tune knobs"]),
+    ("tune knobs --root {host}", &[0], &["vm.swappiness", "now 60", "not on this machine", "[boot]"]),
+    ("tune knobs vm.swap --root {host} --json", &[0], &["\"name\": \"vm.swappiness\"", "\"value\": \"60\""]),
+    ("tune knobs no-such", REFUSED, &["punctual tune knobs"]),
+    ("knobs", REFUSED, &["punctual tune knobs"]),
+    ("governor performance", REFUSED, &["tune plan --set"]),
+    ("cset shield", REFUSED, &["tune plan --isolate"]),
+    ("check --severity problem --root {host}", &[0, 1], &["less severe not shown"]),
+    ("check --cpus 0 --severity warning --root {host}", &[0, 1], &["less severe not shown"]),
+    ("check --cpus 999 --root {host}", REFUSED, &["none of them is online"]),
+    ("check --level problem", REFUSED, &["--severity"]),
     ("tune undo", REFUSED, &["punctual tune revert"]),
     ("tune off", REFUSED, &["punctual tune revert"]),
     ("tune active", REFUSED, &["punctual tune status"]),
     ("undo", REFUSED, &["punctual tune revert"]),
     ("audit", REFUSED, &["punctual check"]),
+];
+
+/// linuxptp, chrony, perf, and programs that measure packets.
+const OTHERS: &[Guess] = &[
+    ("ptp4l -i eth0 -m", REFUSED, &["punctual sync plan", "punctual measure sync"]),
+    ("phc2sys -s eth0", REFUSED, &["punctual sync plan"]),
+    ("pmc 'GET TIME_STATUS_NP'", REFUSED, &["punctual measure sync"]),
+    ("chronyc tracking", REFUSED, &["punctual measure sync"]),
+    ("measure sync --limit", REFUSED, &["--limit"]),
+    ("perf sched record", REFUSED, &["--explain", "punctual app"]),
+    ("trace-cmd record", REFUSED, &["--explain"]),
+    ("isochron send", REFUSED, &["punctual packet listen"]),
+    ("ping 10.0.0.1", REFUSED, &["punctual packet send"]),
+    ("chrt -f 80 ./x", REFUSED, &["--priority 80", "punctual app"]),
+    ("hwlatdetect --duration=10", REFUSED, &["punctual noise"]),
+    ("rteval", REFUSED, &["punctual assess"]),
+    ("rtla timerlat hist", REFUSED, &["punctual wakeup"]),
+    ("jitterdebugger", REFUSED, &["punctual wakeup"]),
+    ("noise -t 10", REFUSED, &["punctual cyclictest"]),
+    ("export x.json", REFUSED, &["--format", "-o run.csv"]),
+    ("ab", REFUSED, &["punctual campaign ab --knob"]),
+    ("campaign ab --knob vm.swappiness=10 --time 10s", REFUSED, &["take at least 35 s"]),
+    (
+        "campaign ab --knob vm.swappiness=10,60 --time 5m --show",
+        &[0],
+        &["repetitions = 7", "[factor.level.intent.knob]"],
+    ),
+    ("campaign ab --knob no-such=1", REFUSED, &["punctual tune knobs"]),
+    ("campaign check which-knob --factor power --root {host}", &[0, 2], &["which-knob"]),
+    ("campaign run which-knob --factor powr", REFUSED, &["the factors are isolation", "power"]),
 ];
 
 const STRESS_NG: &[Guess] = &[
@@ -169,6 +224,11 @@ fn of_people_who_know_rtla() {
 #[test]
 fn of_people_who_know_tuned() {
     check(TUNED);
+}
+
+#[test]
+fn of_people_who_know_linuxptp_perf_and_others() {
+    check(OTHERS);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::bench::copy_of;
+use crate::support::bench::{copy, copy_of};
 use crate::support::synthetic::{synthetic, write};
 use crate::support::{code, fixtures, run, said, stdout};
 
@@ -267,5 +267,182 @@ fn a_thousand_records_of_one_name_are_a_thousand_runs() {
         let labels: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["label"].as_str().unwrap()).collect();
         assert_eq!((rows.len(), labels.len()), (1_000, 1_000), "each has a name of its own");
         assert!(labels.contains("wakeup (042)") || labels.contains("wakeup (all-042.json)"), "{:?}", labels.first());
+    }
+}
+
+/// What steers a terminal, turns text round, hides, or breaks a line. No control of C0 but ESC, BEL and line breaks, as a JSON
+/// fixture and a file name have to hold it too.
+const HOSTILE: &str = "x\u{1b}[2J\u{7}\u{9b}31m\u{7f}\u{202e}\u{2066}y\nFORGED\rz";
+
+fn assert_harmless(what: &str, output: &std::process::Output) {
+    for (stream, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        let text = String::from_utf8_lossy(bytes);
+        let odd = text.chars().find(|c| units::printable::is_unprintable(*c) && !matches!(c, '\n' | '\t'));
+        assert_eq!(odd, None, "{what}: {stream}: {text:?}");
+        let forged = text.lines().find(|line| line.starts_with("FORGED"));
+        assert_eq!(forged, None, "{what}: {stream}: {text}");
+    }
+}
+
+/// The pointers of all strings of a document.
+fn strings(value: &serde_json::Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(_) => found.push(at.to_owned()),
+        serde_json::Value::Array(all) => {
+            for (place, one) in all.iter().enumerate() {
+                strings(one, &format!("{at}/{place}"), found);
+            }
+        }
+        serde_json::Value::Object(all) => {
+            for (name, one) in all {
+                strings(one, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A record in which every text that may be any text is hostile; with how many those are.
+fn hostile_record(fixture: &str, id: &str) -> (String, usize) {
+    let text = fs::read_to_string(fixtures().join("calibration").join(fixture)).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut pointers = Vec::new();
+    strings(&document, "", &mut pointers);
+    let mut count = 0;
+    for pointer in pointers {
+        let before = document.pointer(&pointer).unwrap().clone();
+        *document.pointer_mut(&pointer).unwrap() = HOSTILE.into();
+        if record::Record::from_json(&document.to_string()).is_ok() {
+            count += 1;
+        } else {
+            *document.pointer_mut(&pointer).unwrap() = before;
+        }
+    }
+    document["id"] = format!("{id}{HOSTILE}").into();
+    (document.to_string(), count)
+}
+
+#[test]
+fn nothing_of_a_foreign_record_or_name_reaches_the_terminal_as_it_is() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let hostile = |name: &str| at(&format!("{name}{HOSTILE}"));
+    for (kind, fixture) in [("wakeup", "idle/hog.json"), ("noise", "idle/noise.json"), ("sync", "sync/ptp-step.json")] {
+        let mut files = Vec::new();
+        for side in ["a", "b"] {
+            let (text, count) = hostile_record(fixture, side);
+            assert!(count > 10, "{fixture}: only {count} texts of it are free");
+            let file = hostile(&format!("{kind}-{side}"));
+            fs::write(&file, text).unwrap();
+            files.push(file);
+        }
+        let [a, b] = [files[0].as_str(), files[1].as_str()];
+        let page = hostile("page");
+        for line in [
+            &["report", a, b, "-o", &page][..],
+            &["explain", a],
+            &["tail", a],
+            &["tail", a, "--json"],
+            &["compare", a, b],
+            &["compare", a, b, "-v", "--json"],
+            &["export", a, "--format", "csv"],
+            &["export", a, "--format", "json"],
+            &["export", a, "--format", "hdr"],
+            &["export", a, "--format", "cyclictest"],
+            &["import", a],
+            &["measure", "request", a],
+            &["campaign", "rehearse", "which-knob", "--runs", a],
+        ] {
+            assert_harmless(&format!("{kind} {:?}", &line[..1]), &run(line));
+        }
+        // The page too: its plain text, and the data that the viewer shows.
+        let html = fs::read_to_string(&page).unwrap();
+        assert!(!html.contains(['\u{202e}', '\u{9b}', '\u{1b}', '\u{7f}']), "{kind}");
+        let (_, data) = html.split_once("id=\"data\">").unwrap();
+        let (data, _) = data.split_once("</script>").unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let mut pointers = Vec::new();
+        strings(&data, "", &mut pointers);
+        for pointer in pointers {
+            let text = data.pointer(&pointer).and_then(serde_json::Value::as_str).unwrap();
+            let odd = text.chars().find(|c| units::printable::is_unprintable(*c) && !matches!(c, '\n' | '\t'));
+            assert_eq!(odd, None, "{kind}: {pointer}: {text:?}");
+        }
+    }
+    assert_harmless("a folder", &run(&["compare", "--a", folder.path().to_str().unwrap(), "--b", &at("none")]));
+    assert_harmless("report of a folder", &run(&["report", folder.path().to_str().unwrap(), "-o", &at("all.html")]));
+    // Words that name nothing, in every place that quotes what was typed.
+    for line in [
+        &[HOSTILE][..],
+        &["measure", HOSTILE],
+        &["wakeup", "--cpus", HOSTILE],
+        &["wakeup", "--time", HOSTILE],
+        &["wakeup", "--load", HOSTILE],
+        &[&format!("--{HOSTILE}")],
+        &["report", HOSTILE],
+        &["explain", HOSTILE],
+        &["import", HOSTILE],
+        &["check", "--root", HOSTILE],
+        &["profile", "--root", HOSTILE],
+        &["load", "show", HOSTILE],
+        &["load", "check", HOSTILE],
+        &["campaign", "show", HOSTILE],
+        &["campaign", "run", "which-knob", "--factor", HOSTILE],
+        &["campaign", "report", HOSTILE],
+        &["tune", "plan", HOSTILE],
+        &["tune", "plan", "--set", HOSTILE],
+        &["sync", "plan", "--profile", "gptp", "-i", HOSTILE],
+        &["packet", "send", "--to", HOSTILE, "--token-file", HOSTILE],
+        &["cyclictest", HOSTILE],
+        &["app", "--pid", HOSTILE],
+        &["export", HOSTILE, "-o", &at("x.csv")],
+        &["completions", HOSTILE],
+        &["man", "/dev/null/x\u{1b}[2J"],
+    ] {
+        assert_harmless(&format!("{line:?}"), &run(line));
+    }
+    // A first word that is no text at all.
+    let odd = std::ffi::OsStr::from_bytes(b"x\xff\x1b[2J");
+    let output = support::punctual(&[]).arg(odd).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert_harmless("no text", &output);
+}
+
+#[test]
+fn nothing_of_a_foreign_machine_reaches_the_terminal_as_it_is() {
+    let tree = copy("server-two-sockets");
+    let root = tree.path().to_str().unwrap();
+    let mut hostile = 0;
+    // Every text of a name in the tree: of the host, of tasks, of drivers and governors.
+    let mut open = vec![tree.path().to_owned()];
+    while let Some(place) = open.pop() {
+        for entry in fs::read_dir(place).unwrap().flatten() {
+            let path = entry.path();
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                open.push(path);
+            } else if kind.is_file() {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                let is_word = text.trim().chars().any(char::is_alphabetic) && text.lines().count() == 1;
+                if is_word {
+                    hostile += 1;
+                    fs::write(&path, format!("{}{HOSTILE}\n", text.trim_end())).unwrap();
+                }
+            }
+        }
+    }
+    assert!(hostile > 20, "only {hostile} files were made hostile");
+    for line in [
+        &["check", "--root", root][..],
+        &["check", "--root", root, "--json"],
+        &["profile", "--root", root],
+        &["profile", "--root", root, "--json"],
+        &["tune", "plan", "--root", root],
+        &["tune", "knobs", "--root", root],
+        &["tune", "status", "--root", root],
+        &["campaign", "check", "which-knob", "--root", root],
+    ] {
+        assert_harmless(&format!("{:?}", &line[..2]), &run(line));
     }
 }

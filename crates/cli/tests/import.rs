@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{fixtures, punctual, run, said, stdout};
+use crate::support::{code, fixtures, punctual, run, said, stdout};
 use record::{Origin, Record};
 
 fn fixture(name: &str) -> PathBuf {
@@ -16,6 +16,40 @@ fn imported(dir: &Path, name: &str) -> PathBuf {
     let done = run(&["import", fixture(name).to_str().unwrap(), "-o", out.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0 | 3)), "{name}: {}", said(&done));
     out
+}
+
+/// A format for each of the endings that people write, and a clear word for any other.
+#[test]
+fn an_export_knows_its_format_by_the_ending_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let record = fixtures().join("calibration/idle/quiet.json");
+    let record = record.to_str().unwrap();
+    for (name, begins) in [
+        ("x.csv", &b"run,label,"[..]),
+        ("x.JSON", b"["),
+        ("x.hlog", b"#"),
+        ("x.hist", b"#"),
+        ("x.txt", b"#"),
+        #[cfg(feature = "parquet")]
+        ("x.parquet", b"PAR1"),
+    ] {
+        let output = run(&["export", record, "-o", &at(name)]);
+        assert_eq!(code(&output), 0, "{name}: {}", said(&output));
+        let content = std::fs::read(at(name)).unwrap();
+        assert!(content.starts_with(begins), "{name}: {:?}", String::from_utf8_lossy(&content[..40]));
+    }
+    // A stated format counts whatever the name is.
+    assert_eq!(code(&run(&["export", record, "--format", "csv", "-o", &at("x.data")])), 0);
+    for name in ["x.xlsx", "x"] {
+        let output = run(&["export", record, "-o", &at(name)]);
+        let said = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(code(&output), 2, "{said}");
+        for known in [".csv", ".json", ".parquet", ".hlog", ".hist", "--format"] {
+            assert!(said.contains(known), "{known}: {said}");
+        }
+        assert!(!Path::new(&at(name)).exists(), "nothing is written");
+    }
 }
 
 #[test]

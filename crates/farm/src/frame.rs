@@ -10,6 +10,7 @@ use std::mem;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use units::printable;
 
 /// The version of the frames, which is the first byte of each.
 pub const VERSION: u8 = 1;
@@ -69,11 +70,10 @@ pub fn encode<T: Serialize + ?Sized>(value: &T, most: usize) -> Result<Vec<u8>, 
 /// # Errors
 /// If it is not JSON, or not of the type.
 pub fn decode<T: DeserializeOwned>(content: &[u8]) -> Result<T, FrameError> {
-    serde_json::from_slice(content).map_err(|error| {
-        let text = error.to_string();
-        let printable = text.chars().map(|letter| if letter.is_control() { '?' } else { letter });
-        FrameError::Content(printable.take(MOST_OF_AN_ERROR).collect())
-    })
+    let refused = |text: String| FrameError::Content(printable::line(&text).chars().take(MOST_OF_AN_ERROR).collect());
+    let text = std::str::from_utf8(content).map_err(|error| refused(error.to_string()))?;
+    // What a partner calls its host, threads and interfaces comes to a terminal of ours.
+    serde_json::from_str(&printable::json(text)).map_err(|error| refused(error.to_string()))
 }
 
 /// One received frame.

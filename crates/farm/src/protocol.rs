@@ -93,13 +93,13 @@ pub struct Hello {
     pub host: String,
 }
 
-/// A text that can be printed on a terminal: control characters are replaced by `?`.
+/// A text that can be printed on a terminal: what cannot is shown by its number.
 fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.len() > LONGEST_TEXT {
         return Err(D::Error::custom(format!("a text of {} bytes, at most {LONGEST_TEXT} are allowed", text.len())));
     }
-    Ok(text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect())
+    Ok(units::printable::line(&text).into_owned())
 }
 
 /// Which of two programs has to be replaced by a newer one.
@@ -182,7 +182,7 @@ mod tests {
     fn a_hello_is_read_with_unknown_fields_and_without_control_characters() {
         let text = r#"{"program": "9.0.0", "protocol": {"lowest": 1, "highest": 2}, "host": "a\u001b[2Jb", "new": 1}"#;
         let read: Hello = serde_json::from_str(text).unwrap();
-        assert_eq!(read, Hello { program: "9.0.0".to_owned(), ..hello("a?[2Jb", 1, 2) });
+        assert_eq!(read, Hello { program: "9.0.0".to_owned(), ..hello("a\\u001b[2Jb", 1, 2) });
         for (protocol, host) in
             [("0, \"highest\": 1", "a"), ("2, \"highest\": 1", "a"), ("1, \"highest\": 1", &*"a".repeat(256))]
         {

@@ -74,6 +74,16 @@ pub enum ExportError {
         /// Names of the known formats, separated by commas.
         known: String,
     },
+    /// A file's name ends like that of no export format.
+    #[error(
+        "'{name}' does not say which format is meant: its name can end in {known}; or name the format with --format"
+    )]
+    NoSuchEnding {
+        /// The name of the file.
+        name: String,
+        /// The endings that are known, with their formats.
+        known: String,
+    },
     /// This build of the program does not include the format.
     #[error(
         "this build of punctual cannot write {format}: use {instead}, or export on a PC; records are the same everywhere"

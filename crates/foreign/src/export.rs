@@ -19,6 +19,8 @@ pub struct ExportFormat {
     pub name: &'static str,
     /// Description of the format: the program that reads it, its content and its unit.
     pub what: &'static str,
+    /// Endings of the names of files that hold it, without the dot; the first is the usual one.
+    pub endings: &'static [&'static str],
     /// Whether the output is binary, and must not be written to a terminal.
     pub binary: bool,
     write: fn(&[Record]) -> Result<Vec<u8>, ExportError>,
@@ -44,6 +46,25 @@ pub fn export_format(name: &str) -> Result<&'static ExportFormat, ExportError> {
     })
 }
 
+/// Finds the export format that files of this name hold, by the ending of the name in any case.
+///
+/// # Errors
+/// If the name has no ending, or one that no format has.
+pub fn export_format_of_file(name: &str) -> Result<&'static ExportFormat, ExportError> {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let found = ending.and_then(|ending| EXPORTS.iter().find(|format| format.endings.contains(&ending.as_str())));
+    found.ok_or_else(|| ExportError::NoSuchEnding { name: name.to_owned(), known: endings_in_words() })
+}
+
+/// `.csv (csv), .hlog or .hdr (hdr)`: all endings with the format that each stands for.
+fn endings_in_words() -> String {
+    let one = |format: &ExportFormat| {
+        let endings: Vec<String> = format.endings.iter().map(|ending| format!(".{ending}")).collect();
+        format!("{} ({})", endings.join(" or "), format.name)
+    };
+    EXPORTS.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// Writes records in the given format.
 ///
 /// # Errors
@@ -66,5 +87,29 @@ fn place(series: &Series) -> String {
         Place::Thread { cpu: Some(cpu), thread } => format!("cpu{cpu}-thread{thread}"),
         Place::Thread { cpu: None, thread } => format!("thread{thread}"),
         other => other.to_string().replace(' ', "-"),
+    }
+}
+
+#[cfg(test)]
+mod endings {
+    use super::*;
+
+    #[test]
+    fn every_format_is_known_by_each_of_its_endings_and_no_ending_is_of_two() {
+        let all: Vec<&str> = EXPORTS.iter().flat_map(|format| format.endings).copied().collect();
+        for (at, ending) in all.iter().enumerate() {
+            assert!(!all[..at].contains(ending), "{ending} is of two formats");
+        }
+        for format in EXPORTS {
+            assert!(!format.endings.is_empty(), "{} has no ending", format.name);
+            for ending in format.endings {
+                let found = export_format_of_file(&format!("a.b/run.{}", ending.to_uppercase())).unwrap();
+                assert_eq!(found.name, format.name);
+            }
+        }
+        for odd in ["run", "run.xlsx", "csv", "run.csv.gz", ""] {
+            let error = export_format_of_file(odd).unwrap_err().to_string();
+            assert!(all.iter().all(|ending| error.contains(&format!(".{ending}"))), "{error}");
+        }
     }
 }

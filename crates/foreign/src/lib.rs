@@ -15,7 +15,7 @@ mod export;
 mod import;
 
 pub use error::{ExportError, ForeignError};
-pub use export::{EXPORTS, ExportFormat, export, export_format};
+pub use export::{EXPORTS, ExportFormat, export, export_format, export_format_of_file};
 pub use import::{
     HEAD_BYTES, IMPORTS, ImportFormat, Imported, Importer, IsochronColumns, Options, Unit, always_missing,
     format_in_words, import, import_format, recognise, recognise_stream, unwrapped, what_it_is,

@@ -4,6 +4,10 @@
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::intent::{Intent, PowerWish};
+use crate::propose::propose;
+use crate::wanted::Site;
+
 /// What says which profile is active; what says whether it was chosen by a person stands beside it.
 pub const ACTIVE: &str = "/etc/tuned/active_profile";
 /// Who chose it: `manual` or `auto`.
@@ -25,6 +29,37 @@ pub enum TunedProfile {
     Realtime,
     /// `nohz_full=`, everything that can be moved away, the highest frequency; the throttle stays.
     CpuPartitioning,
+}
+
+/// What a profile that comes with TuneD is for, as an intent for this node; `None` if TuneD has no such profile.
+///
+/// # Errors
+/// If the profile is for something else than acting on time: with what it is for.
+pub fn counterpart(name: &str, site: &Site) -> Option<Result<Intent, &'static str>> {
+    let steady = Intent { power: Some(PowerWish::Steady), ..Intent::default() };
+    Some(Ok(match name {
+        "realtime" | "realtime-virtual-guest" | "realtime-virtual-host" => propose(site),
+        // The throttle of real-time threads stays.
+        "cpu-partitioning" => Intent { rt_throttling: None, ..propose(site) },
+        "cpu-partitioning-powersave" => Intent { rt_throttling: None, power: None, ..propose(site) },
+        "latency-performance" | "network-latency" | "hpc-compute" => steady,
+        "throughput-performance" | "network-throughput" | "accelerator-performance" => {
+            return Some(Err("throughput, which costs worst cases"));
+        }
+        "balanced"
+        | "balanced-battery"
+        | "powersave"
+        | "desktop"
+        | "default"
+        | "laptop-ac-powersave"
+        | "laptop-battery-powersave"
+        | "server-powersave"
+        | "desktop-powersave" => {
+            return Some(Err("saving energy or for everyday use, which costs worst cases"));
+        }
+        "virtual-guest" | "virtual-host" => return Some(Err("throughput of or in virtual machines")),
+        _ => return None,
+    }))
 }
 
 impl TunedProfile {

@@ -166,6 +166,16 @@ impl Record {
         wire::read(text)
     }
 
+    /// The same record without anything in its texts that steers a terminal or breaks a line, as its file has it.
+    #[must_use]
+    pub fn with_printable_texts(self) -> Self {
+        let text = wire::raw(&self);
+        match units::printable::json(&text) {
+            std::borrow::Cow::Borrowed(_) => self,
+            std::borrow::Cow::Owned(shown) => Self::from_json(&shown).unwrap_or(self),
+        }
+    }
+
     /// The record as JSON text, indented for people.
     #[must_use]
     pub fn to_json(&self) -> String {

@@ -59,14 +59,14 @@ pub fn render_html(input: &ReportInput) -> String {
 }
 
 /// Escapes characters of a JSON text that could be read as markup. `<` occurs only in strings, where its escape is
-/// equivalent.
+/// equivalent. What turns the direction of text or cannot be seen is shown by its number.
 fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    units::printable::json_lines(json).replace('<', "\\u003c")
 }
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in units::printable::lines(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -14,6 +14,7 @@ pub mod duration_text;
 pub mod format;
 mod kernel_list;
 mod lines;
+pub mod printable;
 mod random;
 
 pub use clock::{ClockId, Monotonic, Realtime, Timestamp};

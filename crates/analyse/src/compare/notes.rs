@@ -44,17 +44,20 @@ pub(super) fn notes(
             "The runs of each side differ among themselves in {fields}, with the same values on both sides."
         ));
     }
-    notes.push(match cut.unit {
-        Unit::Block => format!(
+    notes.extend(match cut.unit {
+        // That one run of each shows nothing is the verdict's own sentence.
+        Unit::Block if judged.smallest_p > level => None,
+        Unit::Block => Some(format!(
             "One run on each side, cut into {} and {} pieces: this speaks of these two runs. How much repetitions of one \
              setting differ was not measured; take at least {} of each for a verdict about the settings.",
             units[0],
             units[1],
             least_runs_for_worst_case(level)
+        )),
+        Unit::Run => Some(
+            "Samples are not independent, so whole runs and whole intervals of them were drawn again and exchanged."
+                .to_owned(),
         ),
-        Unit::Run => {
-            "Samples are not independent, so whole runs and whole intervals of them were drawn again and exchanged.".to_owned()
-        }
     });
     for ((group, summary), letter) in runs.iter().zip(groups).zip(["A", "B"]) {
         notes.extend(degraded(letter, group, summary));

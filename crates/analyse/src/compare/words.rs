@@ -3,6 +3,8 @@
 use units::format::{self, latency};
 
 use super::document::{Comparison, ComparisonState, Reach, Unit};
+use super::least::{least_runs_for_body, least_runs_for_worst_case};
+use super::verdict;
 
 impl Comparison {
     /// The verdict in a few words. Of one run on each side only the runs are judged, never the settings.
@@ -21,9 +23,59 @@ impl Comparison {
             (ComparisonState::Elsewhere, Unit::Run) => "B lies elsewhere",
             (ComparisonState::Elsewhere, Unit::Block) => "The run B lay elsewhere",
             (ComparisonState::NotBeyondMargin, _) => "No difference beyond the margin shown",
+            (ComparisonState::NoDifferenceShown, _) if self.has_too_few_runs() => "Too few runs to tell",
             (ComparisonState::NoDifferenceShown, _) => "No difference shown",
             (ComparisonState::Invalid, _) => "Invalid",
         }
+    }
+
+    /// Whether no difference of any size could have been shown, as there are too few runs, or pieces of them.
+    #[must_use]
+    pub fn has_too_few_runs(&self) -> bool {
+        self.method.smallest_p > self.method.level && !self.quantities.is_empty()
+    }
+
+    /// What is in the files, with no claim about any other run: the median (else the mean) and the worst case of both sides.
+    /// Absent where a run is invalid, or a side has no sample.
+    #[must_use]
+    pub fn description(&self) -> Option<String> {
+        let is_known = self.verdict.state != ComparisonState::Invalid && self.a.samples > 0 && self.b.samples > 0;
+        let named = |name: &str| self.quantities.iter().find(|row| row.name == name);
+        let body = named("p50").or_else(|| named("mean")).or(self.quantities.first()).filter(|_| is_known)?;
+        let one = |name: &str, a_ns: f64, b_ns: f64| {
+            format!("{name} {} ({} against {})", verdict::signed(b_ns - a_ns), latency(b_ns), latency(a_ns))
+        };
+        let [a, b] = [&self.a, &self.b].map(|side| side.runs.len() as u64);
+        let whose = match (a, b) {
+            (1, 1) => "in these two runs".to_owned(),
+            _ => format!("in these {} and {} runs", format::count(a), format::count(b)),
+        };
+        let worst = one("worst", units::approx_f64(self.a.max_ns), units::approx_f64(self.b.max_ns));
+        Some(format!("B - A: {}, {worst}, {whose}.", one(&body.name, body.a_ns, body.b_ns)))
+    }
+
+    /// What that shows of other runs, and how many would show more. Absent where a run is invalid.
+    #[must_use]
+    pub fn standing(&self) -> Option<String> {
+        if self.verdict.state == ComparisonState::Invalid || self.quantities.is_empty() {
+            return None;
+        }
+        let level = self.method.level;
+        let (worst, body) = (least_runs_for_worst_case(level), least_runs_for_body(level, self.measurement));
+        if self.has_too_few_runs() {
+            return Some(format!(
+                "It says what these runs did, and nothing of what the next would do: to show a difference takes at least \
+                 {worst} runs of each for worst cases, {body} for mean and quantiles."
+            ));
+        }
+        let word = self.word();
+        Some(match self.method.unit {
+            Unit::Run => format!("What that shows of the settings: {}.", lower(word)),
+            Unit::Block => format!(
+                "Of these two runs, piece by piece: {}. Whether the settings differ takes at least {worst} runs of each.",
+                lower(word)
+            ),
+        })
     }
 
     /// What could have been seen, one sentence a quantity.
@@ -47,6 +99,15 @@ impl Comparison {
         }
         let piece = format::span(method.piece_ns);
         format!("{drawn} Pieces of {piece}, alike by {:.2}, in blocks of {}.", method.correlation, method.block_pieces)
+    }
+}
+
+/// A word of the verdict inside a sentence; `B` and `The run B` stay as they are but for their article.
+fn lower(word: &str) -> String {
+    let mut letters = word.chars();
+    match letters.next() {
+        Some(first) if !word.starts_with("B ") => first.to_lowercase().chain(letters).collect(),
+        _ => word.to_owned(),
     }
 }
 

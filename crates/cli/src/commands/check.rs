@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use ::profile::ProbeIssue;
 use ::profile::check::{Finding, Findings, Severity, summary};
+use ::profile::{ProbeIssue, Profile};
 use anyhow::Context as _;
-use units::Ns;
+use units::{CpuSet, Ns};
 
 use crate::exit::Exit;
 use crate::view::{findings, wrap};
@@ -23,9 +23,46 @@ pub(crate) struct CheckArgs {
     /// Judge the interrupts that arrive in this time, for example 1s, instead of those since boot
     #[arg(long, value_name = "TIME", conflicts_with = "root")]
     watch: Option<Ns>,
+    /// Judge what concerns these CPUs: frequencies, idle states and interrupts of others are passed over; what holds for
+    /// the whole machine is judged all the same
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// Show only what is at least so severe
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    severity: Option<SeverityArg>,
     /// Print the findings as JSON (schema punctual/findings)
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum SeverityArg {
+    Problem,
+    Warning,
+    Note,
+}
+
+impl From<SeverityArg> for Severity {
+    fn from(arg: SeverityArg) -> Self {
+        match arg {
+            SeverityArg::Problem => Self::Problem,
+            SeverityArg::Warning => Self::Warning,
+            SeverityArg::Note => Self::Note,
+        }
+    }
+}
+
+/// The profile without what is of other CPUs alone.
+fn of_cpus(mut profile: Profile, cpus: &CpuSet) -> Profile {
+    let touches = |of: &CpuSet| !of.intersection(cpus).is_empty();
+    profile.power.frequency_policies.retain(|policy| touches(&policy.cpus));
+    profile.power.idle.retain(|group| touches(&group.cpus));
+    profile.power.idle.iter_mut().for_each(|group| group.cpus = group.cpus.intersection(cpus));
+    profile.power.resume_latency_us.retain(|_, of| touches(of));
+    profile.power.resume_latency_us.values_mut().for_each(|of| *of = of.intersection(cpus));
+    // Where an interrupt can arrive, where that is known; one that is known of nowhere stays.
+    profile.irqs.lines.retain(|irq| irq.effective_affinity.as_ref().or(irq.affinity.as_ref()).is_none_or(touches));
+    profile
 }
 
 impl CheckArgs {
@@ -36,7 +73,21 @@ impl CheckArgs {
         if let Some(window) = watch {
             node::watch_interrupts(&root, window, &mut profile, &mut issues);
         }
-        let audit = Findings::from_profile(&profile, issues);
+        let mut audit = Findings::from_profile(&profile, issues);
+        if let Some(cpus) = &self.cpus {
+            if let Some(online) = profile.cpus.online.as_ref().filter(|online| cpus.intersection(online).is_empty()) {
+                anyhow::bail!("--cpus {cpus}: none of them is online; this machine has {online}");
+            }
+            audit.findings = Findings::from_profile(&of_cpus(profile, cpus), Vec::new()).findings;
+        }
+        if let Some(least) = self.severity.map(Severity::from) {
+            let all = audit.findings.len();
+            audit.findings.retain(|finding| finding.severity <= least);
+            let left_out = all - audit.findings.len();
+            if left_out > 0 && !self.json {
+                output::note(&format!("{left_out} less severe not shown"));
+            }
+        }
         let text = if self.json {
             serde_json::to_string_pretty(&audit).context("cannot write the findings as JSON")? + "\n"
         } else {

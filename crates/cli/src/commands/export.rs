@@ -1,6 +1,6 @@
 //! `punctual export`: records in the forms that other programs read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use foreign::{EXPORTS, ExportFormat};
@@ -18,17 +18,24 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     read: RecordArgs,
     /// The form: cyclictest (one run), hdr (HdrHistogram's interval log 1.3), csv (one row a bin), parquet (the
-    /// same rows as typed columns), json (flat summary)
+    /// same rows as typed columns), json (flat summary) [default: by the ending of the file of -o]
     #[arg(long, value_name = "FORMAT", value_parser = EXPORTS.iter().map(|format| format.name).collect::<Vec<_>>())]
-    format: String,
-    /// The file to write [default: stdout]
+    format: Option<String>,
+    /// The file to write, whose ending says the form: .csv, .parquet, .json, .hlog, .hist [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 impl ExportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let format = foreign::export_format(&self.format)?;
+        let format = match (&self.format, &self.output) {
+            (Some(name), _) => foreign::export_format(name)?,
+            (None, Some(file)) => foreign::export_format_of_file(&file_name(file))?,
+            (None, None) => bail!(
+                "say which format with --format ({}), or name a file whose ending says it, such as -o run.csv",
+                EXPORTS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+            ),
+        };
         if let Some(file) = &self.output {
             save::check_file(file)?;
         }
@@ -43,6 +50,10 @@ impl ExportArgs {
         }
         Ok(Exit::Holds)
     }
+}
+
+fn file_name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What is no text would only garble a terminal.

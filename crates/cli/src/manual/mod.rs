@@ -11,12 +11,33 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use measure::load::LoadSpec;
 
 use self::pages::Page;
+use crate::grammar;
 use crate::view::wrap;
 
 /// The program's command with the sections of [`pages`] in the help of each command.
 pub(crate) fn command() -> Command {
-    with_help(crate::Cli::command(), "")
+    with_kinds(with_help(crate::Cli::command(), ""))
 }
+
+/// The command with each kind of measurement that stands alone as a command, right behind `measure`: `punctual wakeup` is
+/// `punctual measure wakeup`. A kind that is registered there is one here.
+fn with_kinds(mut command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let mut kinds = Vec::new();
+    for (place, name) in (0..).step_by(PLACES_BETWEEN).zip(&names) {
+        command = command.mut_subcommand(name, |one| one.display_order(place));
+        if name == "measure" {
+            let measure = command.find_subcommand(name);
+            let standing = measure.into_iter().flat_map(Command::get_subcommands);
+            let standing = standing.filter(|kind| grammar::stands_alone(kind.get_name()));
+            kinds.extend((place + 1..).zip(standing).map(|(place, kind)| kind.clone().display_order(place)));
+        }
+    }
+    command.subcommands(kinds)
+}
+
+/// Room in the order of commands for the kinds behind one of them.
+const PLACES_BETWEEN: usize = 20;
 
 /// The command as completions and manual pages describe it: cyclictest's options are written out, which their own parser reads.
 pub(crate) fn documented_command() -> Command {
@@ -127,7 +148,8 @@ fn collect(command: &Command, path: &str, pages: &mut Vec<ManualPage>) -> io::Re
         }
         roff.to_writer(&mut text)?;
     }
-    if let Some(page) = pages::find(path) {
+    // A kind that stands alone has the page of the same under `measure`.
+    if let Some(page) = pages::find(path).or_else(|| pages::find(&joined("measure", path))) {
         sections(page).to_writer(&mut text)?;
     }
     pages.push((man.get_filename(), text));
@@ -227,13 +249,49 @@ mod tests {
                     line.starts_with(&joined("punctual", page.command).trim_end().to_owned())
                         || line.contains(" wakeup ")
                 );
-                let words = crate::grammar::completed(shell_words(line)).unwrap();
+                let words = grammar::completed(shell_words(line)).unwrap();
                 if let Err(error) = crate::parsed(&words) {
                     panic!("{line}: {error}");
                 }
             }
             assert!(!page.examples.is_empty(), "{}", page.command);
         }
+    }
+
+    /// By construction: of whatever `measure` lists, what is no command of its own is one in help, completions and pages.
+    #[test]
+    fn every_kind_that_stands_alone_is_in_help_completions_and_manual_pages() {
+        let raw = crate::Cli::command();
+        let measure = raw.find_subcommand("measure").unwrap();
+        let kinds: Vec<&str> = measure.get_subcommands().map(Command::get_name).collect();
+        let kinds: Vec<&str> = kinds.into_iter().filter(|kind| grammar::stands_alone(kind)).collect();
+        assert!(["wakeup", "clock", "noise"].iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+        let help = command().render_help().to_string();
+        let pages = manual_pages().unwrap();
+        for kind in kinds {
+            assert!(help.lines().any(|line| line.starts_with(&format!("  {kind} "))), "{kind} is not in: {help}");
+            let (_, page) = pages.iter().find(|(name, _)| *name == format!("punctual-{kind}.1")).unwrap();
+            let page = String::from_utf8_lossy(page);
+            assert!(page.contains("EXIT STATUS") && page.contains("EXAMPLES"), "{page}");
+            for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut documented_command(), "punctual", &mut script);
+                let script = String::from_utf8(script).unwrap();
+                assert!(
+                    script.contains(&format!("punctual {kind}"))
+                        || script.contains(&format!("-a \"{kind}\""))
+                        || script.contains(&format!("punctual__{kind}"))
+                        || script.contains(&format!("punctual__subcmd__{kind}")),
+                    "{shell}: {kind}"
+                );
+            }
+            // A kind that is nearly typed is found.
+            let words = ["punctual".to_owned(), format!("{kind}x")].map(OsString::from);
+            let Err(error) = crate::parsed(&words) else { panic!("{kind}x is understood") };
+            assert!(error.to_string().contains(&format!("'{kind}'")), "{error}");
+        }
+        let at = |word: &str| help.find(&format!("\n  {word} ")).unwrap();
+        assert!(at("measure") < at("wakeup") && at("noise") < at("packet"), "{help}");
     }
 
     #[test]

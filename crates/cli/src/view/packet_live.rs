@@ -68,7 +68,7 @@ impl Live {
                 format::latency(upper_ns)
             );
         }
-        bar.set_message(text);
+        bar.set_message(output::shown(&text));
     }
 
     pub(crate) fn finish(&self) {

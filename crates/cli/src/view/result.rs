@@ -6,7 +6,7 @@ use std::path::Path;
 use record::{Figure, Manifest, Moment, Record, Series, ValidityState, VerdictState};
 use units::format;
 
-use crate::output::paint;
+use crate::output::{self, paint};
 pub(crate) use crate::view::table::Table;
 use crate::view::{load, wrap};
 
@@ -304,8 +304,19 @@ fn rows(record: &Record) -> String {
     format!("\n  longest rows of missed periods:\n{}", table.render())
 }
 
-/// Validity with its reasons, then the verdict.
+/// Validity with its reasons, then the verdict: one paragraph each. What was seen for each caveat, and what cannot be observed
+/// on this machine, is for who asks; why a run is invalid is always there.
 pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
+    conclusion_in(record, output::is_verbose(), colour)
+}
+
+/// The first sentence of a meaning, without its full stop.
+fn first_sentence(meaning: &str) -> &str {
+    let meaning = meaning.trim();
+    meaning.split_once(". ").map_or(meaning, |(first, _)| first).trim_end_matches('.')
+}
+
+fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
     let width = wrap::width();
     let state = record.validity.state();
     let sgr = match state {
@@ -314,16 +325,40 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
         ValidityState::Invalid => "1;31",
     };
     let mut text = String::from("\n");
-    let _ = writeln!(text, "{}", paint(colour, sgr, state.word()));
-    for reason in record.validity.reasons() {
-        let info = reason.code.info();
-        text.push_str(&wrap::paragraph(&format!("{}: {}", info.state.word(), info.meaning.trim()), "  ", width));
-        text.push_str(&wrap::paragraph(&format!("seen: {}", reason.detail), "    ", width));
-        if info.state == ValidityState::Invalid {
-            text.push_str(&wrap::paragraph(&format!("remedy: {}", info.remedy), "    ", width));
+    let (reasons, hidden) = (record.validity.reasons(), record.validity.not_observable());
+    let is_short = |reason: &&record::Reason| !is_verbose && reason.code.info().state != ValidityState::Invalid;
+    let (short, long): (Vec<_>, Vec<_>) = reasons.iter().partition(is_short);
+    let mut caveats: Vec<&str> = short.iter().map(|reason| first_sentence(reason.code.info().meaning)).collect();
+    caveats.dedup();
+    let more = match (caveats.is_empty(), hidden.is_empty() || is_verbose) {
+        (true, true) => String::new(),
+        (false, true) => " (-v: what was seen)".to_owned(),
+        (true, false) => format!(" ({} not observable here: -v)", format::count(hidden.len() as u64)),
+        (false, false) => {
+            format!(" (-v: what was seen, and {} not observable here)", format::count(hidden.len() as u64))
+        }
+    };
+    if long.is_empty() {
+        let between = if caveats.is_empty() { "" } else { ": " };
+        let plain = wrap::paragraph(&format!("{}{between}{}{more}", state.word(), caveats.join("; ")), "", width);
+        text.push_str(&plain.replacen(state.word(), &paint(colour, sgr, state.word()), 1));
+    } else {
+        let _ = writeln!(text, "{}", paint(colour, sgr, state.word()));
+        for reason in long {
+            let info = reason.code.info();
+            text.push_str(&wrap::paragraph(&format!("{}: {}", info.state.word(), info.meaning.trim()), "  ", width));
+            text.push_str(&wrap::paragraph(&format!("seen: {}", reason.detail), "    ", width));
+            if info.state == ValidityState::Invalid {
+                text.push_str(&wrap::paragraph(&format!("remedy: {}", info.remedy), "    ", width));
+            }
+        }
+        if !caveats.is_empty() || !more.is_empty() {
+            let beside =
+                if caveats.is_empty() { "beside".to_owned() } else { format!("degraded: {}", caveats.join("; ")) };
+            text.push_str(&wrap::paragraph(&format!("{beside}{more}"), "  ", width));
         }
     }
-    for not in record.validity.not_observable() {
+    for not in hidden.iter().filter(|_| is_verbose) {
         text.push_str(&wrap::paragraph(&format!("not observable here: {}", not.detail), "  ", width));
     }
     if let Some(verdict) = &record.verdict {
@@ -345,6 +380,32 @@ mod tests {
     use record::{Counters, Manifest, Measurement};
 
     use super::*;
+
+    #[test]
+    fn caveats_are_one_paragraph_and_what_was_seen_is_for_who_asks_but_why_a_run_is_invalid_is_always_there() {
+        use record::REASONS;
+        let mut record = Record::empty(String::new(), Measurement::Wakeup, Manifest::default());
+        let said = |record: &Record, is_verbose| {
+            conclusion_in(record, is_verbose, false).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(said(&record, false), "valid");
+        let of = |state| REASONS.iter().filter(move |info| info.state == state).map(|info| info.code);
+        for (number, code) in of(ValidityState::Degraded).take(3).enumerate() {
+            record.validity.add(code, format!("detail {number}"));
+        }
+        let short = said(&record, false);
+        assert!(short.starts_with("degraded: ") && short.ends_with("(-v: what was seen)"), "{short}");
+        for reason in record.validity.reasons() {
+            let meaning = first_sentence(reason.code.info().meaning);
+            assert_eq!(short.matches(meaning).count(), 1, "each caveat once: {short}");
+            assert!(!short.contains(&reason.detail) && said(&record, true).contains(&reason.detail), "{short}");
+        }
+        let invalid = of(ValidityState::Invalid).next().unwrap();
+        record.validity.add(invalid, "the detail of the worst");
+        let words = said(&record, false);
+        assert!(words.starts_with("invalid invalid: ") && words.contains("the detail of the worst"), "{words}");
+        assert!(words.contains("remedy: ") && words.contains("degraded: "), "{words}");
+    }
 
     #[test]
     fn a_large_share_of_missed_periods_is_stated_in_words() {

@@ -48,7 +48,7 @@ impl Live {
             // Writing to a string does not fail.
             let _ = write!(text, "\n  {:<14} {state:<9} offset {offset:>10}{bound}", source.name);
         }
-        bar.set_message(text);
+        bar.set_message(output::shown(&text));
     }
 
     pub(crate) fn finish(&self) {

@@ -51,8 +51,9 @@ impl Table {
         self
     }
 
+    /// Appends a row. A cell is one line, whatever it names.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| units::printable::line(cell).into_owned()).collect());
     }
 
     /// Aligned text, two spaces between columns, indented by two; as blocks where stdout is a terminal that is too narrow.

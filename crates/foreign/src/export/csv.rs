@@ -10,8 +10,13 @@ use super::columns::{COLUMNS, Of, OfRow, OfSeries};
 use super::rows::{rows, series_of};
 use crate::error::ExportError;
 
-pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "csv", what: "comma-separated values: one row per bin, in nanoseconds", binary: false, write };
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "csv",
+    what: "comma-separated values: one row per bin, in nanoseconds",
+    endings: &["csv"],
+    binary: false,
+    write,
+};
 
 fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();

@@ -10,8 +10,13 @@ use record::{Histogram, Record, Series};
 use super::ExportFormat;
 use crate::error::ExportError;
 
-pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "cyclictest", what: "cyclictest's histogram text, in microseconds", binary: false, write };
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "cyclictest",
+    what: "cyclictest's histogram text, in microseconds",
+    endings: &["hist", "txt"],
+    binary: false,
+    write,
+};
 
 /// A tenth of a second, in rows of 1 us.
 const MAX_ROWS: u64 = 100_000;

@@ -19,6 +19,7 @@ use crate::error::ExportError;
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "hdr",
     what: "HdrHistogram's interval log, version 1.3, in nanoseconds",
+    endings: &["hlog", "hdr"],
     binary: false,
     write,
 };

@@ -9,8 +9,13 @@ use super::ExportFormat;
 use super::columns::{OfSeries, flow, node, of_each_series};
 use crate::error::ExportError;
 
-pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "json", what: "JSON: one flat object per series, without the bins", binary: false, write };
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "json",
+    what: "JSON: one flat object per series, without the bins",
+    endings: &["json"],
+    binary: false,
+    write,
+};
 
 fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let rows: Vec<Value> =

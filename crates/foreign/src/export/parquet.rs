@@ -10,6 +10,7 @@ mod columns;
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "parquet",
     what: "Apache Parquet: one row per bin, typed columns, the runs in the file's metadata",
+    endings: &["parquet", "pq"],
     binary: true,
     #[cfg(feature = "parquet")]
     write: columns::write,

@@ -132,8 +132,10 @@ struct Head<'a> {
     version: u32,
 }
 
-/// Reads a record of this version or an earlier one.
+/// Reads a record of this version or an earlier one. No string of it holds what steers a terminal or breaks a line, whoever
+/// wrote it: such characters are shown by their numbers.
 pub(crate) fn read(text: &str) -> Result<Record, RecordError> {
+    let text = &*units::printable::json(text);
     let head: Head<'_> = serde_json::from_str(text).map_err(RecordError::Form)?;
     if head.schema != SCHEMA {
         return Err(RecordError::Schema { found: head.schema.into_owned() });
@@ -240,8 +242,19 @@ pub(crate) fn write(record: &Record) -> String {
     text
 }
 
+/// The record as JSON text with its strings as they are.
+pub(crate) fn raw(record: &Record) -> String {
+    serde_json::to_string(record).unwrap_or_else(|error| unreachable!("every field has a JSON form: {error}"))
+}
+
 pub(crate) fn pretty(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_else(|error| unreachable!("every field has a JSON form: {error}"))
+    let text = serde_json::to_string_pretty(value)
+        .unwrap_or_else(|error| unreachable!("every field has a JSON form: {error}"));
+    // As it will be read back.
+    match units::printable::json(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
+    }
 }
 
 pub(crate) fn schema() -> serde_json::Value {

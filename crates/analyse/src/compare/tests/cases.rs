@@ -301,6 +301,11 @@ fn a_run_without_intervals_tells_its_numbers_and_no_more() {
     assert_eq!(comparison.verdict.state, ComparisonState::NoDifferenceShown);
     assert!(comparison.quantities.iter().all(|row| row.interval.is_none()));
     assert!(comparison.verdict.reason.contains("cannot decide"), "{}", comparison.verdict.reason);
+    assert_eq!(comparison.word(), "Too few runs to tell");
+    assert!(comparison.description().unwrap().starts_with("B - A: p50 +"), "{:?}", comparison.description());
+    assert!(comparison.standing().unwrap().contains("nothing of what the next would do"));
+    let none = comparison.notes.iter().find(|note| note.contains("One run on each side"));
+    assert_eq!(none, None, "the verdict's own sentence says it");
 }
 
 #[test]

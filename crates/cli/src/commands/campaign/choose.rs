@@ -20,6 +20,9 @@ pub(super) struct CampaignChoice {
     /// Override a value of the file; 'punctual campaign show' prints them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     values: Vec<(String, String)>,
+    /// Vary only this factor, for example power; repeatable
+    #[arg(long, value_name = "FACTOR", value_delimiter = ',')]
+    factor: Vec<String>,
     /// Only these levels of a factor, for example isolation=RT,CPUSET
     #[arg(long, value_name = "FACTOR=LEVEL,…", value_parser = assignment)]
     only: Vec<(String, String)>,
@@ -29,6 +32,9 @@ pub(super) struct CampaignChoice {
     /// Decides every order that is drawn
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
+    /// The campaign's text where it was made and is in no file.
+    #[arg(skip)]
+    made: Option<String>,
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -52,6 +58,20 @@ pub(super) fn text(name: &str) -> anyhow::Result<String> {
 }
 
 impl CampaignChoice {
+    /// A campaign that was made for the occasion.
+    pub(super) fn made(name: &str, text: String, seed: Option<u32>) -> Self {
+        Self {
+            campaign: name.to_owned(),
+            short: false,
+            values: Vec::new(),
+            factor: Vec::new(),
+            only: Vec::new(),
+            repetitions: None,
+            seed,
+            made: Some(text),
+        }
+    }
+
     /// Whether it is the short form that is run, which is there to be seen running.
     pub(super) const fn is_short(&self) -> bool {
         self.short
@@ -59,12 +79,13 @@ impl CampaignChoice {
 
     /// The campaign with all its values, as far as it can be run on this machine, and what each condition would change.
     pub(super) fn resolve(&self, setting: &mut Setting) -> anyhow::Result<(Campaign, Vec<Planned>)> {
-        let text = text(&self.campaign)?;
+        let text = self.made.clone().map_or_else(|| text(&self.campaign), Ok)?;
         let site = setting.site();
         let wanted = Wanted {
             is_short: self.short,
             values: self.values.clone(),
             only: self.only.clone(),
+            factors: self.factor.clone(),
             repetitions: self.repetitions,
             seed: self.seed,
         };

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
+use campaign::ab::Pair;
 use campaign::result::{CampaignResult, ResultState, rehearse};
 use campaign::{Campaign, Planned, What, shipped};
 use conduct::{Conducted, Conductor, Folder, Held, Setting, guard};
 use host::Root;
 use measure::Stop;
 use report::CampaignInput;
+use units::{CpuSet, Ns};
 
 use self::choose::CampaignChoice;
 use self::progress::Progress;
@@ -77,6 +79,8 @@ enum CampaignCommand {
         #[command(flatten)]
         anyway: AnywayArgs,
     },
+    /// Compare two settings of one knob within a stated time: which is more punctual, and by how much
+    Ab(Ab),
     /// Continue a campaign that was ended or killed, or whose machine was rebooted
     Resume {
         /// Folder of the campaign
@@ -107,6 +111,47 @@ enum CampaignCommand {
     },
 }
 
+/// One knob, two settings, one time.
+#[derive(clap::Args)]
+struct Ab {
+    /// The knob with both settings, or with one against the machine as it is; 'punctual tune knobs' lists knobs
+    #[arg(long, value_name = "KNOB=A,B", value_parser = names::read::<Pair>)]
+    knob: Pair,
+    /// How long it may take, set-up and all
+    #[arg(long, visible_alias = "duration", value_name = "TIME", default_value = "5m")]
+    time: Ns,
+    /// The load beside all runs
+    #[arg(long, value_name = "NAME", default_value = "paper", value_parser = names::load_or_none())]
+    load: String,
+    /// CPUs to measure [default: those that 'punctual tune propose' would isolate]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// Decides every order that is drawn
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
+    /// Print the campaign's file and change nothing
+    #[arg(long)]
+    show: bool,
+    /// The folder for its records [default: its name and the time, here]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    anyway: AnywayArgs,
+}
+
+impl Ab {
+    fn run(&self, command: &Commander) -> anyhow::Result<Exit> {
+        let cpus = self.cpus.as_ref().map_or_else(|| "auto:isolate".to_owned(), ToString::to_string);
+        let text = campaign::ab::text(&self.knob, self.time, &self.load, &cpus)?;
+        if self.show {
+            output::data(&text);
+            return Ok(Exit::Holds);
+        }
+        let choice = CampaignChoice::made("ab", text, self.seed);
+        command.run(&choice, self.output.as_deref(), (false, false), self.anyway)
+    }
+}
+
 impl CampaignArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let root = node::root(self.root.as_deref())?;
@@ -121,6 +166,7 @@ impl CampaignArgs {
             CampaignCommand::Run { choice, output, restart, without_conclusion, anyway } => {
                 command.run(&choice, output.as_deref(), (restart, without_conclusion), anyway)
             }
+            CampaignCommand::Ab(ab) => ab.run(&command),
             CampaignCommand::Resume { folder } => command.resume(&folder),
             CampaignCommand::Status { folder } => command.status(&folder),
             CampaignCommand::Report { folder } => command.report(&folder),

@@ -243,7 +243,9 @@ pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> Str
         }
         text.push('\n');
     }
-    text.push_str(&wrap::paragraph(&output::paint(colour, "1", &result.headline), "", width));
+    // Painted after it was wrapped: what paints has no width.
+    let headline = wrap::paragraph(&result.headline, "", width);
+    let _ = writeln!(text, "{}", output::paint(colour, "1", headline.trim_end()));
     for note in &result.notes {
         text.push_str(&wrap::paragraph(note, "", width));
     }

@@ -41,7 +41,7 @@ impl Watcher for Progress {
             Some(bar) => {
                 bar.set_length(all);
                 bar.set_position(done);
-                bar.set_message(format!("{what}  {} left", span(left)));
+                bar.set_message(output::shown(&format!("{what}  {} left", span(left))));
             }
             None => output::note(&format!("[{}/{all}] {what} (about {} to go)", done + 1, span(left))),
         }
@@ -49,7 +49,7 @@ impl Watcher for Progress {
 
     fn goes_on(&self, what: &str, left: Duration) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{what}  {} left", span(left)));
+            bar.set_message(output::shown(&format!("{what}  {} left", span(left))));
         }
     }
 

@@ -92,6 +92,9 @@ pub(crate) struct CompareArgs {
     /// Where the random numbers begin; the same seed gives the same output
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Say also how it was judged, and what difference could have been seen
+    #[arg(short, long)]
+    verbose: bool,
     /// Write the comparison as one HTML page
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "comparison.html")]
     report: Option<PathBuf>,
@@ -154,7 +157,7 @@ impl CompareArgs {
         let text = if self.json {
             serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")? + "\n"
         } else {
-            show::show(&comparison, wrap::width(), output::colour_stdout())
+            show::show(&comparison, self.verbose, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
         records::warn_of_invalid(a.iter().chain(&b));

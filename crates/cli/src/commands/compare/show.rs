@@ -17,8 +17,17 @@ const SHOWN_VALUES: usize = 3;
 /// Settings that are named.
 const SHOWN_SETTINGS: usize = 12;
 
-pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> String {
+/// `is_verbose` adds how it was judged, and what could have been seen where something was.
+pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, colour: bool) -> String {
     let mut text = String::new();
+    // What is in the files, and what that shows, before any table.
+    let first = [comparison.description(), comparison.standing()];
+    for line in first.iter().flatten() {
+        text.push_str(&wrap::paragraph(line, "", width));
+    }
+    if first.iter().any(Option::is_some) {
+        text.push('\n');
+    }
     groups(&mut text, comparison);
     text.push('\n');
     if !comparison.context.is_empty() {
@@ -30,7 +39,10 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
     }
     if !comparison.quantities.is_empty() {
         text.push_str(&rows(comparison).render());
-        text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
+        // Of too few runs the lines above the table said so.
+        if !comparison.has_too_few_runs() {
+            text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
+        }
         text.push('\n');
         if let Some(by_sign) = &comparison.signed {
             text.push_str("  The rows above are distances from zero, either way. With their sign:\n");
@@ -52,8 +64,10 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         | ComparisonState::Elsewhere => "1",
     };
     // What the verdict rests on, and then the verdict, where the eye rests.
-    let how = std::iter::once(comparison.how());
-    for line in comparison.notes.iter().cloned().chain(comparison.reach_sentences()).chain(how) {
+    let nothing = comparison.verdict.state == ComparisonState::NoDifferenceShown && !comparison.has_too_few_runs();
+    let reach = if is_verbose || nothing { comparison.reach_sentences() } else { Vec::new() };
+    let how = is_verbose.then(|| comparison.how());
+    for line in comparison.notes.iter().cloned().chain(reach).chain(how) {
         text.push_str(&wrap::paragraph(&line, "", width));
     }
     let _ = writeln!(text, "\n{}", output::paint(colour, style, &comparison.word().to_uppercase()));
@@ -114,7 +128,7 @@ fn rows(comparison: &Comparison) -> Table {
             signed(row.difference_ns),
             percent(row.difference_percent),
             row.interval.map_or_else(|| "-".to_owned(), bounds),
-            row.p_together.map_or_else(|| "-".to_owned(), p),
+            chance(comparison, row.p_together),
             mark(comparison, &row.name),
         ]);
     }
@@ -127,7 +141,7 @@ fn rows(comparison: &Comparison) -> Table {
         known(*median_difference_ns, signed),
         percent(*median_difference_percent),
         "-".to_owned(),
-        p_together.map_or_else(|| "-".to_owned(), p),
+        chance(comparison, *p_together),
         mark(comparison, "worst case"),
     ]);
     if let Some(rate) = &comparison.worst.rate {
@@ -147,7 +161,7 @@ fn rows(comparison: &Comparison) -> Table {
             String::new(),
             String::new(),
             "-".to_owned(),
-            rate.p_together.map_or_else(|| "-".to_owned(), p),
+            chance(comparison, rate.p_together),
             mark(comparison, "beyond the deadline"),
         ]);
     }
@@ -167,7 +181,7 @@ fn signed_rows(comparison: &Comparison, by_sign: &SignedComparison) -> Table {
             signed(row.b_ns),
             signed(row.difference_ns),
             row.interval.map_or_else(|| "-".to_owned(), bounds),
-            row.p_together.map_or_else(|| "-".to_owned(), p),
+            chance(comparison, row.p_together),
         ]);
     }
     let ns = |ns: i64| signed(units::approx_f64_i64(ns));
@@ -197,6 +211,11 @@ fn percent(percent: Option<f64>) -> String {
 
 fn bounds(DifferenceInterval { low_ns, high_ns }: DifferenceInterval) -> String {
     format!("{} to {}", signed(low_ns), signed(high_ns))
+}
+
+/// A probability, where any could have been below the level: with too few runs it says nothing.
+fn chance(comparison: &Comparison, p_together: Option<f64>) -> String {
+    p_together.filter(|_| !comparison.has_too_few_runs()).map_or_else(|| "-".to_owned(), p)
 }
 
 fn p(p: f64) -> String {

@@ -58,7 +58,7 @@ pub(super) fn head(policy_words: &str) -> String {
 
 /// The cursor back to the head of a block of so many threads.
 fn cursor_up(threads: usize) -> String {
-    format!("\u{1b}[{}A", threads + 2)
+    output::steering(&format!("{}A", threads + 2))
 }
 
 /// One sample of `-v`.

@@ -1,5 +1,7 @@
 //! A page of sections, named values and small tables, aligned and wrapped for a terminal.
 
+use units::printable;
+
 use crate::output::paint;
 use crate::view::wrap;
 
@@ -46,7 +48,7 @@ impl Sheet {
     }
 
     fn known(&mut self, name: &str, value: &str) {
-        let value = printable(value);
+        let value = printable::line(value);
         let mut lead = format!("  {name:<width$}", width = VALUE_COLUMN - 2);
         for line in wrap::lines(&value, WIDTH - VALUE_COLUMN - CONTINUED) {
             self.text.push_str(format!("{lead}{line}").trim_end());
@@ -70,7 +72,7 @@ impl Sheet {
     /// A table; its last column is not padded.
     pub(crate) fn table(&mut self, head: &[&str], lines: &[Vec<String>]) {
         let lines: Vec<Vec<String>> =
-            lines.iter().map(|line| line.iter().map(|cell| printable(cell)).collect()).collect();
+            lines.iter().map(|line| line.iter().map(|cell| printable::line(cell).into_owned()).collect()).collect();
         let width = |column: usize| {
             let cells = lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
             cells.chain(head.get(column).map(|name| name.chars().count())).max().unwrap_or(0)
@@ -90,11 +92,6 @@ impl Sheet {
     }
 }
 
-/// Texts come from foreign files: whatever could steer a terminal is shown as a question mark.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +103,6 @@ mod tests {
         sheet.row("release", None::<String>);
         sheet.row("odd", Some("a\u{1b}[31mb"));
         let text = sheet.into_text();
-        assert_eq!(text, "Kernel\n  release             unknown\n  odd                 a?[31mb\n");
+        assert_eq!(text, "Kernel\n  release             unknown\n  odd                 a\\u001b[31mb\n");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ::tune::{Adjusted, Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, State, Transaction};
-use knobs::{KnobScope, Owner, Place, Plan, Step, Value, Withheld, boot, catalogue};
+use knobs::{KnobScope, Owner, Place, Plan, Reading, Step, Value, Withheld, boot, catalogue};
 
 use super::diff;
 use crate::output;
@@ -317,14 +317,93 @@ fn show_path(knob: &catalogue::Knob) -> String {
     knob.place(of).to_string()
 }
 
-pub(super) fn knobs(width: usize) -> String {
+/// How many different values of one knob are shown.
+const SHOWN_VALUES: usize = 4;
+
+/// A knob and what it stands at.
+#[derive(serde::Serialize)]
+pub(super) struct ShownKnob {
+    name: &'static str,
+    about: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    cost: &'static str,
+    path: String,
+    /// Each value that it has, with what has it; empty where this machine has none of it.
+    now: Vec<ShownValue>,
+    /// Why it is unknown what it stands at; absent where all was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<String>,
+}
+
+/// A value and what has it: CPUs, interrupts, interfaces; empty for a knob of the whole machine.
+#[derive(serde::Serialize)]
+struct ShownValue {
+    value: String,
+    of: Vec<String>,
+}
+
+impl ShownKnob {
+    /// Reads a knob wherever this machine has it.
+    pub(super) fn read(
+        knob: &catalogue::Knob,
+        profile: &profile::Profile,
+        read: &mut dyn FnMut(&Place) -> Reading,
+    ) -> Self {
+        let (mut now, mut unreadable): (Vec<ShownValue>, _) = (Vec::new(), None);
+        for name in knob.scope.names(profile, None) {
+            let value = match read(&knob.place(&name)) {
+                Reading::Is(value) => knob.form.shown(&value),
+                Reading::Missing => continue,
+                Reading::Failed(why) => {
+                    unreadable = Some(why);
+                    continue;
+                }
+            };
+            let of = Some(knob.scope.label(&name)).filter(|of| !of.is_empty());
+            match now.iter_mut().find(|one| one.value == value) {
+                Some(one) => one.of.extend(of),
+                None => now.push(ShownValue { value, of: of.into_iter().collect() }),
+            }
+        }
+        Self { name: knob.name, about: knob.about, cost: knob.cost, path: show_path(knob), now, unreadable }
+    }
+
+    /// `now performance`, or each value with what has it.
+    fn now_in_words(&self) -> String {
+        let unreadable = self.unreadable.as_ref().map(|why| format!("cannot be read: {why}"));
+        let of = |one: &ShownValue| match one.of.as_slice() {
+            [] => String::new(),
+            [only] => format!(" ({only})"),
+            [first, .., last] => format!(" ({first} to {last}, {} of them)", one.of.len()),
+        };
+        let value = |one: &ShownValue| first_words(&one.value);
+        match self.now.as_slice() {
+            [] => unreadable.unwrap_or_else(|| "not on this machine".to_owned()),
+            [only] => format!("now {}", value(only)),
+            all => {
+                let shown: Vec<String> =
+                    all.iter().take(SHOWN_VALUES).map(|one| format!("{}{}", value(one), of(one))).collect();
+                let more = all.len().saturating_sub(SHOWN_VALUES);
+                let more = if more > 0 { format!("; and {more} more values") } else { String::new() };
+                format!("now {}{more}", shown.join("; "))
+            }
+        }
+    }
+}
+
+/// `with_boot` adds the parameters of the kernel's command line.
+pub(super) fn knobs(all: &[ShownKnob], with_boot: bool, width: usize) -> String {
     let mut text = String::new();
-    for knob in catalogue::all() {
-        let _ = writeln!(text, "{}  {}", knob.name, show_path(knob));
+    for knob in all {
+        let _ = writeln!(text, "{}  {}", knob.name, knob.path);
+        text.push_str(&wrap::paragraph(&knob.now_in_words(), "    ", width));
         text.push_str(&wrap::paragraph(knob.about, "    ", width));
         if !knob.cost.is_empty() {
             text.push_str(&wrap::paragraph(&format!("costs {}", knob.cost), "    ", width));
         }
+    }
+    if !with_boot {
+        return text;
     }
     text.push_str("\nparameters of the kernel's command line, in [boot]:\n");
     text.push_str("kernel\n    the release of an installed kernel, which is started in place of the usual one\n");

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::show;
 use crate::exit::Exit;
 use crate::output;
+use crate::view::wrap;
 
 /// What an intent is made from.
 pub(crate) trait Wish {
@@ -98,6 +99,23 @@ impl Tuner {
         output::data(&format!("not here: {}\n", absent.join(", ")));
         output::data(&format!("{tried} values tried, {refused} refused, {wrong} wrong\n"));
         Ok(if wrong == 0 { Exit::Holds } else { Exit::Broken })
+    }
+
+    /// Prints every knob whose name contains `part`, all where none is given, with what it stands at.
+    pub(crate) fn knobs(&self, part: Option<&str>) -> anyhow::Result<Exit> {
+        let wanted = |knob: &&knobs::catalogue::Knob| part.is_none_or(|part| knob.name.contains(part));
+        if knobs::catalogue::all().find(wanted).is_none() {
+            anyhow::bail!("no knob has '{}' in its name: 'punctual tune knobs' lists all", part.unwrap_or_default());
+        }
+        let site = ::tune::read_site(&self.root);
+        let mut machine = self.machine()?;
+        let read = &mut |place: &knobs::Place| ::tune::Machine::read(&mut machine, place);
+        let all: Vec<show::ShownKnob> = knobs::catalogue::all()
+            .filter(wanted)
+            .map(|knob| show::ShownKnob::read(knob, &site.profile, read))
+            .collect();
+        self.print(&all, || show::knobs(&all, part.is_none(), wrap::width()))?;
+        Ok(Exit::Holds)
     }
 
     pub(crate) fn propose(&self) -> anyhow::Result<Exit> {

@@ -20,6 +20,8 @@ pub(super) const PAGES: &[Page] = &[
         examples: &[
             ("punctual tune plan --isolate 2-3", "isolate these CPUs"),
             ("punctual tune plan intent.toml", "what an intent would change"),
+            ("punctual tune plan --set vm.swappiness=10", "a single knob"),
+            ("punctual tune plan realtime", "what TuneD's profile of that name is for"),
         ],
         see: &["punctual tune apply", "docs/tune.md"],
     },
@@ -80,7 +82,10 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: "tune knobs",
         exits: SIMPLE,
-        examples: &[("punctual tune knobs", "the single knobs")],
+        examples: &[
+            ("punctual tune knobs", "the single knobs, with their values now"),
+            ("punctual tune knobs vm.", "those of memory"),
+        ],
         see: &["punctual tune plan", "docs/tune.md"],
     },
     Page {
@@ -188,9 +193,27 @@ pub(super) const PAGES: &[Page] = &[
         ],
         examples: &[
             ("punctual campaign run which-knob -o DIR", "with a folder for its records"),
+            ("punctual campaign run which-knob --factor power", "only what saves energy"),
             ("punctual campaign run mine.toml --set duration=30s", "your own, with a value in place of the file's"),
         ],
         see: &["punctual campaign resume", "punctual campaign report", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign ab",
+        exits: &[
+            ("0", "it was run to its end, whatever it showed"),
+            ("2", "wrong usage, the time is too short to show anything, or something stands in the way"),
+            ("3", "it was ended before its end; or nothing was measured, because its runs would be invalid"),
+        ],
+        examples: &[
+            (
+                "punctual campaign ab --knob cpu.governor=performance,powersave --time 5m",
+                "which of both is more punctual",
+            ),
+            ("punctual campaign ab --knob vm.swappiness=10", "10 against what the machine has"),
+            ("punctual campaign ab --knob kernel.timer_migration=1,0 --show > mine.toml", "its file, to change it"),
+        ],
+        see: &["punctual campaign run", "punctual tune knobs", "docs/campaign.md"],
     },
     Page {
         command: "campaign resume",

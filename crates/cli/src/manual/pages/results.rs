@@ -104,6 +104,7 @@ pub(super) const PAGES: &[Page] = &[
             ("punctual check", "audit this machine; root sees most"),
             ("punctual check --watch 1s --json", "judge the interrupts of one second, as JSON"),
             ("punctual check --root DIR", "audit a captured tree"),
+            ("punctual check --cpus 2-3 --severity warning", "what concerns these CPUs, without notes"),
         ],
         see: &["punctual explain", "punctual tune", "punctual profile", "docs/findings.md"],
     },
@@ -300,7 +301,7 @@ pub(super) const PAGES: &[Page] = &[
         command: "export",
         exits: SIMPLE,
         examples: &[
-            ("punctual export run.json --format csv -o run.csv", "one row a bin"),
+            ("punctual export run.json -o run.csv", "one row a bin"),
             ("punctual export run.json --format cyclictest", "cyclictest's histogram"),
         ],
         see: &["punctual import", "punctual report"],
