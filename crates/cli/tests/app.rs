@@ -481,7 +481,7 @@ const BY_TIMER: [&str; 25] = [
     "deadline",
 ];
 /// Turns of each.
-const TURNS: usize = 150;
+const TURNS: usize = 500;
 
 /// How late the turns of a form were by the program's own clock (ns), the least first; empty where the machine refuses it.
 fn own_truth(folder: &Path, form: &str) -> Vec<i64> {

@@ -42,8 +42,11 @@ pub(super) fn judged(record: &Record, deadline_ns: u64) -> Option<Judged> {
     let is_dated = |thread: &&AppThread| thread.turn_causes.is_some_and(|causes| causes.timer > 0);
     let any_dated = app.threads.iter().filter(is_dated).count() > 0;
     let from_wake_up = matches!(record.manifest().request, Some(Request::App(ref request)) if request.from_wake_up);
-    let undated: Vec<&AppThread> =
-        app.threads.iter().filter(|thread| is_undated(thread, any_dated, deadline_ns)).collect();
+    let undated: Vec<&AppThread> = app
+        .threads
+        .iter()
+        .filter(|thread| is_undated(thread, any_dated, deadline_ns) || is_unseen(record, thread))
+        .collect();
     if !undated.is_empty() {
         let named: Vec<String> = undated.iter().take(NAMED).map(|thread| sentence(thread, deadline_ns)).collect();
         let more = match undated.len().saturating_sub(NAMED) {
@@ -93,6 +96,13 @@ fn is_undated(thread: &AppThread, any_dated: bool, deadline_ns: u64) -> bool {
     undated > 0 && !is_start && !is_bounded(&causes, deadline_ns)
 }
 
+/// Whether a thread was woken again and again and not one of its waits was seen: its program had ended before its system
+/// calls could be read, or has an interface that is not known.
+fn is_unseen(record: &Record, thread: &AppThread) -> bool {
+    let is_empty = thread.turn_causes.is_some_and(|causes| causes.timer == 0 && causes.undated() == 0);
+    is_empty && turns_of(record, thread, 0).0 > FEW_WAITS
+}
+
 /// Whether each turn without a date followed a timer so soon that it was within the deadline, whenever it was due.
 fn is_bounded(causes: &TurnCauses, deadline_ns: u64) -> bool {
     causes.thread_after_timer == causes.undated()
@@ -120,6 +130,9 @@ fn sentence(thread: &AppThread, deadline_ns: u64) -> String {
     .collect();
     let all = causes.timer.saturating_add(causes.undated());
     let name = &thread.name;
+    if all == 0 {
+        return format!("{name} ({}) waited in calls that were not seen", thread.tid);
+    }
     let longest = longest_beyond(thread, deadline_ns).map_or_else(String::new, |(longest_ns, period_ns)| {
         format!(
             ", and its longest period was {}, of {} in the middle",
