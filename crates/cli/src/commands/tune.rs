@@ -56,7 +56,8 @@ struct Setting {
 fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is not KNOB=VALUE"))?;
     let name = name.trim();
-    if catalogue::find(name).is_some() {
+    if let Some(knob) = catalogue::find(name) {
+        knob.accept(value).map_err(|bound| format!("{name} {bound}"))?;
         return Ok(Setting { name: name.to_owned(), value: KnobValue::Text(value.to_owned()), is_at_boot: false });
     }
     if boot::PARAMETERS.iter().any(|parameter| parameter.name == name) {
