@@ -37,7 +37,7 @@ struct Cli {
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     // The kernel hands its first process all words of its command line that it does not know, before ours.
-    let word = if std::process::id() == 1 { words.last() } else { words.next() };
+    let word = if std::process::id() == 1 { words.next_back() } else { words.next() };
     if let Some((word, done)) = word.and_then(|word| for_itself(&word).map(|done| (word, done))) {
         return match done {
             Ok(()) => ExitCode::SUCCESS,

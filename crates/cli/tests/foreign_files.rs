@@ -404,7 +404,7 @@ fn nothing_of_a_foreign_record_or_name_reaches_the_terminal_as_it_is() {
     }
     // A first word that is no text at all.
     let odd = std::ffi::OsStr::from_bytes(b"x\xff\x1b[2J");
-    let output = support::punctual(&[]).arg(odd).output().unwrap();
+    let output = crate::support::punctual(&[]).arg(odd).output().unwrap();
     assert_eq!(code(&output), 2, "{}", said(&output));
     assert_harmless("no text", &output);
 }

@@ -133,10 +133,10 @@ fn what_is_denied_is_told_unless_root_reads_it_anyway() {
 #[test]
 fn what_lockdown_closes_is_not_tried_and_is_told_once() {
     let tree = copy("rt-x86-tuned");
-    common::write(tree.path(), "proc/sys/kernel/osrelease", "6.12.9-rt\n");
+    crate::common::write(tree.path(), "proc/sys/kernel/osrelease", "6.12.9-rt\n");
     for cpu in 0..4 {
         for (file, text) in [("runtime", "50000000\n"), ("period", "1000000000\n")] {
-            common::write(tree.path(), &format!("sys/kernel/debug/sched/fair_server/cpu{cpu}/{file}"), text);
+            crate::common::write(tree.path(), &format!("sys/kernel/debug/sched/fair_server/cpu{cpu}/{file}"), text);
         }
     }
     let told = |issues: &[profile::ProbeIssue]| {
@@ -144,12 +144,12 @@ fn what_lockdown_closes_is_not_tried_and_is_told_once() {
         of_debugfs.map(|issue| issue.effect.clone()).collect::<Vec<_>>()
     };
     for (mode, is_closed) in [("[none] integrity", false), ("none [integrity]", true), ("none integrity", false)] {
-        common::write(tree.path(), "sys/kernel/security/lockdown", &format!("{mode} confidentiality\n"));
+        crate::common::write(tree.path(), "sys/kernel/security/lockdown", &format!("{mode} confidentiality\n"));
         let (profile, issues) = read(tree.path());
         assert_eq!(profile.sched.fair_servers.is_empty(), is_closed, "{mode}");
         assert_eq!(told(&issues).len(), usize::from(is_closed), "{mode}: {issues:?}");
     }
-    common::write(tree.path(), "sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+    crate::common::write(tree.path(), "sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
     let effect = told(&read(tree.path()).1).remove(0);
     assert!(effect.contains("locked down (confidentiality)") && effect.contains("50 ms of each second"), "{effect}");
     assert!(!effect.contains("needs root"), "{effect}");

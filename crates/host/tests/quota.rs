@@ -91,7 +91,7 @@ fn a_thread_whose_name_is_cut_inside_a_character_is_read() {
     // Fields 9 (flags), 39 to 41 (CPU, priority, SCHED_FIFO), as proc_pid_stat(5) counts them.
     stat.extend(format!(") S 1 0 0 0 0 4194560{} 0 99 1\n", " 0".repeat(29)).into_bytes());
     fs::write(tree.path().join("proc/9001/task/9001/stat"), stat).unwrap();
-    let tasks = common::read(tree.path()).0.tasks;
+    let tasks = crate::common::read(tree.path()).0.tasks;
     assert_eq!(tasks.realtime.len(), 1, "{tasks:?}");
     assert_eq!((tasks.realtime[0].rt_priority, tasks.realtime[0].comm.as_str()), (99, "rt\u{5236}\u{fffd}"));
 }

@@ -50,8 +50,10 @@ impl Comparison {
             (1, 1) => "in these two runs".to_owned(),
             _ => format!("in these {} and {} runs", format::count(a), format::count(b)),
         };
-        let worst = one("worst", units::approx_f64(self.a.max_ns), units::approx_f64(self.b.max_ns));
-        Some(format!("B - A: {}, {worst}, {whose}.", one(&body.name, body.a_ns, body.b_ns)))
+        let worst = self.a.max_ns.zip(self.b.max_ns);
+        let worst = worst.map(|(a, b)| format!(" {},", one("worst", units::approx_f64(a), units::approx_f64(b))));
+        let worst = worst.unwrap_or_default();
+        Some(format!("B - A: {},{worst} {whose}.", one(&body.name, body.a_ns, body.b_ns)))
     }
 
     /// What that shows of other runs, and how many would show more. Absent where a run is invalid.

@@ -53,7 +53,7 @@ impl Table {
 
     /// Appends a row. A cell is one line, whatever it names.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells.iter().map(|cell| units::printable::line(cell).into_owned()).collect());
+        self.rows.push(cells.into_iter().map(|cell| units::printable::line(&cell).into_owned()).collect());
     }
 
     /// Aligned text, two spaces between columns, indented by two; as blocks where stdout is a terminal that is too narrow.

@@ -1,7 +1,7 @@
 //! Names for the numbers that the recorder writes down.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::sync::OnceLock;
 

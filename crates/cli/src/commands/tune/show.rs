@@ -358,6 +358,10 @@ impl ShownKnob {
                     unreadable = Some(why);
                     continue;
                 }
+                Reading::Refused(refusal) => {
+                    unreadable = Some(refusal.why);
+                    continue;
+                }
             };
             let of = Some(knob.scope.label(&name)).filter(|of| !of.is_empty());
             match now.iter_mut().find(|one| one.value == value) {

@@ -1,6 +1,6 @@
 //! Probes on the functions of the memory allocators that a process has mapped.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::hint::black_box;
 use std::io;
 use std::os::unix::fs::FileExt as _;
