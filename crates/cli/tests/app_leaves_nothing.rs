@@ -147,7 +147,7 @@ fn what_forbids_tracing_is_told_with_the_way_round_it() {
     };
     // Without the right to mount one of its own; in a mount namespace where it is mounted nowhere.
     let hidden = format!("{NOWHERE_MOUNTED}; exec setpriv --bounding-set -sys_admin {own} app --cmd true");
-    check("unshare", &["-m", "sh", "-c", &hidden], "mount -t tracefs");
+    check("unshare", &["-m", "sh", "-c", &hidden], "--cap-add=SYS_ADMIN");
     let in_user_namespace =
         format!("{NOWHERE_MOUNTED}; exec unshare --user --map-root-user --mount {own} app --cmd true");
     check("unshare", &["-m", "sh", "-c", &in_user_namespace], "user namespace");

@@ -271,16 +271,16 @@ fn rtla() {
 
 #[test]
 fn rtla_osnoise() {
-    // The mean of 0 in the text is an error of that version; the import uses the mean of the bins' upper ends.
+    // The mean of 0 in the text is an error of that version; the import uses the mean of the bins' middles.
     let record = check(
         "rtla-osnoise-hist.txt",
         None,
         "rtla-hist",
         &[
-            (55_215, 0.0, 11.2, 30.0, 0.1),
-            (54_649, 0.0, 10.5, 30.0, 0.1),
-            (54_703, 0.0, 9.5, 20.0, 0.1),
-            (54_620, 0.0, 9.2, 20.0, 0.1),
+            (55_215, 0.0, 7.2, 30.0, 0.1),
+            (54_649, 0.0, 6.5, 30.0, 0.1),
+            (54_703, 0.0, 5.5, 20.0, 0.1),
+            (54_620, 0.0, 5.2, 20.0, 0.1),
         ],
     );
     assert_eq!(record.measurement, Measurement::Noise);

@@ -135,8 +135,15 @@ impl<'a> Source<'a> {
     /// A text of at most `max_bytes`, cut down to what may be kept.
     pub(crate) fn reduced(&self, path: &str, max_bytes: u64, reduce: impl FnOnce(&str) -> String) -> Option<String> {
         let bytes = self.bytes(path, max_bytes)?;
-        // The kernel cuts the names of threads after a number of bytes, also inside a character.
-        let text = reduce(&String::from_utf8_lossy(&bytes));
+        // The kernel cuts the names of threads after a number of bytes, also inside a character. What has hardly a character is
+        // no text.
+        let text = String::from_utf8_lossy(&bytes);
+        let odd = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !c.is_whitespace()));
+        if odd.count() * 2 > text.chars().count() {
+            self.odd(path);
+            return None;
+        }
+        let text = reduce(&text);
         self.record(path, text.as_bytes());
         Some(text)
     }

@@ -564,9 +564,12 @@ impl Source {
             Message::UtcOffset(offset_s) => {
                 // A program that says so has changed it; before the first offset that is how it begins.
                 let is_other = self.utc_offset_s.replace(offset_s) != Some(offset_s);
+                let words = format!("TAI less UTC is {offset_s} s from now on");
                 if is_other && self.offsets > 0 {
                     self.follower.cut(at);
-                    self.follower.event(at, SyncChange::TimeScale, format!("TAI less UTC is {offset_s} s from now on"));
+                    self.follower.event(at, SyncChange::TimeScale, words);
+                } else if is_other {
+                    self.follower.event(at, SyncChange::TaiOffset, words);
                 }
             }
             Message::Holdover(words) => self.follower.state(at, SyncState::Holdover, &text(words)),

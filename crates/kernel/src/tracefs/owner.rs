@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crate::time_namespace::TimeNamespace;
+
 /// What all names of ours begin with.
 const PREFIX: &str = "punctual";
 /// The number of the name space in which the kernel itself counts processes (include/linux/proc_ns.h,
@@ -14,7 +16,7 @@ pub(super) struct Owner {
     /// The name space in which `pid` counts.
     name_space: u64,
     pid: u32,
-    /// When it began (clock ticks since boot).
+    /// When it began (clock ticks of 10 ms since boot, on the kernel's own clock).
     start: u64,
 }
 
@@ -40,7 +42,9 @@ impl Owner {
 
     /// Whether it has certainly ended: it counted among the processes that we see, and is not among them.
     pub(super) fn is_gone(&self) -> bool {
-        name_space() == Some(self.name_space) && start_of(self.pid) != Some(self.start)
+        // A time namespace shifts what is read by what need not be whole ticks.
+        let is_it = |start: u64| start.abs_diff(self.start) <= 1;
+        name_space() == Some(self.name_space) && !start_of(self.pid).is_some_and(is_it)
     }
 }
 
@@ -55,11 +59,16 @@ pub fn counts_like_the_trace() -> bool {
     name_space().is_none_or(|number| number == FIRST_NAME_SPACE)
 }
 
-/// Field 22 of `/proc/PID/stat` (clock ticks since boot).
+/// Nanoseconds of a clock tick as `/proc` counts them (`USER_HZ`, 100 on every machine that we build for).
+const TICK_NS: i64 = 10_000_000;
+
+/// Field 22 of `/proc/PID/stat` (clock ticks since boot), without what the reader's time namespace adds to it: others look from
+/// outside.
 fn start_of(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and can hold any character.
-    text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(22 - 3)?.parse().ok()
+    let shown: u64 = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
+    shown.checked_add_signed(-(TimeNamespace::own().boottime_ns.div_euclid(TICK_NS)))
 }
 
 #[cfg(test)]
@@ -71,9 +80,9 @@ mod tests {
         let owner = Owner::this();
         assert_eq!(Owner::from_name(&owner.name(3)), Some(owner));
         assert!(!owner.is_gone());
-        assert!(Owner { start: owner.start + 1, ..owner }.is_gone());
+        assert!(Owner { start: owner.start + 2, ..owner }.is_gone());
         // Elsewhere somebody may live under that number.
-        assert!(!Owner { start: owner.start + 1, name_space: owner.name_space + 1, ..owner }.is_gone());
+        assert!(!Owner { start: owner.start + 2, name_space: owner.name_space + 1, ..owner }.is_gone());
     }
 
     #[test]

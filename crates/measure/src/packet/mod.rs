@@ -255,7 +255,9 @@ fn exchange_halves(
     role: Role,
     dialog: &mut dyn Dialog,
 ) -> Result<Record, PacketError> {
-    let said = dialog.say(&Message::Half { record: own.to_json() });
+    // On one line, since a partner escapes each control character of a message. A line ends between values alone.
+    let record = own.to_json().lines().map(str::trim_start).collect();
+    let said = dialog.say(&Message::Half { record });
     let text = match heard {
         Some(text) => text,
         None => said.map_err(PacketError::from).and_then(|()| hear_half(dialog))?,
