@@ -2,6 +2,7 @@
 
 mod app;
 mod app_leaves_nothing;
+mod app_waits;
 mod assess;
 mod campaign;
 mod check;

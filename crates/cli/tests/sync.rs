@@ -6,7 +6,6 @@
     reason = "times of today, and lengths of a few bytes"
 )]
 
-use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::support::chronyd::Chronyd;
 use crate::support::{code, eventually, record, run, said};
 use record::{HardBound, ReasonCode, Record, SyncChange, SyncSource, SyncState, VerdictState};
 use tempfile::TempDir;
@@ -518,44 +518,6 @@ fn a_stopped_program_does_not_stop_ptp4l() {
     eventually("the receiver's end", || !events.exists());
 }
 
-/// A chronyd of 4.3 that repeats one answer.
-struct Chronyd {
-    address: std::net::SocketAddr,
-    ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Chronyd {
-    fn start() -> Self {
-        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-        server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        let address = server.local_addr().unwrap();
-        let ends = Arc::new(AtomicBool::new(false));
-        let of = Arc::clone(&ends);
-        let thread = std::thread::spawn(move || {
-            let mut buffer = [0; 512];
-            while !of.load(Ordering::Relaxed) {
-                let Ok((length, from)) = server.recv_from(&mut buffer) else { continue };
-                if let Some(answer) = chronyd_answer(&buffer[..length]) {
-                    let _ = server.send_to(&answer, from);
-                }
-            }
-        });
-        Self { address, ends, thread: Some(thread) }
-    }
-
-    fn address(&self) -> String {
-        self.address.to_string()
-    }
-}
-
-impl Drop for Chronyd {
-    fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
 #[test]
 fn chronyd_is_followed_with_its_own_bound() {
     let chronyd = Chronyd::start();
@@ -577,17 +539,6 @@ fn chronyd_is_followed_with_its_own_bound() {
     assert!((50_364_338 - margin_ns - 20..50_364_338 - margin_ns + 5).contains(&lowest_ns), "{lowest_ns}");
     assert!((50_364_338 + margin_ns - 5..50_364_338 + margin_ns + 20).contains(&highest_ns), "{highest_ns}");
     assert!(widest_ns < 20_000, "{widest_ns}");
-}
-
-/// What chronyd 4.3 answered as the client of a local server, to a question about the clock, with the question's number.
-fn chronyd_answer(question: &[u8]) -> Option<Vec<u8>> {
-    let text = include_str!("../../sync/fixtures/chrony/4.3/client-tracking.txt");
-    let tracking = u16::from_be_bytes([*question.get(4)?, *question.get(5)?]) == 33;
-    let line = text.lines().find_map(|line| line.strip_prefix("< ")).filter(|_| tracking)?;
-    let mut answer: Vec<u8> =
-        (0..line.len() / 2).map(|at| u8::from_str_radix(&line[2 * at..2 * at + 2], 16).unwrap()).collect();
-    answer[16..20].copy_from_slice(question.get(8..12)?);
-    Some(answer)
 }
 
 #[test]

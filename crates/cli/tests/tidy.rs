@@ -97,13 +97,20 @@ fn crates_depend_on_those_before_them_alone() {
     assert_eq!(layers.len(), crates().len(), "each crate names its layer in [package.metadata.punctual]");
 }
 
+/// Whether a future is waited for; a field's name may begin with the same letters.
+fn awaits(code: &str) -> bool {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    code.split(".await").skip(1).any(|rest| !rest.starts_with(is_of_name))
+}
+
 #[test]
 fn nothing_below_the_edge_is_async() {
+    assert!(awaits("one.await?") && awaits("one.await") && !awaits("ending.awaited.is_some()"));
     let below = layers().into_iter().filter(|(layer, _)| layer != "edge");
     for path in below.flat_map(|(_, name)| rust_files(&root().join("crates").join(name).join("src"))) {
         let code = product_code(&path);
         assert!(
-            ["async fn", "async move", "async {", ".await"].iter().all(|word| !code.contains(word)),
+            ["async fn", "async move", "async {"].iter().all(|word| !code.contains(word)) && !awaits(&code),
             "{} is async",
             path.display()
         );

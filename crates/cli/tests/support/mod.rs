@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 pub(crate) mod bench;
+pub(crate) mod chronyd;
 pub(crate) mod followed;
 pub(crate) mod synthetic;
 

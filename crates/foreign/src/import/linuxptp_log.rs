@@ -6,7 +6,8 @@
 //!
 //! Times are ptp4l's own uptime where the log has it. A date is taken only with its zone, and never made up.
 
-use std::collections::VecDeque;
+mod lines;
+
 use std::ops::RangeInclusive;
 
 use record::{Place, ReasonCode, SyncChange, SyncService, SyncState};
@@ -16,6 +17,7 @@ use sync::linuxptp::log::{LogLine, Message, Offset, Program, parse};
 use units::format::{count, span};
 use units::{ClockId, ClockName};
 
+use self::lines::{Counted, Recent};
 use super::clocks::Clocks;
 use super::source::Imported;
 use super::stream::{Lines, StreamReader};
@@ -113,61 +115,6 @@ struct Port {
     number: u32,
     interface: Vec<u8>,
     state: Vec<u8>,
-}
-
-/// Lines of a kind: how many, and the first.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted {
-    count: u64,
-    first_line: u64,
-}
-
-impl Counted {
-    fn add(&mut self, line: u64) {
-        if self.count == 0 {
-            self.first_line = line;
-        }
-        self.count += 1;
-    }
-}
-
-/// The last lines that a program wrote to a log and to its standard output, of which a journal has both.
-#[derive(Debug, Default)]
-struct Recent {
-    /// Program, its time, a number of what it said, and whether that came from the standard output.
-    lines: VecDeque<(Program, i64, u64, bool)>,
-    has_both: [bool; 2],
-}
-
-/// So many lines apart the two copies of a line can be.
-const MOST_APART: usize = 64;
-
-impl Recent {
-    /// Whether a line was read already, as the other of two copies.
-    fn is_double(&mut self, read: &LogLine<'_>, line: &[u8]) -> bool {
-        // A log without a journal's beginnings has one copy of each.
-        if read.before.is_empty() {
-            return false;
-        }
-        self.has_both[usize::from(read.is_from_output)] = true;
-        let Some(uptime_ns) = read.uptime_ns else { return false };
-        // What follows the last bracket or colon of the beginning is the same in both.
-        let said = line.rsplit(|byte| *byte == b']').next().unwrap_or(line);
-        let said = said.strip_prefix(b":").unwrap_or(said).trim_ascii();
-        let said = super::source::fnv1a(said);
-        let copy = (read.program, uptime_ns, said, !read.is_from_output);
-        if self.has_both == [true; 2] {
-            if let Some(at) = self.lines.iter().position(|recent| *recent == copy) {
-                self.lines.remove(at);
-                return true;
-            }
-        }
-        if self.lines.len() == MOST_APART {
-            self.lines.pop_front();
-        }
-        self.lines.push_back((read.program, uptime_ns, said, read.is_from_output));
-        false
-    }
 }
 
 #[derive(Debug)]

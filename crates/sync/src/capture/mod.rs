@@ -24,3 +24,4 @@ pub mod frame;
 pub mod ntp;
 mod pair;
 pub mod ptp;
+mod waiting;

@@ -1,0 +1,170 @@
+//! `punctual app` on a program that waits in every form, held against its own clock.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::support::followed::{built, can_follow};
+use crate::support::{code, record, run, said};
+
+/// The forms in which `examples/waits.c` waits for a moment by a timer.
+const BY_TIMER: [&str; 25] = [
+    "monotonic",
+    "realtime",
+    "tai",
+    "boottime",
+    "relative",
+    "condition",
+    "condition-realtime",
+    "semaphore",
+    "queue",
+    "ppoll",
+    "pselect",
+    "sigtimedwait",
+    "epoll",
+    "timerfd-read",
+    "timerfd-realtime",
+    "timerfd-epoll",
+    "timerfd-poll",
+    "timerfd-select",
+    "timerfd-again",
+    "posix-timer",
+    "posix-thread-id",
+    "signalfd",
+    "itimer",
+    "io-uring",
+    "deadline",
+];
+/// Turns of each.
+const TURNS: usize = 500;
+
+/// How late the turns of a form were by the program's own clock (ns), the least first; empty where the machine refuses it.
+fn own_truth(folder: &Path, form: &str) -> Vec<i64> {
+    let text = std::fs::read_to_string(folder.join(form)).unwrap_or_default();
+    let numbers = |line: &str| line.split(' ').map(|word| word.parse().unwrap()).collect::<Vec<i64>>();
+    let mut late: Vec<i64> = text.lines().map(numbers).map(|pair| pair[1] - pair[0]).collect();
+    late.sort_unstable();
+    late
+}
+
+#[test]
+fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
+    if !can_follow() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let waits = built().join("waits-c");
+    let each = |form: &&str| format!("{} {form} {TURNS} 2000 {}/{form}", waits.display(), folder.path().display());
+    let script = BY_TIMER.iter().map(each).collect::<Vec<_>>().join("; ");
+    let output = run(&["app", "--cmd", &script, "--deadline", "1us", "--json"]);
+    assert_eq!(code(&output), 1, "no wait ends within a microsecond: {}", said(&output));
+    let record = record(&output);
+    // By which the event of the return, its median way to the program and the program's reading may differ; beside other work
+    // caches are cold.
+    let tolerance_ns = 30_000;
+    let mut wrong = Vec::new();
+    for form in BY_TIMER {
+        let own = own_truth(folder.path(), form);
+        if own.is_empty() {
+            println!("not shown here: {form}");
+            continue;
+        }
+        let name = &form[..form.len().min(15)];
+        let is_its = |series: &&record::Series| series.name == "scheduled_to_returned" && series.variant == name;
+        let Some(series) = record.series.iter().filter(is_its).find(|series| series.counters.samples > 16) else {
+            wrong.push(format!("{form}: no latency from a timer"));
+            continue;
+        };
+        let ours = |share: f64| i64::try_from(series.histogram.quantile_ns(share).unwrap_or(0)).unwrap();
+        let theirs = |share: f64| {
+            own[usize::try_from(units::round_u64(share * units::approx_f64(u64::try_from(TURNS - 1).unwrap())))
+                .unwrap()]
+        };
+        println!(
+            "{form}: {} samples of {}, p50 {} and {}, p90 {} and {}, max {} and {}",
+            series.counters.samples,
+            own.len(),
+            ours(0.5),
+            theirs(0.5),
+            ours(0.9),
+            theirs(0.9),
+            ours(1.0),
+            theirs(1.0),
+        );
+        // The first turns come before it is known to be a real-time thread; a turn may be lost to an interruption.
+        let turns = u64::try_from(own.len()).unwrap();
+        if series.counters.samples + 3 < turns || series.counters.samples > turns + 1 {
+            wrong.push(format!("{form}: {} samples of {} turns", series.counters.samples, own.len()));
+        }
+        for share in [0.25, 0.5, 0.75] {
+            if (ours(share) - theirs(share)).abs() > tolerance_ns {
+                wrong.push(format!("{form}: {} at {share}, its own clock says {}", ours(share), theirs(share)));
+            }
+        }
+        // What interrupts between the return and the program's reading is in the program's figure alone: it may have hit a few.
+        let (max_ns, fourth_ns) = (ours(1.0), own[own.len() - 4]);
+        if max_ns < fourth_ns - fourth_ns / 50 - tolerance_ns || max_ns > theirs(1.0) + theirs(1.0) / 50 + tolerance_ns
+        {
+            wrong.push(format!("{form}: at most {max_ns}, its own clock says {} and {fourth_ns}", theirs(1.0)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_deadline_of_turns_that_no_timer_ended_cannot_be_told() {
+    if !can_follow() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let follow = |form: &str, more: &[&str]| {
+        let command =
+            format!("{} {form} 300 2000 {}", built().join("waits-c").display(), folder.path().join(form).display());
+        let mut arguments = vec!["app", "--cmd", &command, "--json"];
+        arguments.extend(more);
+        run(&arguments)
+    };
+    let reason = |output: &Output| record(output).verdict.unwrap().reason;
+    // A packet may come from anywhere: when it was due is not known.
+    let packet = follow("packet", &["--deadline", "10s"]);
+    assert_eq!(code(&packet), 3, "{}", reason(&packet));
+    assert!(reason(&packet).contains("by an interrupt that was no timer's"), "{}", reason(&packet));
+    let accepted = follow("packet", &["--deadline", "10s", "--from-wake-up"]);
+    assert_eq!(code(&accepted), 0, "{}", reason(&accepted));
+    assert!(reason(&accepted).contains("from the wake-up on"), "{}", reason(&accepted));
+    assert_eq!(code(&follow("packet", &["--deadline", "1us", "--from-wake-up"])), 1);
+    // A thread that a timer woke, at known moments: no turn can have been due before those.
+    let other = follow("another-thread", &["--deadline", "10s"]);
+    assert_eq!(code(&other), 0, "{}", reason(&other));
+    assert!(reason(&other).contains("from the timer to the threads that others woke"), "{}", reason(&other));
+}
+
+#[test]
+fn in_a_time_namespace_the_latencies_are_as_outside() {
+    let own = env!("CARGO_BIN_EXE_punctual");
+    let shifted = ["--time", "--monotonic", "1000000", "--boottime", "2000000", "--fork"];
+    let may_shift =
+        Command::new("unshare").args(shifted).arg("true").output().is_ok_and(|output| output.status.success());
+    if !can_follow() || !may_shift {
+        println!("not shown here: a time namespace {may_shift}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for form in ["monotonic", "realtime", "boottime", "timerfd-epoll"] {
+        let command =
+            format!("{} {form} {TURNS} 2000 {}", built().join("waits-c").display(), folder.path().join(form).display());
+        let arguments = ["app", "--cmd", &command, "--deadline", "10s", "--json"];
+        let output = Command::new("unshare").args(shifted).arg(own).args(arguments).output().unwrap();
+        assert_eq!(code(&output), 0, "{form}: {}", said(&output));
+        let record = record(&output);
+        let returned = record.series.iter().find(|series| series.name == "scheduled_to_returned").unwrap();
+        let worst_ns = i64::try_from(returned.histogram.max_ns().unwrap()).unwrap();
+        let own = own_truth(folder.path(), form);
+        assert!(worst_ns <= own[TURNS - 1] * 51 / 50 + 30_000, "{form}: {worst_ns}, its own clock says {own:?}");
+        assert!(
+            returned.counters.samples + 3 >= u64::try_from(TURNS).unwrap(),
+            "{form}: {}",
+            returned.counters.samples
+        );
+    }
+}
