@@ -108,7 +108,9 @@ fn serve(socket: &UnixDatagram, events: &Path, script: &Script) {
             if script.is_silent.load(Ordering::Relaxed) {
                 continue;
             }
-            if let (Some(answer), Some(path)) = (answer(id, script, ingress_ns), address.as_pathname()) {
+            if let (Some(mut answer), Some(path)) = (answer(id, script, ingress_ns), address.as_pathname()) {
+                // As ptp4l: an answer has the number of its question.
+                answer[30..32].copy_from_slice(&buffer[30..32]);
                 let _ = socket.send_to(&answer, path);
             }
         }

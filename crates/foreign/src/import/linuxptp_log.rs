@@ -17,7 +17,7 @@ use sync::linuxptp::log::{LogLine, Message, Offset, Program, parse};
 use units::format::{count, span};
 use units::{ClockId, ClockName};
 
-use self::lines::{Counted, Recent};
+use self::lines::{Counted, Recent, differ_by_level, is_same};
 use super::clocks::Clocks;
 use super::source::Imported;
 use super::stream::{Lines, StreamReader};
@@ -69,28 +69,6 @@ fn shown(bytes: &[u8]) -> String {
         text.push('\u{2026}');
     }
     text
-}
-
-/// Whether two names are the same. Most are empty, and comparing no bytes at no address costs some processors as much as all the
-/// rest of a line: a masked load from an address that is none.
-fn is_same(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && (one.is_empty() || one == other)
-}
-
-/// Whether two tags are the same but for one digit that stands alone, and is the level of each tag's line.
-fn differ_by_level(one: (&[u8], &RangeInclusive<u8>), other: (&[u8], &RangeInclusive<u8>)) -> bool {
-    if one.0.len() != other.0.len() {
-        return false;
-    }
-    let mut different = one.0.iter().zip(other.0).enumerate().filter(|(_, (a, b))| a != b);
-    let (Some((at, (a, b))), None) = (different.next(), different.next()) else { return false };
-    let stands_alone = [at.checked_sub(1), at.checked_add(1)]
-        .into_iter()
-        .flatten()
-        .filter_map(|beside| one.0.get(beside))
-        .all(|byte| !byte.is_ascii_alphanumeric());
-    let is_level = |byte: u8, levels: &RangeInclusive<u8>| byte.is_ascii_digit() && levels.contains(&(byte - b'0'));
-    stands_alone && is_level(*a, one.1) && is_level(*b, other.1)
 }
 
 /// What is known of one process and one of its clocks.
