@@ -31,7 +31,7 @@ const CLOSED: [(&str, &str, Lockdown); 2] = [
     ("/sys/kernel/tracing/", "the trace", Lockdown::Confidentiality),
 ];
 
-/// Who asks.
+/// The process that asks for a right: its user, its capabilities and its namespaces decide what it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Asker {
     is_root: bool,

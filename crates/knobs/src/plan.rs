@@ -113,7 +113,7 @@ pub struct Withheld {
     pub place: Place,
     /// Who or what refuses it.
     pub why: String,
-    /// What helps.
+    /// What the user can do so that this place can be changed.
     pub remedy: String,
 }
 
