@@ -355,6 +355,10 @@ pub struct Method {
     /// The change of the body that counts (ns); one below it never outweighs the worst case.
     #[serde(default)]
     pub margin_ns: f64,
+    /// The step that the samples of both sides are compared in, that of the coarser source (ns); 0 where it is a nanosecond. No
+    /// difference up to it is claimed.
+    #[serde(default)]
+    pub step_ns: f64,
 }
 
 /// What could have been seen of one quantity.

@@ -274,6 +274,7 @@ fn compare_series(
             correlation: (judged.correlation * 1_000.0).round() / 1_000.0,
             smallest_p: judged.smallest_p,
             margin_ns: tenth(margin_ns),
+            step_ns: steps.limit_ns(),
         },
         reach,
         context,

@@ -192,9 +192,10 @@ fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
     let rows = judged.quantities.iter().zip(judged.rows);
     rows.filter_map(|(row, plain)| {
         let p_together = row.p_together.filter(|&p| p <= judged.level)?;
-        // A quantile within one bin of the other is the same number.
-        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 }.max(judged.step_ns);
-        let margin_ns = margin_of(plain, judged.margin_ns);
+        // A quantile within one bin of the other is the same number, and so is one within a step of the source; where steps
+        // fall into bins, a difference of one step can be seen larger by a bin.
+        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 } + judged.step_ns;
+        let margin_ns = margin_of(plain, judged.margin_ns).max(resolution);
         let direction = if row.difference_ns > 0.0 { 1 } else { -1 };
         // The ends of the interval nearest to no difference, and farthest from it.
         let (near_ns, far_ns) = match row.interval {

@@ -42,8 +42,16 @@ impl Comparison {
         let is_known = self.verdict.state != ComparisonState::Invalid && self.a.samples > 0 && self.b.samples > 0;
         let named = |name: &str| self.quantities.iter().find(|row| row.name == name);
         let body = named("p50").or_else(|| named("mean")).or(self.quantities.first()).filter(|_| is_known)?;
+        let step_ns = self.method.step_ns;
         let one = |name: &str, a_ns: f64, b_ns: f64| {
-            format!("{name} {} ({} against {})", verdict::signed(b_ns - a_ns), latency(b_ns), latency(a_ns))
+            let both = format!("({} against {})", latency(b_ns), latency(a_ns));
+            // Where steps fall into bins of a histogram, one step can be seen larger by a bin.
+            let is_below_step = step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.max(b_ns) * 0.001;
+            if is_below_step {
+                format!("{name} alike to the {} that the sources can tell apart {both}", latency(step_ns))
+            } else {
+                format!("{name} {} {both}", verdict::signed(b_ns - a_ns))
+            }
         };
         let [a, b] = [&self.a, &self.b].map(|side| side.runs.len() as u64);
         let whose = match (a, b) {
