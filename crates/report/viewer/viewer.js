@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:cb8a6ab6a83bca5f53f9353db8b0c686b740dcf5cee29f177f2771ec82489f67 */
+/*! punctual viewer, sources sha256:814e9ba92cb7ad17877e0b8a21a30cd93d4a5be0d3706356a083e835a2749c82 */
 /*
 preact
 

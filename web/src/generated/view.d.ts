@@ -2873,6 +2873,11 @@ export interface Method {
    */
   smallest_p: number;
   /**
+   * The step that the samples of both sides are compared in, that of the coarser source (ns); 0 where it is a nanosecond. No
+   * difference up to it is claimed.
+   */
+  step_ns?: number;
+  /**
    * What changes sides.
    */
   unit: "run" | "block";

@@ -322,6 +322,10 @@ fn alarms_of_counting(plan: &Plan, later_ns: u64, [a_counts, b_counts]: [Countin
         for row in comparison.quantities.iter().filter(|row| shown().any(|name| *name == row.name)) {
             assert!(coarser_ns <= 1.0 || row.difference_ns.abs() > coarser_ns, "{row:?}, {a_counts:?} {b_counts:?}");
         }
+        let middle = comparison.quantities.iter().find(|row| row.name == "p50").unwrap();
+        let said = comparison.description().unwrap();
+        let is_alike = coarser_ns > 1.0 && middle.difference_ns.abs() <= coarser_ns;
+        assert_eq!(said.contains("p50 alike"), is_alike, "{said} {middle:?}");
         for (place, question) in [FAIL, FAIL_BODY, by(FAIL, GateSize::Ns(20_000))].into_iter().enumerate() {
             found[place + 1] += usize::from(asked(&a, &b, question, &OPTIONS).answer == GateAnswer::Broken);
         }
