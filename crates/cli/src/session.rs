@@ -103,7 +103,10 @@ impl Destination {
         if let Some(saved) = saved {
             saved.announce();
         }
-        records::warn_of_invalid([record]);
+        // Who reads the table has the reasons and remedies in it.
+        if json || !output::stdout_is_terminal() {
+            records::warn_of_invalid([record]);
+        }
         Ok(exit_of(record))
     }
 }
