@@ -58,7 +58,16 @@ fn main() -> ExitCode {
             return exit::Exit::Usage.into();
         }
     };
-    let cli = parsed(&words).unwrap_or_else(|error| output::usage(&tips::spelled(error, &spelling())));
+    let cli = match parsed(&words) {
+        Ok(cli) => cli,
+        Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => {
+            let help = error.render();
+            let help = if output::colour_stdout() { help.ansi().to_string() } else { help.to_string() };
+            output::data(&spelling().apply(&help));
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => output::usage(&tips::spelled(error, &spelling())),
+    };
     match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -62,15 +62,12 @@ fn own_truth(folder: &Path, form: &str) -> OwnTruth {
     OwnTruth { all: sorted(turns.iter().map(|(wanted_ns, woken_ns)| woken_ns - wanted_ns).collect()), waited }
 }
 
-#[test]
-fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
-    if !can_follow() {
-        return;
-    }
+/// What is wrong of each of these forms, followed in one run; a form that is wrong can stand there more than once.
+fn what_is_wrong(forms: &[&'static str]) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let waits = built().join("waits-c");
     let each = |form: &&str| format!("{} {form} {TURNS} 2000 {}/{form}", waits.display(), folder.path().display());
-    let script = BY_TIMER.iter().map(each).collect::<Vec<_>>().join("; ");
+    let script = forms.iter().map(each).collect::<Vec<_>>().join("; ");
     let output = run(&["app", "--cmd", &script, "--deadline", "1us", "--json"]);
     assert_eq!(code(&output), 1, "no wait ends within a microsecond: {}", said(&output));
     let record = record(&output);
@@ -78,7 +75,7 @@ fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
     // caches are cold.
     let tolerance_ns = 30_000;
     let mut wrong = Vec::new();
-    for form in BY_TIMER {
+    for &form in forms {
         let OwnTruth { all, waited } = own_truth(folder.path(), form);
         if all.is_empty() {
             println!("not shown here: {form}");
@@ -87,7 +84,7 @@ fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
         let name = &form[..form.len().min(15)];
         let is_its = |series: &&record::Series| series.name == "scheduled_to_returned" && series.variant == name;
         let Some(series) = record.series.iter().filter(is_its).find(|series| series.counters.samples > 16) else {
-            wrong.push(format!("{form}: no latency from a timer"));
+            wrong.push((form, "no latency from a timer".to_owned()));
             continue;
         };
         let is_waited =
@@ -111,21 +108,41 @@ fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
         // The first turns come before it is known to be a real-time thread; a turn may be lost to an interruption.
         let turns = u64::try_from(own.len()).unwrap();
         if series.counters.samples + 3 < turns || series.counters.samples > turns + 1 {
-            wrong.push(format!("{form}: {} samples of {} turns", series.counters.samples, own.len()));
+            wrong.push((form, format!("{} samples of {} turns", series.counters.samples, own.len())));
         }
         for share in [0.25, 0.5, 0.75] {
             if (ours(share) - theirs(share)).abs() > tolerance_ns {
-                wrong.push(format!("{form}: {} at {share}, its own clock says {}", ours(share), theirs(share)));
+                wrong.push((form, format!("{} at {share}, its own clock says {}", ours(share), theirs(share))));
             }
         }
         // What interrupts between the return and the program's reading is in the program's figure alone: it may have hit a few.
         let (max_ns, fourth_ns) = (ours(1.0), own[own.len() - 4]);
         if max_ns < fourth_ns - fourth_ns / 50 - tolerance_ns || max_ns > theirs(1.0) + theirs(1.0) / 50 + tolerance_ns
         {
-            wrong.push(format!("{form}: at most {max_ns}, its own clock says {} and {fourth_ns}", theirs(1.0)));
+            wrong.push((form, format!("at most {max_ns}, its own clock says {} and {fourth_ns}", theirs(1.0))));
         }
     }
-    assert_eq!(wrong, Vec::<String>::new());
+    wrong
+}
+
+/// Where other work takes the CPU of the one that follows, or the program's own between two readings of its clock, a second is
+/// missed or told wrongly. What is wrong of a form itself is so each time.
+#[test]
+fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
+    if !can_follow() {
+        return;
+    }
+    let mut forms = BY_TIMER.to_vec();
+    let mut wrong = Vec::new();
+    for _ in 0..4 {
+        wrong = what_is_wrong(&forms);
+        forms.retain(|form| wrong.iter().any(|(which, _)| which == form));
+        if forms.is_empty() {
+            return;
+        }
+        println!("once more: {wrong:?}");
+    }
+    assert_eq!(wrong, []);
 }
 
 #[test]

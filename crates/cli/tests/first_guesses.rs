@@ -298,6 +298,19 @@ fn one_thing_has_one_name_everywhere() {
 
 /// Exit codes of commands where they differ from the general rule, as their help states them and as they are.
 #[test]
+fn help_names_a_command_as_it_was_typed() {
+    for (words, usage) in [
+        (&["clock", "--help"][..], "Usage: punctual clock "),
+        (&["noise", "-h"], "Usage: punctual noise "),
+        (&["measure", "clock", "--help"], "Usage: punctual measure clock "),
+    ] {
+        let output = run(words);
+        assert!(stdout(&output).contains(usage), "{words:?}: {}", stdout(&output));
+        assert_eq!(code(&output), 0);
+    }
+}
+
+#[test]
 fn help_states_the_exit_codes_of_its_own_command() {
     let help = |words: &[&str]| stdout(&run(&[words, &["--help"]].concat()));
     let row = |help: &str, number: u8| {

@@ -251,7 +251,9 @@ fn a_bound_that_came_late_holds_no_limit() {
     change.join().unwrap();
     let verdict = record(&done).verdict.unwrap();
     assert_eq!((code(&done), verdict.state), (3, VerdictState::CannotTell), "{}", verdict.reason);
-    assert!(verdict.reason.contains("too little was measured"), "{}", verdict.reason);
+    // On a busy machine the run may see none of them.
+    let reasons = ["too little was measured", "none of the offsets has a bound"];
+    assert!(reasons.iter().any(|reason| verdict.reason.contains(reason)), "{}", verdict.reason);
 }
 
 #[test]
