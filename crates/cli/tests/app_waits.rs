@@ -125,8 +125,8 @@ fn what_is_wrong(forms: &[&'static str]) -> Vec<(&'static str, String)> {
     wrong
 }
 
-/// Where other work takes the CPU of the one that follows, or the program's own between two readings of its clock, a second is
-/// missed or told wrongly. What is wrong of a form itself is so each time.
+/// What is wrong of a form itself is so each time. On a busy machine the program's own clock is read late now and then; and once
+/// three processes of a second each were not seen at all, whose reason is not known: such a form is followed again, too.
 #[test]
 fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
     if !can_follow() {
