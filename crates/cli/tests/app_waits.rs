@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use record::ReasonCode;
+
 use crate::support::followed::{built, can_follow};
 use crate::support::{code, record, run, said};
 
@@ -35,6 +37,8 @@ const BY_TIMER: [&str; 25] = [
     "io-uring",
     "deadline",
 ];
+/// Forms that are followed in one run.
+const AT_ONCE: usize = 5;
 /// Turns of each.
 const TURNS: usize = 500;
 
@@ -69,8 +73,13 @@ fn what_is_wrong(forms: &[&'static str]) -> Vec<(&'static str, String)> {
     let each = |form: &&str| format!("{} {form} {TURNS} 2000 {}/{form}", waits.display(), folder.path().display());
     let script = forms.iter().map(each).collect::<Vec<_>>().join("; ");
     let output = run(&["app", "--cmd", &script, "--deadline", "1us", "--json"]);
-    assert_eq!(code(&output), 1, "no wait ends within a microsecond: {}", said(&output));
     let record = record(&output);
+    // Others took all CPUs for a second: the run says that it is worth nothing, which is what is promised of it then.
+    if let Some(lost) = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::SamplesDropped) {
+        assert_eq!(code(&output), 3, "{}", said(&output));
+        return forms.iter().map(|form| (*form, lost.detail.clone())).collect();
+    }
+    assert_eq!(code(&output), 1, "no wait ends within a microsecond: {}", said(&output));
     // By which the event of the return, its median way to the program and the program's reading may differ; beside other work
     // caches are cold.
     let tolerance_ns = 30_000;
@@ -125,8 +134,9 @@ fn what_is_wrong(forms: &[&'static str]) -> Vec<(&'static str, String)> {
     wrong
 }
 
-/// What is wrong of a form itself is so each time. On a busy machine the program's own clock is read late now and then; and once
-/// three processes of a second each were not seen at all, whose reason is not known: such a form is followed again, too.
+/// What is wrong of a form itself is so each time. On a busy machine the program's own clock is read late now and then, and a
+/// process that has ended before anybody could ask what it is has no calls, of which its verdict says that it cannot be told:
+/// such a form is followed again, and few at a time, so that one second's disturbance costs few.
 #[test]
 fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
     if !can_follow() {
@@ -135,7 +145,7 @@ fn in_whatever_call_a_thread_waits_its_latency_is_what_its_own_clock_says() {
     let mut forms = BY_TIMER.to_vec();
     let mut wrong = Vec::new();
     for _ in 0..4 {
-        wrong = what_is_wrong(&forms);
+        wrong = forms.chunks(AT_ONCE).flat_map(what_is_wrong).collect();
         forms.retain(|form| wrong.iter().any(|(which, _)| which == form));
         if forms.is_empty() {
             return;

@@ -81,7 +81,7 @@ reasons! {
     /// The hypervisor moved this virtual machine to another host during the run, or restored it from a snapshot: its counter, from which all clocks are read, was disrupted.
     VmDisrupted: Invalid, "measure again, while the machine stays where it is; where the hypervisor announces a move, /dev/vmclock0 says so";
     /// Samples were lost between the measuring thread and the record.
-    SamplesDropped: Invalid, "leave a CPU free for the drain thread, or lengthen the interval";
+    SamplesDropped: Invalid, "leave a CPU free for the thread that reads the samples, or make fewer of them: a longer interval, less beside it";
     /// The requested load did not run, or reached only a small part of the requested CPU time.
     LoadNotAchieved: Invalid, "choose a load that this machine can run, and that runs until it is ended";
     /// Time synchronization was lost, or its error is larger than the effect claimed.

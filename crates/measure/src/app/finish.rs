@@ -272,8 +272,10 @@ impl Run<'_> {
     fn judge_followed(&self, validity: &mut Validity, sum: &Sum, names: &str) {
         if self.lost > 0 {
             let detail = format!(
-                "the kernel's buffers had no room for {} events or more: what happened then is unknown",
-                format::count(self.lost)
+                "the kernel's buffers had no room for {} events or more, beside the {} that were read: what happened then is \
+                 unknown",
+                format::count(self.lost),
+                format::count(self.events)
             );
             validity.add(ReasonCode::SamplesDropped, detail);
         }

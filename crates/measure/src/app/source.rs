@@ -5,7 +5,8 @@ use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs};
 use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, WANTED_FIELDS};
 use units::CpuSet;
 
-/// Memory for the buffers of all CPUs together (KiB): a second of 32 threads at 1 kHz takes about 16 MiB.
+/// Memory for the buffers of all CPUs together (KiB), of the followed threads and again as much for the timers of the whole
+/// machine: a second of 32 threads at 1 kHz takes about 16 MiB, and so does one of 150,000 expiries.
 pub(super) const BUFFERS_KIB: u64 = 32 << 10;
 /// Of each CPU at least this much (KiB), on machines with hundreds of them.
 const LEAST_KIB: u64 = 512;
@@ -18,9 +19,6 @@ const SUB_BUFFER_KIB: &str = "16";
 /// milliseconds, and an order that is wrong by then loses the turn it falls into. What waits does so in the kernel's buffers.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// Memory for the events of timers, of all CPUs together (KiB): those of the whole machine are recorded, two to four for each
-/// expiry.
-const TIMERS_KIB: u64 = 8 << 10;
 /// Events of timers' functions are recorded whichever thread they interrupt.
 const OF_ALL_THREADS: [EventKind; 3] = [EventKind::TimerStart, EventKind::TimerExpire, EventKind::TimerDone];
 /// Of starts only those in interrupts (`common_flags`, include/linux/trace_events.h): timers that their functions start again.
@@ -138,9 +136,9 @@ impl Source {
         }
         let layout = PageLayout::parse(&instance.header_page()?, Endian::NATIVE)?;
         let count = u64::try_from(cpus.len()).unwrap_or(1).max(1);
-        for (instance, kib) in [(&instance, buffers_kib), (&timers, buffers_kib.min(TIMERS_KIB))] {
+        for instance in [&instance, &timers] {
             instance.set("trace_clock", "mono")?;
-            instance.set("buffer_size_kb", &(kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
+            instance.set("buffer_size_kb", &(buffers_kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
             // What is full loses the youngest, so that a page that is being read stays whole, and the loss is counted.
             instance.set("options/overwrite", "0")?;
         }
