@@ -20,12 +20,16 @@ export function count(value: Exact | bigint): string {
   return n < 0n ? `-${group((-n).toString())}` : group(n.toString());
 }
 
-/** "853 ns", "41.8 us", "1 305 us". */
+/** From here on a difference of two times is no latency but another date (ns). */
+const ANOTHER_DATE_NS = 1_000_000_000_000n;
+
+/** "853 ns", "41.8 us", "1 305 us"; clocks that differ by more than 1,000 s do so by days and hours. */
 export function latency(value: Exact | bigint): string {
   const ns = whole(value);
   const sign = ns < 0n ? "-" : "";
   const magnitude = ns < 0n ? -ns : ns;
-  return magnitude < 1000n ? `${sign}${magnitude} ns` : `${sign}${microseconds(magnitude)} us`;
+  if (magnitude < 1000n) return `${sign}${magnitude} ns`;
+  return magnitude < ANOTHER_DATE_NS ? `${sign}${microseconds(magnitude)} us` : span(ns);
 }
 
 /** The number alone, in microseconds, for columns whose head says "us". */

@@ -229,8 +229,6 @@ const OPTIONS: &[Tip] = &[
     ("tune", "--profile", "'punctual tune plan realtime' shows what TuneD's profile of that name is for"),
     ("tune", "--knob", "--set KNOB=VALUE"),
     ("check", "--level", "--severity problem, warning or note"),
-    ("check", "--verbose", "it shows all; 'punctual explain FINDING' says more about one"),
-    ("check", "-v", "it shows all; 'punctual explain FINDING' says more about one"),
     ("campaign", "--set", "'punctual campaign ab --knob KNOB=A,B' compares two settings of a knob"),
     ("tune", "--dry-run", "'punctual tune plan' shows what 'tune apply' would change"),
     ("campaign", "--dry-run", "'punctual campaign check CAMPAIGN' shows what 'campaign run' would change and measure"),

@@ -512,10 +512,7 @@ fn offsets_of_many_years_are_offsets() {
     let record = import(&fixture("linuxptp-far.txt"));
     assert!(!record.validity.has(ReasonCode::SamplesDropped), "{:?}", record.validity);
     let step = record.sync().unwrap().events.iter().find(|event| event.what == SyncChange::Step).unwrap();
-    assert!(
-        step.detail.contains("1 660 821 689") || step.detail.contains("1\u{202f}660\u{202f}821\u{202f}689"),
-        "{step:?}"
-    );
+    assert!(step.detail.contains("19222 d 11 h"), "{step:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ reasons! {
     /// A measuring thread crashed because of a bug in the instrument.
     ThreadDied: Invalid, "report the bug, with the record and the output on stderr";
     /// The requested scheduling policy or priority was not granted to a measuring thread, or was changed during the run.
-    SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
+    SchedulingNotGranted: Invalid, "give it the right to real-time priorities: run as root; or setcap cap_sys_nice,cap_ipc_lock+ep punctual; in a container, --cap-add=SYS_NICE --ulimit rtprio=99";
     /// A measuring thread was not allowed to run on the CPU that it was to measure, or was moved away from it.
     AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
     /// The kernel stopped a measuring thread, or a thread of the followed program, to leave CPU time to other threads: real-time throttling, the runtime limit of a control group, or the fair server.
@@ -115,7 +115,7 @@ reasons! {
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
     /// A measuring thread, or a thread of the followed program, was ready and had to wait as long as the kernel's limit on real-time threads could make it wait, but the limit could not be shown to be the cause.
-    RtThrottleLikely: Degraded, "as for rt-throttled; to find the cause, pin the measuring threads to CPUs, and run as root, so that other programs' real-time threads can be seen";
+    RtThrottleLikely: Degraded, "as for rt-throttled; to find the cause, pin the measuring threads to CPUs, and run it where other programs' real-time threads can be seen (as root, and not in a container)";
     /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads under SCHED_OTHER.
     CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; the latencies of SCHED_OTHER measuring threads include these stops";
     /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and are not counted as noise.
@@ -151,7 +151,7 @@ reasons! {
     /// A thread of another program that outranks a measuring thread was allowed to run on its CPU: SCHED_DEADLINE, or a real-time priority at least as high. This is checked once a second; a thread that came and went between two checks can be missed.
     RivalRealtime: Degraded, "stop that thread, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE outranks every priority)";
     /// The requested limit on the wake-up latency from idle states (/dev/cpu_dma_latency) was not held, or the limit in force changed during the run.
-    IdleLimit: Degraded, "run as root, and keep other programs from opening /dev/cpu_dma_latency during the run";
+    IdleLimit: Degraded, "let this program open /dev/cpu_dma_latency (root may; in a container, --device /dev/cpu_dma_latency), and keep other programs from opening it during the run";
     /// The data come from another program, which did not record what is needed to judge validity.
     Imported: Degraded, "repeat the measurement with punctual";
     /// Another program counted samples whose values it did not keep: only their range is known.

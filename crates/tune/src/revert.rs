@@ -276,7 +276,9 @@ fn restore(step: &Step, before: &Value, machine: &mut dyn Machine) -> Result<(),
     let why = match machine.read(&step.place) {
         Reading::Is(found) if step.form.same(&found, before) => return Ok(()),
         Reading::Is(found) => format!("{shown} was written back, {} is read", step.form.shown(&found)),
-        Reading::Missing | Reading::Failed(_) | Reading::Refused(_) => "it is gone".to_owned(),
+        Reading::Missing => format!("{shown} was written back, and then it was gone"),
+        Reading::Failed(why) => format!("{shown} was written back and could not be read: {why}"),
+        Reading::Refused(refusal) => format!("{shown} was written back and could not be read: {}", refusal.why),
     };
     Err(Unrestored { why, is_refused: false })
 }

@@ -54,7 +54,11 @@ fn group(digits: &str) -> String {
     out
 }
 
-/// A latency: "853 ns", "41.8 us", "1 305 us", "24 310 us"; always in this order of units so that columns compare.
+/// From here on a difference of two times is no latency but another date, and nobody reads it in microseconds (ns).
+const ANOTHER_DATE_NS: u64 = 1_000_000_000_000;
+
+/// A latency: "853 ns", "41.8 us", "1 305 us", "24 310 us"; always in this order of units so that columns compare. Clocks that
+/// differ by more than 1,000 s do so by days and hours.
 #[must_use]
 pub fn latency(ns: impl Nanoseconds) -> String {
     let ns = ns.whole();
@@ -62,6 +66,9 @@ pub fn latency(ns: impl Nanoseconds) -> String {
     let magnitude = ns.unsigned_abs();
     if magnitude < 1_000 {
         return format!("{sign}{magnitude} ns");
+    }
+    if magnitude >= ANOTHER_DATE_NS {
+        return span(ns);
     }
     format!("{sign}{} us", microseconds(magnitude))
 }
@@ -142,6 +149,8 @@ mod tests {
         assert_eq!(latency(99_950), "100 us");
         assert_eq!(latency(1_305_400), "1\u{202f}305 us");
         assert_eq!(latency(-42_000), "-42.0 us");
+        assert_eq!(latency(999_999_999_999_i64), "1\u{202f}000\u{202f}000\u{202f}000 us");
+        assert_eq!(latency(-1_700_000_000_000_000_000_i64), "-19675 d 22 h", "a clock of 1970");
     }
 
     #[test]

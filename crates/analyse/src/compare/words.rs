@@ -43,25 +43,25 @@ impl Comparison {
         let named = |name: &str| self.quantities.iter().find(|row| row.name == name);
         let body = named("p50").or_else(|| named("mean")).or(self.quantities.first()).filter(|_| is_known)?;
         let step_ns = self.method.step_ns;
-        let one = |name: &str, a_ns: f64, b_ns: f64| {
+        // Where steps fall into bins of a histogram, one step can be seen larger by a bin.
+        let is_alike = |a_ns: f64, b_ns: f64| step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.max(b_ns) * 0.001;
+        let one = |name: &str, (a_ns, b_ns): (f64, f64), alike: &str| {
             let both = format!("({} against {})", latency(b_ns), latency(a_ns));
-            // Where steps fall into bins of a histogram, one step can be seen larger by a bin.
-            let is_below_step = step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.max(b_ns) * 0.001;
-            if is_below_step {
-                format!("{name} alike to the {} that the sources can tell apart {both}", latency(step_ns))
-            } else {
-                format!("{name} {} {both}", verdict::signed(b_ns - a_ns))
-            }
+            let apart = if is_alike(a_ns, b_ns) { alike.to_owned() } else { verdict::signed(b_ns - a_ns) };
+            format!("{name} {apart} {both}")
         };
+        let alike = format!("alike to the {} that the sources can tell apart", latency(step_ns));
         let [a, b] = [&self.a, &self.b].map(|side| side.runs.len() as u64);
         let whose = match (a, b) {
             (1, 1) => "in these two runs".to_owned(),
             _ => format!("in these {} and {} runs", format::count(a), format::count(b)),
         };
         let worst = self.a.max_ns.zip(self.b.max_ns);
-        let worst = worst.map(|(a, b)| format!(" {},", one("worst", units::approx_f64(a), units::approx_f64(b))));
-        let worst = worst.unwrap_or_default();
-        Some(format!("B - A: {},{worst} {whose}.", one(&body.name, body.a_ns, body.b_ns)))
+        let body_ns = (body.a_ns, body.b_ns);
+        let alike_again = if is_alike(body_ns.0, body_ns.1) { "alike, too" } else { &alike };
+        let worst = worst.map(|(a, b)| one("worst", (units::approx_f64(a), units::approx_f64(b)), alike_again));
+        let worst = worst.map_or_else(String::new, |worst| format!(" {worst},"));
+        Some(format!("B - A: {},{worst} {whose}.", one(&body.name, body_ns, &alike)))
     }
 
     /// What that shows of other runs, and how many would show more. Absent where a run is invalid.

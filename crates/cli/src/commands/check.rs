@@ -30,6 +30,9 @@ pub(crate) struct CheckArgs {
     /// Show only what is at least so severe
     #[arg(long, value_name = "LEVEL", value_enum)]
     severity: Option<SeverityArg>,
+    /// Say also why each finding matters, and of notes what was read and how to change it
+    #[arg(short, long)]
+    verbose: bool,
     /// Print the findings as JSON (schema punctual/findings)
     #[arg(long)]
     json: bool,
@@ -91,7 +94,7 @@ impl CheckArgs {
         let text = if self.json {
             serde_json::to_string_pretty(&audit).context("cannot write the findings as JSON")? + "\n"
         } else {
-            show(&audit, wrap::width(), output::colour_stdout())
+            show(&audit, self.verbose, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
         Ok(exit(&audit.findings))
@@ -102,17 +105,27 @@ fn exit(findings: &[Finding]) -> Exit {
     if findings.iter().any(|finding| finding.severity == Severity::Problem) { Exit::Broken } else { Exit::Holds }
 }
 
-fn show(audit: &Findings, width: usize, colour: bool) -> String {
+/// What is to be changed with its change, notes a line each; all of it where `is_verbose`.
+fn show(audit: &Findings, is_verbose: bool, width: usize, colour: bool) -> String {
     let mut text = String::new();
     for finding in &audit.findings {
         findings::head(&mut text, finding, width, colour);
-        findings::labelled(&mut text, "read", findings::readings(finding), width);
-        findings::labelled(&mut text, "why", std::iter::once(finding.why.clone()), width);
-        findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+        if is_verbose || finding.severity != Severity::Note {
+            findings::labelled(&mut text, "read", findings::readings(finding), width);
+            if is_verbose {
+                findings::labelled(&mut text, "why", std::iter::once(finding.why.clone()), width);
+            }
+            findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+            text.push('\n');
+        }
+    }
+    if !text.is_empty() && !text.ends_with("\n\n") {
         text.push('\n');
     }
     show_issues(&mut text, &audit.issues, width);
-    text.push_str(&wrap::paragraph(&summary(&audit.findings), "", width));
+    let more =
+        if is_verbose || audit.findings.is_empty() { "" } else { " (-v: why each matters, and what notes rest on)" };
+    text.push_str(&wrap::paragraph(&format!("{}{more}", summary(&audit.findings)), "", width));
     text
 }
 
@@ -166,13 +179,31 @@ PROBLEM  Something is wrong
   change  Do this.
           Or that.
 
-1 problem; most pressing:
+NOTE     Something is wrong
+         [some-id]
+  read    /proc/x: 1
+  why     It takes long and
+            longer.
+  change  Do this.
+          Or that.
+
+1 problem, 1 note; most pressing:
 Something is wrong [some-id]
 ";
-        let shown = |width| show(&audit(vec![finding(Severity::Problem)], Vec::new()), width, false);
-        assert_eq!(shown(33), expected);
-        let wide = "PROBLEM  Something is wrong  [some-id]\n         read    /proc/x: 1\n         why     It takes";
-        assert!(shown(80).replace("wrong [", "wrong  [").starts_with(wide), "{}", shown(80));
+        let both = audit(vec![finding(Severity::Problem), finding(Severity::Note)], Vec::new());
+        let shown = |is_verbose, width| show(&both, is_verbose, width, false);
+        assert_eq!(shown(true, 33), expected);
+        let short = "\
+PROBLEM  Something is wrong  [some-id]
+         read    /proc/x: 1
+         change  Do this.
+                 Or that.
+
+NOTE     Something is wrong  [some-id]
+
+1 problem, 1 note; most pressing: Something is wrong [some-id] (-v: why each matters, and what notes rest on)
+";
+        assert_eq!(shown(false, 120), short);
     }
 
     #[test]
@@ -182,7 +213,7 @@ Something is wrong [some-id]
             reason: ::profile::IssueReason::Denied,
             effect: "unknown".to_owned(),
         };
-        let text = show(&audit(Vec::new(), (0..10).map(issue).collect()), 100, false);
+        let text = show(&audit(Vec::new(), (0..10).map(issue).collect()), false, 100, false);
         assert!(text.contains("  /sys/0: permission denied: unknown\n"), "{text}");
         assert!(text.ends_with("  and 2 more\n\nnothing found\n"), "{text}");
     }

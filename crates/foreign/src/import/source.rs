@@ -31,6 +31,8 @@ pub struct Imported {
     /// What became of packets, if that is what the source is about.
     packets: Option<PacketRun>,
     lacks: Vec<String>,
+    /// The unit that values were truncated to (ns), where they were.
+    truncated_to_ns: Option<u64>,
     reasons: Vec<(ReasonCode, String)>,
     format: &'static str,
     identity: u64,
@@ -115,6 +117,7 @@ impl Imported {
             clocks: None,
             packets: None,
             lacks: Vec::new(),
+            truncated_to_ns: None,
             reasons: Vec::new(),
             format: "",
             identity: 0,
@@ -174,14 +177,9 @@ impl Imported {
         self.reasons.push((code, detail.into()));
     }
 
-    /// Notes that values were truncated to whole units of `unit_ns`.
+    /// Notes that values were truncated to whole units of `unit_ns`, or to the beginnings of bins, where those are wider.
     pub(super) fn lacks_fractions(&mut self, unit_ns: u64) {
-        if unit_ns > 1 {
-            self.lacks(format!(
-                "fractions of {}: each value is truncated, and the true one can be up to that much higher",
-                units::format::latency(unit_ns)
-            ));
-        }
+        self.truncated_to_ns = Some(unit_ns);
     }
 
     /// Adds a thread's samples: `series` with the histogram made from `tally`.
@@ -238,6 +236,13 @@ impl Imported {
     }
 
     fn finish_latencies(&mut self) {
+        let step_ns = self.series.iter().filter_map(|series| series.resolution_ns).chain(self.truncated_to_ns).max();
+        if let Some(step_ns) = step_ns.filter(|ns| self.truncated_to_ns.is_some() && *ns > 1) {
+            let step = units::format::latency(step_ns);
+            let text =
+                format!("fractions of {step}: each value is truncated, and the true one can be up to that much higher");
+            self.lacks.insert(0, text);
+        }
         if self.series.iter().all(|series| series.taken() == 0) {
             self.reason(ReasonCode::NoSamples, "the source counted none");
         }

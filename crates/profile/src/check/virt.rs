@@ -5,6 +5,7 @@ use super::Severity::{Note, Warning};
 use super::rule::{Found, count};
 use crate::catalogue::{Checked, LINUX};
 use crate::{Profile, paths};
+use units::format::span;
 
 fn read_guest(found: Found, profile: &Profile) -> Found {
     match profile.virt.guest_source.as_deref().and_then(|source| source.split_once(": ")) {
@@ -30,7 +31,7 @@ pub(super) static STEAL: Rule = Rule {
         let steal_ms = profile.virt.steal_ms.filter(|&ms| ms > 0)?;
         (profile.virt.guest == Some(true)).then(|| {
             read_guest(
-                Found::warning(format!("The host took {steal_ms} ms since boot"))
+                Found::warning(format!("The host took {} since boot", span(steal_ms.saturating_mul(1_000_000))))
                     .read(paths::STAT, format!("steal {steal_ms} ms")),
                 profile,
             )

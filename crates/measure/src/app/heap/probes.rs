@@ -4,11 +4,12 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use kernel::clock::now_ns;
 use kernel::perf::UprobeCounter;
+use kernel::refusal::{Refusal, explain};
 use units::ClockId;
 
 use super::account::Reading;
@@ -186,7 +187,8 @@ impl Probes {
 fn refusal(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "the kernel refuses probes on programs: run as root, or with CAP_PERFMON".to_owned()
+            let Refusal { why, remedy } = explain(Path::new("/proc/sys/kernel/perf_event_paranoid"), error);
+            format!("the kernel refuses probes on programs: {why}: {remedy}")
         }
         io::ErrorKind::NotFound => {
             "the kernel has no probes on programs for perf: that takes Linux 4.17 with CONFIG_UPROBE_EVENTS".to_owned()

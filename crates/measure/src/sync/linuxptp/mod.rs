@@ -21,6 +21,7 @@ use ::sync::linuxptp::{
     ClockIdentity, ManagementId, Message, PortIdentity, Request, Requester, SignalingTlv, Timestamping, decode,
 };
 use host::NamedSocket;
+use kernel::refusal::{Refusal, explain};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
@@ -44,7 +45,7 @@ const STILL_NS: i64 = 1_000_000_000;
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
                          the section [global] of its configuration, and start it again";
-const MAY_NOT: &str = "run as root, or have ptp4l's uds_file_mode (4.0 and later) let this user ask";
+const MAY_ASK: &str = "or have ptp4l's uds_file_mode (4.0 and later) let this user ask";
 /// Answers that are taken before the other sources have their turn, should somebody send them without end.
 const MOST_AT_ONCE: usize = 256;
 /// Answers that are taken from one look to the next: many times those to all questions. What is sent beyond that costs no CPU time,
@@ -183,7 +184,8 @@ impl Ptp {
                     Err(error) => {
                         let shown = candidate.display();
                         if error.kind() == io::ErrorKind::PermissionDenied {
-                            self.refusal = Some(format!("{shown}: {error}: {MAY_NOT}"));
+                            let Refusal { why, remedy } = explain(candidate, &error);
+                            self.refusal = Some(format!("{shown}: {why}: {remedy}, {MAY_ASK}"));
                             self.is_refused = true;
                         } else if self.refusal.is_none() {
                             self.refusal = Some(format!("{shown}: {error}"));
