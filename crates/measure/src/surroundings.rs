@@ -31,8 +31,11 @@ pub(crate) fn read(is_real_time: bool, smi: u64, measured: &CpuSet) -> Surroundi
         }),
         is_real_time,
         statistics_ns: setting("vm/stat_interval").map(|seconds| seconds.saturating_mul(S)),
-        // The kernel samples at two fifths of the threshold (kernel/watchdog.c).
-        watchdog_ns: (setting("kernel/watchdog") == Some(1))
+        // The kernel samples at two fifths of the threshold (kernel/watchdog.c). `kernel/watchdog`, which says the same of both
+        // detectors, is not read: while both are off, reading it keeps them off whatever is written to their own switches.
+        watchdog_ns: ["kernel/soft_watchdog", "kernel/nmi_watchdog"]
+            .iter()
+            .any(|name| setting(name) == Some(1))
             .then(|| setting("kernel/watchdog_thresh").map(|seconds| seconds.saturating_mul(2 * S) / 5))
             .flatten(),
         writeback_ns: setting("vm/dirty_writeback_centisecs")

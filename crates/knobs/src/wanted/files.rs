@@ -1,9 +1,14 @@
 //! Files of the kernel's that are no known knobs.
 
+use std::path::Path;
+
 use super::off_limits::form_of_file;
 use super::{Demand, Group, Site, Wanted};
 use crate::intent::KnobValue;
 use crate::{Form, Place, Value};
+
+/// Cannot be written back by what it showed.
+const BOTH_WATCHDOGS: &str = "/proc/sys/kernel/watchdog";
 
 impl Demand {
     /// A file below `/sys` or `/proc`, which is written and read back as it is.
@@ -12,6 +17,11 @@ impl Demand {
         if !place.is_known() {
             let why = "it is not below /sys or /proc, or leaves them by '..'";
             return self.conflict(format!("[file] \"{path}\""), why, "name a file of the kernel's by its whole path");
+        }
+        if Path::new(path) == Path::new(BOTH_WATCHDOGS) {
+            let why = "it switches two detectors at once, and once both are off it no longer says which of them ran";
+            let remedy = "set the knobs kernel.soft_watchdog and kernel.nmi_watchdog";
+            return self.conflict(format!("[file] \"{path}\""), why, remedy);
         }
         let form = form_of_file(path).unwrap_or(match value {
             KnobValue::Number(_) => Form::Integer,

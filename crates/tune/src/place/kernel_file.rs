@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use kernel::control_file;
 use knobs::{Order, Reading, Value};
 
-use super::{Access, Files, read_text};
+use super::{Access, Files, read_text, watchdogs};
 
 /// A file as a whole.
 pub(super) struct Attribute<'a> {
@@ -25,7 +26,9 @@ impl Access for Attribute<'_> {
         let Value::Text(text) = order.value() else { return Ok(()) };
         let path = files.locate(self.path);
         if files.is_live() {
-            return control_file::write(&path, text);
+            control_file::write(&path, text)?;
+            return watchdogs::follows(self.path, text)
+                .map_or(Ok(()), |other| control_file::write(Path::new(other), text));
         }
         // A tree of files stands for the kernel: it refuses and shows what the kernel would.
         let stood = fs::read_to_string(&path)?;

@@ -9,6 +9,7 @@ mod service;
 mod system_clock;
 mod thread;
 mod tuned;
+mod watchdogs;
 
 use std::fs;
 use std::io;
