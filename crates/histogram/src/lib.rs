@@ -6,9 +6,11 @@
 
 mod hdr;
 mod recorder;
+mod weighted;
 mod wire;
 
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};
+pub use weighted::weighted_sum;
 
 use std::collections::BTreeMap;
 

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use histogram::weighted_sum;
 use units::approx_f64;
 
 use super::pieces::{Piece, Signed};
@@ -190,7 +191,7 @@ impl Table {
     /// A quantity (ns) of the pieces in `columns`, each counted as often as its weight says.
     /// `None` where they hold no sample.
     pub(super) fn value(&self, quantity: Quantity, columns: &Range<usize>, weights: &[f64]) -> Option<f64> {
-        let sum = |row: &[f64]| Some(dot(row.get(columns.clone())?, weights));
+        let sum = |row: &[f64]| Some(weighted_sum(row.get(columns.clone())?, weights));
         if quantity == Quantity::InASecond {
             let seconds = sum(&self.seconds)?;
             return (seconds > 0.0).then_some(sum(&self.stolen_ns)? / seconds);
@@ -208,25 +209,12 @@ impl Table {
                     let middle = usize::midpoint(low, high);
                     let row = middle * self.pieces;
                     let cells = self.cumulative.get(row + columns.start..row + columns.end)?;
-                    if dot(cells, weights) >= wanted { high = middle } else { low = middle + 1 }
+                    if weighted_sum(cells, weights) >= wanted { high = middle } else { low = middle + 1 }
                 }
                 self.ends_ns.get(low).copied()
             }
         }
     }
-}
-
-/// In four sums that do not wait for each other.
-fn dot(left: &[f64], right: &[f64]) -> f64 {
-    let (mut sums, mut rest) = ([0.0; 4], 0.0);
-    let (lefts, rights) = (left.chunks_exact(4), right.chunks_exact(4));
-    rest += lefts.remainder().iter().zip(rights.remainder()).map(|(l, r)| l * r).sum::<f64>();
-    for (l, r) in lefts.zip(rights) {
-        for lane in 0..4 {
-            sums[lane] += l[lane] * r[lane];
-        }
-    }
-    rest + sums.iter().sum::<f64>()
 }
 
 #[cfg(test)]
