@@ -6,7 +6,7 @@ use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageEr
 use units::CpuSet;
 
 /// Memory for the buffers of all CPUs together (KiB), of the followed threads and again as much for the timers of the whole
-/// machine: a second of 32 threads at 1 kHz takes about 16 MiB, and so does one of 150,000 expiries.
+/// machine, two to four events for each expiry: a second of 32 threads at 1 kHz takes about 16 MiB.
 pub(super) const BUFFERS_KIB: u64 = 32 << 10;
 /// Of each CPU at least this much (KiB), on machines with hundreds of them.
 const LEAST_KIB: u64 = 512;
