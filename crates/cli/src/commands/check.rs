@@ -194,12 +194,12 @@ Something is wrong [some-id]
         let shown = |is_verbose, width| show(&both, is_verbose, width, false);
         assert_eq!(shown(true, 33), expected);
         let short = "\
-PROBLEM  Something is wrong  [some-id]
+PROBLEM  Something is wrong [some-id]
          read    /proc/x: 1
          change  Do this.
                  Or that.
 
-NOTE     Something is wrong  [some-id]
+NOTE     Something is wrong [some-id]
 
 1 problem, 1 note; most pressing: Something is wrong [some-id] (-v: why each matters, and what notes rest on)
 ";
