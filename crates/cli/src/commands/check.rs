@@ -170,8 +170,7 @@ mod tests {
 
     #[test]
     fn findings_are_aligned_and_wrapped() {
-        let expected = "\
-PROBLEM  Something is wrong
+        let whole = "  Something is wrong
          [some-id]
   read    /proc/x: 1
   why     It takes long and
@@ -179,17 +178,9 @@ PROBLEM  Something is wrong
   change  Do this.
           Or that.
 
-NOTE     Something is wrong
-         [some-id]
-  read    /proc/x: 1
-  why     It takes long and
-            longer.
-  change  Do this.
-          Or that.
-
-1 problem, 1 note; most pressing:
-Something is wrong [some-id]
 ";
+        let end = "1 problem, 1 note; most pressing:\nSomething is wrong [some-id]\n";
+        let expected = format!("PROBLEM{whole}NOTE   {whole}{end}");
         let both = audit(vec![finding(Severity::Problem), finding(Severity::Note)], Vec::new());
         let shown = |is_verbose, width| show(&both, is_verbose, width, false);
         assert_eq!(shown(true, 33), expected);
