@@ -18,7 +18,7 @@ impl Form {
     /// that is not how it is taken.
     pub fn answer(self, stood: &str, written: &str) -> Result<String, &'static str> {
         let end = if stood.ends_with('\n') { "\n" } else { "" };
-        let (stood, written) = (stood.trim_end_matches('\n'), written.trim());
+        let (stood, written) = (stood.trim_end_matches('\n'), written.trim_ascii());
         let shown = match self {
             Self::Chosen => choice(stood, written)?,
             Self::Switch => switched(stood, written)?,

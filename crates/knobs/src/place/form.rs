@@ -81,7 +81,8 @@ fn number(text: &str) -> Option<i128> {
 pub(super) fn chosen(text: &str) -> Option<&str> {
     let between = |open: char, close: char| {
         let mut found = text.split_ascii_whitespace().filter_map(|word| word.strip_prefix(open)?.strip_suffix(close));
-        found.next().filter(|word| !word.is_empty() && found.next().is_none())
+        let is_word = |word: &&str| !word.is_empty() && !word.contains([open, close]);
+        found.next().filter(|word| is_word(word) && found.next().is_none())
     };
     // `0 (default)` is a detail and no choice.
     let is_word = |word: &str| word.trim_matches(['(', ')']).chars().all(|c| c.is_ascii_lowercase());
@@ -107,7 +108,7 @@ fn plain_list(text: &str) -> Option<CpuSet> {
 
 impl Form {
     fn meaning(self, text: &str) -> Meaning {
-        let text = text.trim();
+        let text = text.trim_ascii();
         let first = || text.split_ascii_whitespace().next().map(str::to_owned);
         let meaning = match self {
             Self::Text | Self::Partition => None,
@@ -134,7 +135,7 @@ impl Form {
     /// The text that the kernel takes for one that it shows, or that a person wants.
     #[must_use]
     pub fn written(self, text: &str) -> String {
-        let trimmed = text.trim();
+        let trimmed = text.trim_ascii();
         match (self, self.meaning(text)) {
             // Whole files of a disk are texts, whose white space counts.
             (Self::Text, _) => text.to_owned(),
@@ -189,7 +190,7 @@ impl Form {
     /// Whether a change is made where `found` is read back: it is what was wanted, or what a driver made of that.
     #[must_use]
     pub fn takes(self, before: &Value, wanted: &Value, found: &Value) -> bool {
-        let is_number = |value: &Value| matches!(value, Value::Text(text) if number(text.trim()).is_some());
+        let is_number = |value: &Value| matches!(value, Value::Text(text) if number(text.trim_ascii()).is_some());
         // One that leaves what stood there has refused.
         let is_rounded = self == Self::Rounded && is_number(found) && !self.same(found, before);
         self.same(found, wanted) || is_rounded
@@ -206,7 +207,7 @@ impl Form {
     }
 
     fn same_text(self, a: &str, b: &str) -> bool {
-        a.trim() == b.trim()
+        a.trim_ascii() == b.trim_ascii()
             || self.meaning(a) == self.meaning(b)
             || (self == Self::AsShown && (begins_with(a, b) || begins_with(b, a)))
     }
@@ -254,6 +255,9 @@ mod tests {
         assert!(same(Form::Integer, "10\n", "10") && !same(Form::Integer, "10", "1"));
         assert!(same(Form::Integer, "-1", "-1") && !same(Form::Integer, "", "0"));
         assert!(same(Form::FirstWord, "0 by process 7", "0") && !same(Form::FirstWord, "0", "10"));
+        // The kernel's white space is that of ASCII.
+        assert!(!same(Form::FirstWord, "a\u{2000}", "a") && !same(Form::Text, "a\u{2000}", "a"));
+        assert_eq!(Form::AsShown.written("[[a]] b"), "[[a]] b");
         assert!(!same(Form::FirstWord, "", "0"));
         assert!(same(Form::CpuList, "2,3", "2-3") && !same(Form::CpuList, "2-3", "2"));
         assert!(same(Form::CpuMask, "00000000,0000000c", "c") && !same(Form::CpuMask, "c", "d"));
