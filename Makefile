@@ -33,8 +33,8 @@ fresh: ## both commands in clean roots of Debian 13 and 12, as root (SUITES=trix
 
 conclusions: ## set up, build, and check the commands' conclusions against cases whose truth is known (ARGS="--seed 7")
 	@scripts/setup run
-	@$(MAKE) --no-print-directory build
-	target/release/punctual conclusions $(ARGS)
+	@scripts/build proof
+	target/release/punctual-proof conclusions $(ARGS)
 
 lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels, and the calibration
 	@scripts/lab

@@ -9,7 +9,7 @@ use std::fmt;
 use kernel::sched::Policy;
 use record::ReasonCode;
 
-use crate::output;
+use terminal::output;
 
 /// The option by which a run is made although it will be invalid.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, IsTerminal as _};
 
 use clap::{Command, CommandFactory as _};
 
-use crate::output;
+use terminal::output;
 
 /// Why no command could be made of the words.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use record::LoadRequest;
 use units::{CpuSet, Ns};
 
 use crate::begin::AnywayArgs;
-use crate::{names, output};
+use crate::names;
+use terminal::output;
 
 /// Intervals of the record for each turn of a load's part.
 const INTERVALS_OF_A_TURN: i64 = 20;

@@ -12,7 +12,6 @@ mod loads;
 mod manual;
 mod names;
 mod node;
-mod output;
 mod records;
 mod reporting;
 mod run_length;
@@ -26,6 +25,7 @@ use std::process::ExitCode;
 use std::ffi::OsString;
 
 use clap::{FromArgMatches as _, Parser};
+use terminal::output;
 
 #[derive(Parser)]
 #[command(name = "punctual", version, about, max_term_width = 100)]

@@ -17,7 +17,7 @@ use foreign::{ImportFormat, Importer, IsochronColumns, Options, Unit};
 use record::{Origin, ReasonCode, Record, RecordError, ValidityState};
 
 pub(crate) use self::condition::Condition;
-use crate::output;
+use terminal::output;
 
 /// No record and no imported text comes near this; a larger file is something else.
 const MAX_BYTES: u64 = 1 << 30;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::output;
+use terminal::output;
 
 /// Whether a file can be made here, with room in it.
 ///

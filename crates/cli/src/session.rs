@@ -9,9 +9,9 @@ use record::Record;
 use units::CpuSet;
 
 use crate::exit::Exit;
-use crate::output;
 use crate::records;
 use crate::save::{self, Saved};
+use terminal::output;
 
 /// Where the record goes.
 #[derive(Clone, clap::Args)]

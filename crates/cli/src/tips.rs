@@ -168,8 +168,7 @@ const COMMANDS: &[Tip] = &[
     ("tune", "ab", "'punctual campaign ab --knob KNOB=A,B --time 5m' compares two settings"),
     #[cfg(not(feature = "lab"))]
     ("", "lab", "this program was built without the lab; 'make build' in the folder of the sources builds one with it"),
-    #[cfg(not(feature = "lab"))]
-    ("", "conclusions", "this program was built without the lab; 'make conclusions' builds one with it and runs this"),
+    ("", "conclusions", "'make conclusions' in the folder of the sources holds what is concluded against the truth"),
     ("measure", "latency", "'punctual wakeup' measures latency"),
     ("measure", "timerlat", "'punctual wakeup' measures timer latency"),
     ("measure", "cyclictest", "'punctual cyclictest' takes cyclictest's options, 'punctual wakeup' measures the same"),

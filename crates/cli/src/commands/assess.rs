@@ -27,7 +27,8 @@ use crate::commands::tail::exit_of_claim;
 use crate::exit::Exit;
 use crate::loads::LoadChoice;
 use crate::node::Node;
-use crate::{names, output, records};
+use crate::{names, records};
+use terminal::output;
 
 /// Readings of each clock: enough for the cost, a second at most.
 const CLOCK_SAMPLES: u64 = 100_000;

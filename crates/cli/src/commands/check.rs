@@ -9,8 +9,10 @@ use anyhow::Context as _;
 use units::{CpuSet, Ns};
 
 use crate::exit::Exit;
-use crate::view::{findings, wrap};
-use crate::{node, output};
+use crate::node;
+use crate::view::findings;
+use terminal::output;
+use terminal::wrap;
 
 /// Audit every setting that matters: what is wrong or contradictory, why, and how to change it
 ///

@@ -6,7 +6,8 @@ use clap::Command;
 use clap_complete::Shell;
 
 use crate::exit::Exit;
-use crate::{manual, output};
+use crate::manual;
+use terminal::output;
 
 /// Print a script that completes command lines, for bash, zsh, fish and others
 ///

@@ -9,8 +9,10 @@ use analyse::audit;
 use anyhow::{Context as _, anyhow, bail};
 
 use crate::exit::Exit;
-use crate::view::{explanation, wrap};
-use crate::{names, output, records};
+use crate::view::explanation;
+use crate::{names, records};
+use terminal::output;
+use terminal::wrap;
 
 /// Explain a finding of `check` or of `app` at length, or what made the worst samples of a record late
 ///

@@ -7,7 +7,8 @@ use foreign::{EXPORTS, ExportFormat};
 
 use crate::exit::Exit;
 use crate::records::{self, RecordArgs};
-use crate::{output, save};
+use crate::save;
+use terminal::output;
 
 /// Write records in a form that other programs read: cyclictest's histogram, HdrHistogram's log, CSV, Parquet, JSON
 #[derive(clap::Args)]

@@ -6,10 +6,11 @@ use foreign::IMPORTS;
 use record::{Origin, Record};
 
 use crate::exit::Exit;
-use crate::output;
 use crate::records::RecordArgs;
 use crate::session::OutputArgs;
-use crate::view::{result, wrap};
+use crate::view::result;
+use terminal::output;
+use terminal::wrap;
 
 /// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat; logs of linuxptp and chronyd, captures of PTP and NTP, tables of isochron) as a record, with all that they lack
 ///

@@ -10,7 +10,7 @@ use lab::inject::{
 use units::{ClockId, Ns};
 
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 #[derive(clap::Args)]
 pub(crate) struct InjectArgs {

@@ -19,8 +19,9 @@ use ::lab::scenario::{Node, Scenario, is_name};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
-use crate::view::wrap;
-use crate::{names, output};
+use crate::names;
+use terminal::output;
+use terminal::wrap;
 
 /// Boot real PREEMPT_RT kernels in QEMU, and run this program on them
 ///

@@ -7,8 +7,9 @@ use measure::load::LoadSpec;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::view::wrap;
-use crate::{loads, names, output};
+use crate::{loads, names};
+use terminal::output;
+use terminal::wrap;
 
 /// List and print the loads that come with the program, and check a load file of your own
 ///

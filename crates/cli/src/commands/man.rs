@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::exit::Exit;
-use crate::{manual, output};
+use crate::manual;
+use terminal::output;
 
 /// Write the manual pages, one for each command
 ///

@@ -6,8 +6,6 @@ pub(crate) mod campaign;
 mod check;
 mod compare;
 mod completions;
-#[cfg(feature = "lab")]
-mod conclusions;
 pub(crate) mod cyclictest;
 pub(crate) mod explain;
 mod export;
@@ -56,9 +54,6 @@ pub(crate) enum Command {
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
     #[command(hide = true)]
-    Conclusions(conclusions::ConclusionsArgs),
-    #[cfg(feature = "lab")]
-    #[command(hide = true)]
     Inject(inject::InjectArgs),
     #[cfg(feature = "lab")]
     Lab(lab::LabArgs),
@@ -87,8 +82,6 @@ impl Command {
             Self::Tune(args) => args.run(),
             Self::Sync(args) => args.run(),
             Self::Campaign(args) => args.run(),
-            #[cfg(feature = "lab")]
-            Self::Conclusions(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Inject(args) => args.run(),
             #[cfg(feature = "lab")]

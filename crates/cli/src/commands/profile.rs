@@ -11,7 +11,8 @@ use anyhow::Context as _;
 use units::Ns;
 
 use crate::exit::Exit;
-use crate::{node, output};
+use crate::node;
+use terminal::output;
 
 /// Read everything about a machine that can matter for acting on time; changes nothing
 ///

@@ -9,7 +9,8 @@ use summary::Assessment;
 
 use crate::exit::Exit;
 use crate::records::{self, RecordArgs};
-use crate::{output, reporting, save};
+use crate::{reporting, save};
+use terminal::output;
 
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {

@@ -12,7 +12,7 @@ use measure::load::LoadSpec;
 
 use self::pages::Page;
 use crate::grammar;
-use crate::view::wrap;
+use terminal::wrap;
 
 /// The program's command with the sections of [`pages`] in the help of each command.
 pub(crate) fn command() -> Command {

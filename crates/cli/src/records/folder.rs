@@ -10,7 +10,7 @@ use record::Record;
 use units::format;
 
 use super::{Found, MAX_BYTES, RecordArgs, Refused, bytes, list};
-use crate::output;
+use terminal::output;
 
 /// The beginning of a file, which shows whether it can be a record or another program's text.
 const HEAD_BYTES: u64 = 8 << 10;

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use record::{AppRun, AppThread, Record, Series};
 use units::{approx_f64, format};
 
-use crate::view::result::{Table, conclusion, latency_cell, when};
-use crate::view::{blocks, findings, load, wrap};
+use crate::view::result::{conclusion, latency_cell, when};
+use crate::view::{blocks, findings, load};
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Rows of worst samples, and of threads that preempted, that are printed; the record holds more.
 const SHOWN: usize = 3;

@@ -9,8 +9,9 @@ use record::{
 };
 use units::format::{self, latency};
 
-use super::result::{Table, latency_cell};
-use super::wrap;
+use super::result::latency_cell;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Causes that are printed; the record holds all.
 const SHOWN_CAUSES: usize = 6;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use record::{Finding, Severity};
 
-use super::wrap;
-use crate::output;
+use terminal::output;
+use terminal::wrap;
 
 /// Columns of the severity, which the longest word decides.
 const SEVERITY_COLUMNS: usize = 9;

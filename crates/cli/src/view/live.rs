@@ -8,8 +8,9 @@ use measure::wakeup::Plan;
 use measure::{LiveView, Observer};
 use units::format;
 
-use super::{blocks, wrap};
-use crate::output;
+use super::blocks;
+use terminal::output;
+use terminal::wrap;
 
 /// Threads that have a line of their own; of more, the worst are shown.
 const SHOWN_THREADS: usize = 8;

@@ -4,8 +4,9 @@ use analyse::{LoadTurn, load_turns};
 use record::Record;
 use units::format;
 
-use crate::view::result::{Table, latency_cell};
-use crate::view::wrap;
+use crate::view::result::latency_cell;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// `under load 'hard'`, for a heading; `None` without a load.
 pub(crate) fn under(record: &Record) -> Option<String> {

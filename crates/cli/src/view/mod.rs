@@ -12,5 +12,3 @@ pub(crate) mod packet_live;
 pub(crate) mod result;
 pub(crate) mod rhythm;
 pub(crate) mod sync;
-pub(crate) mod table;
-pub(crate) mod wrap;

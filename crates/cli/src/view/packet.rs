@@ -3,8 +3,9 @@
 use record::{ClockRelation, PacketFlow, Place, Record, Uncertainty};
 use units::format;
 
-use super::result::{Table, conclusion};
-use super::wrap;
+use super::result::conclusion;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// The result of a run.
 pub(crate) fn table(record: &Record, colour: bool) -> String {

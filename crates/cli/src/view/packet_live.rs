@@ -8,7 +8,7 @@ use measure::packet::LivePackets;
 use record::{End, Uncertainty};
 use units::format;
 
-use crate::output;
+use terminal::output;
 
 const BAR_COLUMNS: usize = 40;
 

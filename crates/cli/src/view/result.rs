@@ -6,9 +6,10 @@ use std::path::Path;
 use record::{Figure, Manifest, Moment, Record, Series, ValidityState, VerdictState};
 use units::format;
 
-use crate::output::{self, paint};
-pub(crate) use crate::view::table::Table;
-use crate::view::{load, wrap};
+use crate::view::load;
+use terminal::output::{self, paint};
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Rows of worst samples that are printed; the record holds more.
 const SHOWN_WORST: usize = 3;

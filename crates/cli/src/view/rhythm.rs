@@ -2,7 +2,7 @@
 
 use record::Record;
 
-use super::wrap;
+use terminal::wrap;
 
 /// What was found, and which known periods the sampling hides; nothing where there is neither.
 pub(crate) fn text(record: &Record) -> String {

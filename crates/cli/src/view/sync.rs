@@ -8,9 +8,10 @@ use measure::sync::LiveSync;
 use record::{HardBound, Record, SyncChange, SyncRun, SyncSource, SyncState};
 use units::{Ns, format};
 
-use super::result::{Table, conclusion, when};
-use super::wrap;
-use crate::output;
+use super::result::{conclusion, when};
+use terminal::output;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Events that are printed; the record holds more.
 const SHOWN_EVENTS: usize = 12;

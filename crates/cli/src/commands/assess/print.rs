@@ -7,9 +7,11 @@ use summary::{Answer, Assessment, is_line_of_causes};
 use units::format;
 
 use super::folder::Written;
-use crate::output::paint;
-use crate::view::result::{Table, latency_cell};
-use crate::view::{load, wrap};
+use crate::view::load;
+use crate::view::result::latency_cell;
+use terminal::output::paint;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// A table of the runs, what to change, what it rests on, where everything is, and the verdict last, where the eye rests.
 ///

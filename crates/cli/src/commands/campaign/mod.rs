@@ -24,8 +24,9 @@ use crate::begin::AnywayArgs;
 use crate::commands::measure as measuring;
 use crate::exit::Exit;
 use crate::records::RecordArgs;
-use crate::view::wrap;
-use crate::{names, node, output, reporting, save};
+use crate::{names, node, reporting, save};
+use terminal::output;
+use terminal::wrap;
 
 /// What came of a campaign, in its folder: the document, and the page.
 const RESULT: &str = "result.json";

@@ -11,9 +11,9 @@ use serde::Serialize;
 use units::format;
 
 use super::progress;
-use crate::output;
-use crate::view::result::Table;
-use crate::view::wrap;
+use terminal::output;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Columns of a picture of a figure.
 const DRAWN: usize = 40;

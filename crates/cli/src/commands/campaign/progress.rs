@@ -7,7 +7,7 @@ use conduct::{Next, Watcher};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use units::{Ns, format};
 
-use crate::output;
+use terminal::output;
 
 /// A time for people: whole seconds.
 pub(super) fn span(time: Duration) -> String {

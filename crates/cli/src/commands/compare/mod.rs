@@ -14,8 +14,9 @@ use units::Ns;
 
 use crate::exit::Exit;
 use crate::records::{self, Condition, Found, RecordArgs};
-use crate::view::wrap;
-use crate::{output, reporting, save};
+use crate::{reporting, save};
+use terminal::output;
+use terminal::wrap;
 
 /// Compare two runs, or two groups of runs: by how much they differ, how sure that is, and what else differs
 ///

@@ -6,7 +6,8 @@ use anyhow::{Context as _, bail};
 use profile::Profile;
 use record::Record;
 
-use crate::{output, records};
+use crate::records;
+use terminal::output;
 
 /// The profile of one side; `None` if there is none. A profile that is not of these runs is an error.
 pub(super) fn find(named: Option<&Path>, paths: &[PathBuf], runs: &[Record]) -> Option<anyhow::Result<Profile>> {

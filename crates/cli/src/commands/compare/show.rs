@@ -8,9 +8,9 @@ use analyse::compare::{
 };
 use units::format::{self, latency};
 
-use crate::output;
-use crate::view::result::Table;
-use crate::view::wrap;
+use terminal::output;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Values of one field that are named; more are counted.
 const SHOWN_VALUES: usize = 3;

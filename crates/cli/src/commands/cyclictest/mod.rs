@@ -24,7 +24,8 @@ use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
 use self::text::{Screen, Shown, Status};
 use crate::exit::Exit;
-use crate::{begin, manual, output, save, session};
+use crate::{begin, manual, save, session};
+use terminal::output;
 
 pub(crate) use self::describe::documented;
 

@@ -13,7 +13,7 @@ use measure::{LiveView, Observer, Stop, TappedSample};
 use units::Ns;
 
 use super::ThreadResult;
-use crate::output;
+use terminal::output;
 
 /// What the original shows as the minimum while there is no sample.
 const NO_MINIMUM: u64 = 1_000_000;

@@ -6,7 +6,7 @@ use units::{Ns, format, round_u64};
 
 use super::expect::{self, Expectation, Found};
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 /// Measure which of two machines acts later, and by how much, from pulses on their parallel ports by the host's clock
 ///

@@ -17,7 +17,8 @@ use report::{
 
 use super::this_program;
 use crate::exit::Exit;
-use crate::{output, reporting, save};
+use crate::{reporting, save};
+use terminal::output;
 
 /// Inject known delays and known clocks into a deterministic machine, and check whether this program finds them
 ///

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::find_node;
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 /// Fetch a file, or a folder with all files in it, from a machine of a running lab
 ///

@@ -7,7 +7,7 @@ use units::Ns;
 
 use super::expect::{self, Expectation, Found};
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 /// Show the settings and counters of a running lab's links, or change a link
 ///

@@ -8,7 +8,7 @@ use ::lab::scenario::{REBOOT_S, Reboot};
 
 use super::find_node;
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 /// Start a machine with a disk again, and wait until it is up
 #[derive(clap::Args)]

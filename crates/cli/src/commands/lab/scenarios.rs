@@ -14,7 +14,7 @@ use anyhow::Context as _;
 
 use super::{bring_up, guest_programs, read_scenario, reboot, this_program};
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 /// How often a scenario is begun that the emulator spoils.
 const ATTEMPTS: u32 = 3;

@@ -10,8 +10,8 @@ use units::Ns;
 
 use crate::commands::tail::{answer, exit_of_claim};
 use crate::exit::Exit;
-use crate::output;
-use crate::view::wrap;
+use terminal::output;
+use terminal::wrap;
 
 /// With --until-sure a run of the longest duration is cut into this many intervals, each within the bounds below: the first
 /// look comes after forty.

@@ -13,10 +13,11 @@ use super::claim::{ClaimArgs, Sure};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
+use crate::names;
 use crate::run_length::RunLength;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
-use crate::{names, output};
+use terminal::output;
 
 #[derive(clap::Args)]
 pub(crate) struct WakeupArgs {

@@ -15,10 +15,10 @@ use super::dialog::{Connection, SESSION};
 use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
-use crate::output;
 use crate::session::{self as run_session, Destination, LabelArgs, OutputArgs};
 use crate::view::packet as view;
 use crate::view::packet_live::Live;
+use terminal::output;
 
 /// How long the initiator may take to say what it wants.
 const ASKING: Duration = Duration::from_secs(10);

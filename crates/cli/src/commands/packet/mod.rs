@@ -13,7 +13,7 @@ use units::Ns;
 use self::dialog::Connection;
 pub(crate) use self::send::carry_out;
 use crate::exit::Exit;
-use crate::output;
+use terminal::output;
 
 /// Measure how long packets take from a program on one node to a program on another, with what the clocks allow as the error
 ///

@@ -2,8 +2,8 @@
 
 use units::printable;
 
-use crate::output::paint;
-use crate::view::wrap;
+use terminal::output::paint;
+use terminal::wrap;
 
 /// Where values begin: two blanks, then the longest name.
 const VALUE_COLUMN: usize = 22;

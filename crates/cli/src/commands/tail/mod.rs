@@ -10,9 +10,9 @@ use anyhow::Context as _;
 use record::ValidityState;
 
 use crate::exit::Exit;
-use crate::output;
 use crate::records::{self, Condition, RecordArgs};
-use crate::view::wrap;
+use terminal::output;
+use terminal::wrap;
 
 pub(crate) use show::answer;
 

@@ -9,10 +9,10 @@ use record::Record;
 use units::{approx_f64, format};
 
 use crate::exit::Exit;
-use crate::output;
 use crate::records::{self, RecordArgs};
-use crate::view::result::Table;
-use crate::view::wrap;
+use terminal::output;
+use terminal::table::Table;
+use terminal::wrap;
 
 /// Measure how often predictions come true: on simulated processes whose tail is known, or on recorded runs
 ///

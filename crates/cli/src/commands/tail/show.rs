@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use analyse::tail::{ByCause, ClaimAnswer, ClaimState, Expectation, Tail, WorstBasis, span_words};
 use units::format::{self, latency};
 
-use crate::output;
-use crate::view::result::Table;
-use crate::view::wrap;
+use terminal::output;
+use terminal::table::Table;
+use terminal::wrap;
 
 pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
     let mut text = wrap::paragraph(&tail.sentence, "", width);

@@ -7,8 +7,8 @@ use knobs::journal::{Phase, State, Transaction};
 use knobs::{KnobScope, Owner, Place, Plan, Reading, Step, Value, Withheld, boot, catalogue};
 
 use super::diff;
-use crate::output;
-use crate::view::wrap;
+use terminal::output;
+use terminal::wrap;
 
 /// The longest value that a row shows whole.
 const VALUE_COLUMNS: usize = 40;

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::show;
 use crate::exit::Exit;
-use crate::output;
-use crate::view::wrap;
+use terminal::output;
+use terminal::wrap;
 
 /// What an intent is made from.
 pub(crate) trait Wish {

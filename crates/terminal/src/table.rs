@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::view::wrap;
+use crate::wrap;
 
 /// Indentation of a table, and of the cells below the first one of a block.
 const INDENT: &str = "  ";
@@ -22,25 +22,26 @@ enum Column {
 }
 
 /// Columns with their heads, right-aligned but for the first.
-pub(crate) struct Table {
+pub struct Table {
     head: Vec<String>,
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(crate) fn new(head: &[&str]) -> Self {
+    /// The heads of a table that has no rows yet, one for each column.
+    pub fn new(head: &[&str]) -> Self {
         let columns = (0..head.len()).map(|column| if column == 0 { Column::Left } else { Column::Right });
         Self { head: head.iter().map(|&head| head.to_owned()).collect(), columns: columns.collect(), rows: Vec::new() }
     }
 
     /// With the words of this column, from 0, aligned to the left.
-    pub(crate) fn left(self, column: usize) -> Self {
+    pub fn left(self, column: usize) -> Self {
         self.with(column, Column::Left)
     }
 
     /// With pictures in this column, from 0.
-    pub(crate) fn picture(self, column: usize) -> Self {
+    pub fn picture(self, column: usize) -> Self {
         self.with(column, Column::Picture)
     }
 
@@ -52,12 +53,12 @@ impl Table {
     }
 
     /// Appends a row. A cell is one line, whatever it names.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells.into_iter().map(|cell| units::printable::line(&cell).into_owned()).collect());
     }
 
     /// Aligned text, two spaces between columns, indented by two; as blocks where stdout is a terminal that is too narrow.
-    pub(crate) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         self.render_within(wrap::row_width())
     }
 

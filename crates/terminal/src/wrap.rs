@@ -10,18 +10,18 @@ const HANG: &str = "    ";
 const LEAST_COLUMNS: usize = 40;
 
 /// Columns for prose on stdout.
-pub(crate) fn width() -> usize {
+pub fn width() -> usize {
     columns_of(&std::io::stdout()).map_or(COLUMNS, |columns| columns.clamp(LEAST_COLUMNS, COLUMNS))
 }
 
 /// Columns that a row of a table may take on stdout: all that the terminal has, or that `COLUMNS` states. A
 /// pipe or a file has no edge of its own, so that one row stays one line there.
-pub(crate) fn row_width() -> usize {
+pub fn row_width() -> usize {
     columns_of(&std::io::stdout()).map_or(usize::MAX, |columns| columns.max(LEAST_COLUMNS))
 }
 
 /// The same on stderr.
-pub(crate) fn row_width_of_stderr() -> usize {
+pub fn row_width_of_stderr() -> usize {
     columns_of(&std::io::stderr()).map_or(usize::MAX, |columns| columns.max(LEAST_COLUMNS))
 }
 
@@ -39,7 +39,7 @@ fn set_columns(setting: Option<&str>) -> Option<usize> {
 }
 
 /// Breaks at blanks; a longer word stays whole.
-pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
+pub fn lines(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     // A no-break space inside a number is no blank.
@@ -62,7 +62,7 @@ pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A paragraph, every line behind `indent`.
-pub(crate) fn paragraph(text: &str, indent: &str, width: usize) -> String {
+pub fn paragraph(text: &str, indent: &str, width: usize) -> String {
     lines(text, width.saturating_sub(indent.chars().count())).iter().fold(String::new(), |mut all, line| {
         // Writing to a string does not fail.
         let _ = writeln!(all, "{indent}{line}");
@@ -71,7 +71,7 @@ pub(crate) fn paragraph(text: &str, indent: &str, width: usize) -> String {
 }
 
 /// A paragraph behind `lead`, whose further lines begin where its first one does.
-pub(crate) fn after_lead(lead: &str, text: &str, width: usize) -> String {
+pub fn after_lead(lead: &str, text: &str, width: usize) -> String {
     let indent = lead.chars().count();
     let mut all = String::new();
     for (number, line) in lines(text, width.saturating_sub(indent)).iter().enumerate() {
@@ -82,7 +82,7 @@ pub(crate) fn after_lead(lead: &str, text: &str, width: usize) -> String {
 }
 
 /// A paragraph whose later lines hang four columns deeper than its first; what fits in one line stays as it is.
-pub(crate) fn hanging(text: &str, indent: &str, width: usize) -> String {
+pub fn hanging(text: &str, indent: &str, width: usize) -> String {
     if !text.contains('\n') && indent.chars().count() + text.chars().count() <= width {
         return format!("{indent}{text}\n");
     }
@@ -96,7 +96,7 @@ pub(crate) fn hanging(text: &str, indent: &str, width: usize) -> String {
 }
 
 /// An entry of a list: a name in a column, and what it means beside it, or below it where little room is left.
-pub(crate) fn entry(name: &str, columns: usize, meaning: &str, width: usize) -> String {
+pub fn entry(name: &str, columns: usize, meaning: &str, width: usize) -> String {
     const LEAST_BESIDE: usize = 36;
     let room = width.saturating_sub(columns + 2);
     if room < LEAST_BESIDE && columns + 2 + meaning.chars().count() > width {
@@ -107,7 +107,7 @@ pub(crate) fn entry(name: &str, columns: usize, meaning: &str, width: usize) -> 
 }
 
 /// Text as it is, but that each line that does not fit is broken between words, as a terminal would not.
-pub(crate) fn between_words(text: &str, width: usize) -> String {
+pub fn between_words(text: &str, width: usize) -> String {
     let line = |line: &str| {
         if line.chars().count() <= width {
             return line.to_owned();

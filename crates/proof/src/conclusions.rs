@@ -1,16 +1,13 @@
-//! `punctual conclusions`: runs the corpus of conclusions, cases whose truth is known.
+//! `punctual-proof conclusions`: runs the corpus of conclusions, cases whose truth is known.
 
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use corpus::{CaseRow, Command, Options, Table as Corpus};
 use indicatif::{ProgressBar, ProgressStyle};
+use terminal::table::Table;
+use terminal::{output, wrap};
 use units::format;
-
-use crate::exit::Exit;
-use crate::output;
-use crate::view::result::Table;
-use crate::view::wrap;
 
 /// Draw runs from processes whose truth is known, and hold what the commands conclude against it
 ///
@@ -42,7 +39,8 @@ fn command(text: &str) -> Result<Command, String> {
 }
 
 impl ConclusionsArgs {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    /// Prints the table; whether every promise is kept.
+    pub(crate) fn run(self) -> anyhow::Result<bool> {
         let options = Options { seed: self.seed, draws: self.draws, only: self.only };
         // On stderr, and nothing where that is no terminal.
         let bar = ProgressBar::new(0);
@@ -59,7 +57,7 @@ impl ConclusionsArgs {
             show(&corpus, &broken, self.cases, wrap::width())
         };
         output::data(&text);
-        Ok(if broken.is_empty() { Exit::Holds } else { Exit::Broken })
+        Ok(broken.is_empty())
     }
 }
 

@@ -1,4 +1,4 @@
-//! How the program speaks: data on stdout, everything else on stderr, meaning never by colour alone.
+//! How a program speaks: data on stdout, everything else on stderr, meaning never by colour alone.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use units::printable;
 
-use crate::view::wrap;
+use crate::wrap;
 
 /// Prints an error with its causes, one line each.
-pub(crate) fn error(error: &anyhow::Error) {
+pub fn error(error: &anyhow::Error) {
     error_in(error, str::to_owned);
 }
 
 /// The same with other words in it, which `spelled` puts there.
-pub(crate) fn error_in(error: &anyhow::Error, spelled: impl Fn(&str) -> String) {
+pub fn error_in(error: &anyhow::Error, spelled: impl Fn(&str) -> String) {
     message(&spelled(&format!("error: {error}")), Some(("error:", "1;31")));
     for cause in error.chain().skip(1) {
         message(&spelled(&format!("  because: {cause}")), None);
@@ -24,7 +24,7 @@ pub(crate) fn error_in(error: &anyhow::Error, spelled: impl Fn(&str) -> String) 
 }
 
 /// Ends the program as an error about its usage does, or after the help that was asked for.
-pub(crate) fn usage(error: &clap::Error) -> ! {
+pub fn usage(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     if printable::lines(&text) == text {
         error.exit();
@@ -57,12 +57,12 @@ fn message(text: &str, painted: Option<(&str, &str)>) {
 ///
 /// This is the one place where text of others becomes visible: whatever in it could steer a terminal is shown by its
 /// number, but for what [`steering`] wrote. In a JSON document that is the same document.
-pub(crate) fn data(text: &str) {
+pub fn data(text: &str) {
     write(harmless(text).as_bytes());
 }
 
 /// Writes data that need not be text to stdout, as [`data`] does: as they are, unless a person looks at them.
-pub(crate) fn bytes(bytes: &[u8]) {
+pub fn bytes(bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) if stdout_is_terminal() => data(text),
         _ => write(bytes),
@@ -77,7 +77,7 @@ fn write(bytes: &[u8]) {
 
 /// A control sequence of our own for stdout: `steering("1A")` moves the cursor up by one line. Its mark is drawn at random
 /// for each process, so that no text of others can have it.
-pub(crate) fn steering(sequence: &str) -> String {
+pub fn steering(sequence: &str) -> String {
     format!("{}{sequence}", mark())
 }
 
@@ -93,7 +93,7 @@ fn harmless(text: &str) -> String {
 }
 
 /// Text of several lines for a terminal that somebody else draws on, as a progress bar does.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     printable::lines(text).into_owned()
 }
 
@@ -101,17 +101,17 @@ pub(crate) fn shown(text: &str) -> String {
 static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Sets for the rest of the process whether results come with their details.
-pub(crate) fn set_verbose(is_verbose: bool) {
+pub fn set_verbose(is_verbose: bool) {
     IS_VERBOSE.store(is_verbose, Ordering::Relaxed);
 }
 
 /// Whether results come with their details.
-pub(crate) fn is_verbose() -> bool {
+pub fn is_verbose() -> bool {
     IS_VERBOSE.load(Ordering::Relaxed)
 }
 
 /// Whether stdout is shown to a person.
-pub(crate) fn stdout_is_terminal() -> bool {
+pub fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
@@ -121,12 +121,12 @@ const fn exit_code_of_closed_pipe() -> i32 {
 }
 
 /// Whether stdout shall carry colour: a terminal that knows it, and NO_COLOR unset or empty.
-pub(crate) fn colour_stdout() -> bool {
+pub fn colour_stdout() -> bool {
     io::stdout().is_terminal() && may_colour()
 }
 
 /// Whether a stream is a terminal on which lines can be drawn over, as a progress bar does.
-pub(crate) fn draws_on(stream: &impl io::IsTerminal) -> bool {
+pub fn draws_on(stream: &impl io::IsTerminal) -> bool {
     stream.is_terminal() && !is_dumb()
 }
 
@@ -141,7 +141,7 @@ fn is_dumb() -> bool {
 
 /// `text` in the given SGR style where `enabled` (and NO_COLOR or a dumb terminal does not forbid it), else plain. For
 /// [`data`] alone.
-pub(crate) fn paint(enabled: bool, sgr: &str, text: &str) -> String {
+pub fn paint(enabled: bool, sgr: &str, text: &str) -> String {
     if enabled && may_colour() {
         format!("{}{text}{}", steering(&format!("{sgr}m")), steering("0m"))
     } else {
@@ -150,12 +150,12 @@ pub(crate) fn paint(enabled: bool, sgr: &str, text: &str) -> String {
 }
 
 /// One line of advice on stderr.
-pub(crate) fn note(text: &str) {
+pub fn note(text: &str) {
     message(text, None);
 }
 
 /// Something that a person should know, on stderr.
-pub(crate) fn warning(text: &str) {
+pub fn warning(text: &str) {
     message(&format!("warning: {text}"), Some(("warning:", "1;33")));
 }
 

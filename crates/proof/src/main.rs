@@ -1,0 +1,38 @@
+//! `punctual-proof`: what proves the instrument, and what nobody needs who measures with it.
+//!
+//! Ends with 0 where every promise is kept, with 1 where one is not, with 2 where nothing could be shown.
+
+#![forbid(unsafe_code)]
+
+mod conclusions;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use terminal::output;
+
+#[derive(clap::Parser)]
+#[command(name = "punctual-proof", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Conclusions(conclusions::ConclusionsArgs),
+}
+
+fn main() -> ExitCode {
+    let kept = match Cli::parse().command {
+        Command::Conclusions(args) => args.run(),
+    };
+    match kept {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            output::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
