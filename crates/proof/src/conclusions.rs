@@ -124,3 +124,27 @@ fn show_case(text: &mut String, case: &CaseRow, width: usize) {
     text.push_str(&wrap::paragraph(&line, "  ", width));
     text.push_str(&wrap::paragraph(&format!("\"{}\"", case.sentence), "    ", width));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_that_is_not_kept_is_said_last_and_the_wrong_cases_before_it() {
+        let options = Options { seed: 1, draws: 1, only: Some(Command::Measure) };
+        let mut corpus = corpus::run(&options, |_, _| {});
+        let kept = show(&corpus, &corpus.broken_promises(), false, 100);
+        assert!(kept.ends_with("\nEvery promise is kept.\n") && !kept.contains("wrong conclusions:"), "{kept}");
+        for row in &mut corpus.commands {
+            row.right -= 1;
+            row.wrong += 1;
+        }
+        corpus.cases[0].right -= 1;
+        corpus.cases[0].wrong.insert(corpus::Fault::FalseShown, 1);
+        let broken = corpus.broken_promises();
+        assert!(!broken.is_empty());
+        let shown = show(&corpus, &broken, false, 100);
+        assert!(shown.contains("Cases with wrong conclusions:") && shown.contains("NOT KEPT: "), "{shown}");
+        assert!(!shown.contains("Every promise is kept"), "{shown}");
+    }
+}

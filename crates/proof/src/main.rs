@@ -36,3 +36,13 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn no_command_has_two_options_of_one_name() {
+        super::Cli::command().debug_assert();
+    }
+}
