@@ -18,7 +18,7 @@ fn every_host_has_the_plan_that_was_agreed() {
         let tree = fixtures::host(&host);
         let root = tree.to_str().unwrap();
         let proposed = stdout(&run(&["tune", "--root", root, "propose"]));
-        let output = run(&["tune", "--root", root, "plan"]);
+        let output = run(&["tune", "--root", root, "plan", "--verbose"]);
         let made = format!("{proposed}\n{}", stdout(&output));
         let agreed = fixtures::notes(&host).join("plan.txt");
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {

@@ -124,15 +124,15 @@ fn show(audit: &Findings, is_verbose: bool, width: usize, colour: bool) -> Strin
     if !text.is_empty() && !text.ends_with("\n\n") {
         text.push('\n');
     }
-    show_issues(&mut text, &audit.issues, width);
-    let more =
-        if is_verbose || audit.findings.is_empty() { "" } else { " (-v: why each matters, and what notes rest on)" };
+    show_issues(&mut text, &audit.issues, is_verbose, width);
+    let has_more = !is_verbose && (!audit.findings.is_empty() || !audit.issues.is_empty());
+    let more = if has_more { " (-v: all of each)" } else { "" };
     text.push_str(&wrap::paragraph(&format!("{}{more}", summary(&audit.findings)), "", width));
     text
 }
 
-/// What was not judged, since nobody could read it.
-fn show_issues(text: &mut String, issues: &[ProbeIssue], width: usize) {
+/// What was not judged, since nobody could read it; what follows from that where `is_verbose`.
+fn show_issues(text: &mut String, issues: &[ProbeIssue], is_verbose: bool, width: usize) {
     /// Enough to see what is wrong; a damaged tree has hundreds of the same kind.
     const SHOWN_MAX: usize = 8;
     if issues.is_empty() {
@@ -140,7 +140,10 @@ fn show_issues(text: &mut String, issues: &[ProbeIssue], width: usize) {
     }
     text.push_str("Not read, so not judged:\n");
     for issue in issues.iter().take(SHOWN_MAX) {
-        let line = format!("{}: {}: {}", issue.source, issue.reason.as_str(), issue.effect);
+        let mut line = format!("{}: {}", issue.source, issue.reason.as_str());
+        if is_verbose {
+            let _ = write!(line, ": {}", issue.effect);
+        }
         text.push_str(&wrap::paragraph(&line, "  ", width));
     }
     if let Some(rest) = issues.len().checked_sub(SHOWN_MAX).filter(|&rest| rest > 0) {
@@ -194,7 +197,7 @@ PROBLEM  Something is wrong [some-id]
 
 NOTE     Something is wrong [some-id]
 
-1 problem, 1 note; most pressing: Something is wrong [some-id] (-v: why each matters, and what notes rest on)
+1 problem, 1 note; most pressing: Something is wrong [some-id] (-v: all of each)
 ";
         assert_eq!(shown(false, 120), short);
     }
@@ -206,9 +209,13 @@ NOTE     Something is wrong [some-id]
             reason: ::profile::IssueReason::Denied,
             effect: "unknown".to_owned(),
         };
-        let text = show(&audit(Vec::new(), (0..10).map(issue).collect()), false, 100, false);
+        let shown = |is_verbose| show(&audit(Vec::new(), (0..10).map(issue).collect()), is_verbose, 100, false);
+        let text = shown(true);
         assert!(text.contains("  /sys/0: permission denied: unknown\n"), "{text}");
         assert!(text.ends_with("  and 2 more\n\nnothing found\n"), "{text}");
+        let text = shown(false);
+        assert!(text.contains("  /sys/0: permission denied\n"), "{text}");
+        assert!(text.ends_with("\nnothing found (-v: all of each)\n"), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use knobs::time::{Stamps, TimeIntent, TimeProfile, TimeRole};
 use knobs::{Intent, Owner, Site};
+use terminal::output;
 use units::CpuSet;
 
 use super::tune::{StandingCommand, Tuner, Wish};
@@ -26,6 +27,9 @@ pub(crate) struct SyncArgs {
     /// Print the result as JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Show each change of many that are alike, as those of all interrupts, in a line of its own
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
 #[derive(clap::Subcommand)]
@@ -152,6 +156,7 @@ impl TimeArgs {
 
 impl SyncArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        output::set_verbose(self.verbose);
         let tuner = Tuner::new(node::root(self.root.as_deref())?, self.json, Owner::Sync);
         match self.command {
             SyncCommand::Plan { wanted } => tuner.plan(&wanted),

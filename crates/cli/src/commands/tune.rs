@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use knobs::{Intent, KnobValue, Owner, Site, boot, catalogue, isolation, propose, tuned};
+use terminal::output;
 use units::CpuSet;
 
 use crate::exit::Exit;
@@ -29,6 +30,9 @@ pub(crate) struct TuneArgs {
     /// Print the result as JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Show each change of many that are alike, as those of all interrupts, in a line of its own
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
 /// What is wanted of the machine.
@@ -209,6 +213,7 @@ impl StandingCommand {
 
 impl TuneArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        output::set_verbose(self.verbose);
         let root = node::root(self.root.as_deref())?;
         let tuner = Tuner::new(root, self.json, Owner::Tune);
         match self.command {

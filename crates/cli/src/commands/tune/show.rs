@@ -55,10 +55,61 @@ fn text_of(value: &Value) -> &str {
     }
 }
 
-fn columns(steps: &[Step]) -> [usize; 3] {
-    let rows = || steps.iter().filter(|step| !is_file(step));
-    let widest = |of: &dyn Fn(&Step) -> String| rows().map(|step| of(step).chars().count()).max().unwrap_or(0);
-    [widest(&Step::label), widest(&|step| short(step, &step.before)), widest(&|step| short(step, &step.wanted))]
+/// A line of a plan: one change, or many that are alike.
+struct Row<'a> {
+    /// `None` for a file of a disk, which has lines of its own.
+    change: Option<Change>,
+    step: &'a Step,
+}
+
+struct Change {
+    label: String,
+    before: String,
+    wanted: String,
+    place: String,
+}
+
+/// More than this many changes of one knob from and to the same values become one line.
+const MOST_ALIKE: usize = 3;
+
+/// The lines of steps; `is_whole`: a line for each.
+fn rows(steps: &[Step], is_whole: bool) -> Vec<Row<'_>> {
+    let is_alike = |a: &Step, b: &Step| {
+        !is_file(a) && a.why == b.why && a.knob == b.knob && a.before == b.before && a.wanted == b.wanted
+    };
+    let one = |step| Row { change: (!is_file(step)).then(|| Change::of(step)), step };
+    let several = |alike: &[Step]| is_whole || alike.len() <= MOST_ALIKE;
+    steps
+        .chunk_by(is_alike)
+        .flat_map(|alike| match alike {
+            alike if several(alike) => alike.iter().map(one).collect(),
+            [first, .., last] => vec![Row { change: Some(Change::of_many(first, last, alike.len())), step: first }],
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+impl Change {
+    fn of(step: &Step) -> Self {
+        let [before, wanted] = [&step.before, &step.wanted].map(|value| short(step, value));
+        Self { label: step.label(), before, wanted, place: step.place.to_string() }
+    }
+
+    fn of_many(first: &Step, last: &Step, count: usize) -> Self {
+        Self {
+            label: format!("{} of {} to {} ({count} changes)", first.knob, first.of, last.of),
+            place: format!("{} and {} more (-v)", first.place, count - 1),
+            ..Self::of(first)
+        }
+    }
+}
+
+fn columns(rows: &[Row<'_>]) -> [usize; 3] {
+    let widest = |of: &dyn Fn(&Change) -> &String| {
+        let changes = rows.iter().filter_map(|row| row.change.as_ref());
+        changes.map(|change| of(change).chars().count()).max().unwrap_or(0)
+    };
+    [widest(&|change| &change.label), widest(&|change| &change.before), widest(&|change| &change.wanted)]
 }
 
 /// What is left out, each reason once: the knobs, the reason and what helps.
@@ -77,38 +128,41 @@ fn left_out(plan: &Plan) -> Vec<(String, &str, &str)> {
 
 /// A plan: what is changed together stands together, with its reason and its price.
 pub(super) fn plan(plan: &Plan, colour: bool) -> String {
-    let (width, row_width) = (wrap::width(), wrap::row_width());
+    plan_within(plan, output::is_verbose(), colour, wrap::width(), wrap::row_width())
+}
+
+fn plan_within(plan: &Plan, is_verbose: bool, colour: bool, width: usize, row_width: usize) -> String {
     let mut text = String::new();
-    let [label_columns, before_columns, wanted_columns] = columns(&plan.steps);
+    let rows = rows(&plan.steps, is_verbose);
+    let [label_columns, before_columns, wanted_columns] = columns(&rows);
     // Two lines for each change where the columns alone do not fit; a longer path may go beyond the edge.
     let is_narrow = 2 + label_columns + 2 + before_columns + 4 + wanted_columns + 2 + PATH_COLUMNS > row_width;
-    for steps in plan.steps.chunk_by(|a, b| a.why == b.why && a.cost == b.cost) {
-        let first = &steps[0];
-        text.push_str(&output::paint(colour, "1", wrap::paragraph(&first.why, "", width).trim_end()));
+    for rows in rows.chunk_by(|a, b| a.step.why == b.step.why && a.step.cost == b.step.cost) {
+        let Step { why, cost, .. } = rows[0].step;
+        text.push_str(&output::paint(colour, "1", wrap::paragraph(why, "", width).trim_end()));
         text.push('\n');
-        for step in steps {
-            if is_file(step) {
+        for Row { change, step } in rows {
+            let Some(Change { label, before, wanted, place }) = change else {
                 show_file(&mut text, step, &plan.steps);
                 continue;
-            }
-            let (label, before, wanted) = (step.label(), short(step, &step.before), short(step, &step.wanted));
+            };
             // Writing to a string does not fail.
             if is_narrow {
                 // A path is left to the terminal's edge: broken between words it could not be copied.
                 let (line, change) =
                     (format!("  {label}  {before} -> {wanted}"), format!("      {before} -> {wanted}\n"));
                 if line.chars().count() <= row_width {
-                    let _ = writeln!(text, "{line}\n      {}", step.place);
+                    let _ = writeln!(text, "{line}\n      {place}");
                 } else {
-                    let _ = writeln!(text, "{}{change}      {}", wrap::hanging(&label, "  ", row_width), step.place);
+                    let _ = writeln!(text, "{}{change}      {place}", wrap::hanging(label, "  ", row_width));
                 }
                 continue;
             }
             let change = format!("{before:>before_columns$} -> {wanted:<wanted_columns$}");
-            let _ = writeln!(text, "  {label:<label_columns$}  {change}  {}", step.place);
+            let _ = writeln!(text, "  {label:<label_columns$}  {change}  {place}");
         }
-        if !first.cost.is_empty() {
-            text.push_str(&wrap::paragraph(&format!("costs {}", first.cost), "  ", width));
+        if !cost.is_empty() {
+            text.push_str(&wrap::paragraph(&format!("costs {cost}"), "  ", width));
         }
         text.push('\n');
     }
@@ -428,9 +482,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_status_says_of_each_change_whether_it_was_made() {
-        let step = |irq: u32| Step {
+    fn step(irq: u32) -> Step {
+        Step {
             knob: "irq.cpus".to_owned(),
             of: format!("IRQ {irq}"),
             place: Place::attribute(format!("/proc/irq/{irq}/smp_affinity_list")),
@@ -442,7 +495,37 @@ mod tests {
             cost: String::new(),
             may_refuse: true,
             in_new_folder: false,
+        }
+    }
+
+    #[test]
+    fn many_changes_that_are_alike_are_a_line_unless_all_are_asked_for() {
+        let shown = |irqs: &[u32], is_verbose| {
+            let mut steps: Vec<Step> = irqs.iter().copied().map(step).collect();
+            steps[0].before = Value::text("1");
+            let plan = Plan {
+                schema: String::new(),
+                schema_version: 1,
+                steps,
+                already: 0,
+                absent: Vec::new(),
+                withheld: Vec::new(),
+                conflicts: Vec::new(),
+                notes: Vec::new(),
+            };
+            plan_within(&plan, is_verbose, false, 100, usize::MAX)
         };
+        let folded = "
+  irq.cpus of IRQ 24                          1 -> 0  /proc/irq/24/smp_affinity_list
+  irq.cpus of IRQ 25 to IRQ 29 (4 changes)  0-1 -> 0  /proc/irq/25/smp_affinity_list and 3 more (-v)
+";
+        assert!(shown(&[24, 25, 26, 28, 29], false).contains(folded), "{}", shown(&[24, 25, 26, 28, 29], false));
+        assert!(shown(&[24, 25, 26, 28, 29], true).contains("IRQ 28  0-1 -> 0  /proc/irq/28/smp_affinity_list\n"));
+        assert!(shown(&[24, 25, 26, 28], false).contains("IRQ 28  0-1 -> 0  /proc/irq/28/smp_affinity_list\n"));
+    }
+
+    #[test]
+    fn the_status_says_of_each_change_whether_it_was_made() {
         let said = |last: State, phase: Phase| {
             let taken = vec![
                 Taken { step: step(35), state: State::Done(Value::text("0")) },
