@@ -164,7 +164,7 @@ fn by_fit(
             "to show it without a model, if it goes on so"
         };
         let more = more_ns.map_or_else(
-            || "No run of the same kind would show it.".to_owned(),
+            || "How long a run would have to be to show it is not known.".to_owned(),
             |more_ns| format!("It takes about {} more {by_which}.", span(more_ns)),
         );
         answer.sentence = format!("{claim} is neither shown nor broken: {seen}. {more}{why}");

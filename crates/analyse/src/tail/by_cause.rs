@@ -99,9 +99,10 @@ impl ByCauses {
             let own = cause.sizes.count_above(level_ns);
             if own < LEAST_REMOVED {
                 let why = format!(
-                    "{} stands out from the other causes in only {} samples: what would be left without it is unknown.",
+                    "{} stands out from the other causes in only {} sample{}: what would be left without it is unknown.",
                     cause.words(),
-                    format::count(own)
+                    format::count(own),
+                    if own == 1 { "" } else { "s" }
                 );
                 return (all, why);
             }

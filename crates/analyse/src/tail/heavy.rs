@@ -2,8 +2,8 @@
 
 use units::{approx_f64, round_u64};
 
-use super::judge::{MOST_LONGER, more_words};
-use super::refusal::{Refusal, RefusalCode};
+use super::judge::MOST_LONGER;
+use super::refusal::{Refusal, RefusalCode, more_words};
 use super::resample::Fits;
 use crate::float;
 

@@ -7,7 +7,7 @@ use super::blocks::{Block, Blocks};
 use super::heavy::heavy;
 use super::plateau::{self, Resampling};
 use super::prediction::{Expected, Prediction};
-use super::refusal::{Refusal, RefusalCode};
+use super::refusal::{self, FIND_IN_COMMON, Refusal, RefusalCode, more_words};
 use super::regimes;
 use super::resample::{Fits, Sample, resampled};
 use super::stationarity::{LEAST_TURNS, LEVEL, Order, order};
@@ -109,6 +109,7 @@ impl Judgement {
         }
         judgement.order = Some(order);
         judgement.refusals.sort_by_key(|refusal| refusal.code);
+        refusal::agree(&mut judgement.refusals);
         judgement
     }
 
@@ -251,11 +252,6 @@ impl Judgement {
             more_ns,
         }
     }
-}
-
-/// How much longer to measure, or why that would not help.
-pub(super) fn more_words(more_ns: Option<u64>, otherwise: &str) -> String {
-    more_ns.map_or_else(|| otherwise.to_owned(), |ns| format!("About {} more of the same would probably do.", span(ns)))
 }
 
 fn no_intervals() -> Refusal {
@@ -414,10 +410,7 @@ fn two_regimes() -> Refusal {
         code: RefusalCode::TwoRegimes,
         reason: "The maxima are not of one kind: most follow one distribution, and the others another.".to_owned(),
         more_ns: None,
-        remedy:
-            "Find what the worse ones have in common (their time, their CPU, what ran), and remove or measure it by \
-                 itself; more hours alone would not help."
-                .to_owned(),
+        remedy: FIND_IN_COMMON.replace("itself.", "itself; more hours alone would not help."),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::format::span;
 
 /// Why a prediction is refused; the most serious reason comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -89,5 +90,74 @@ impl Refusal {
     #[must_use]
     pub fn words(&self) -> String {
         format!("{} {}", self.reason, self.remedy)
+    }
+}
+
+/// Makes what the reasons of one run say of a longer one agree. It is known to help if each of them says so, and then it has
+/// to be as long as the one that takes longest asks for. Otherwise nothing is promised and nothing ruled out: with too few turns
+/// or maxima, what these say of their kind and of the tail is not certain either.
+pub(super) fn agree(refusals: &mut [Refusal]) {
+    let all: Vec<u64> = refusals.iter().filter_map(|refusal| refusal.more_ns).collect();
+    let is_known = all.len() == refusals.len();
+    let most = all.iter().copied().max();
+    for refusal in refusals.iter_mut().filter(|_| !all.is_empty()) {
+        match (refusal.more_ns.take(), refusal.code) {
+            (Some(_), _) if is_known => {
+                refusal.more_ns = most;
+                refusal.remedy = more_words(most, "");
+            }
+            (Some(more_ns), _) => {
+                refusal.remedy = format!(
+                    "That takes about {} more of the same; whether it would do is not known, by what else stands against it.",
+                    span(more_ns)
+                );
+            }
+            (None, RefusalCode::TwoRegimes) => refusal.remedy = FIND_IN_COMMON.to_owned(),
+            (None, RefusalCode::HeavyTail) => refusal.remedy = "Find what makes the worst of them.".to_owned(),
+            (None, _) => {}
+        }
+    }
+}
+
+/// What helps where the maxima are of two kinds.
+pub(super) const FIND_IN_COMMON: &str =
+    "Find what the worse ones have in common (their time, their CPU, what ran), and remove or measure it by itself.";
+
+/// How much longer to measure, or why that would not help.
+pub(super) fn more_words(more_ns: Option<u64>, otherwise: &str) -> String {
+    more_ns.map_or_else(|| otherwise.to_owned(), |ns| format!("About {} more of the same would probably do.", span(ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_reason_promises_what_another_denies() {
+        let refusal = |code, more_ns| Refusal {
+            code,
+            reason: String::new(),
+            more_ns,
+            remedy: more_words(more_ns, "More hours alone would not help."),
+        };
+        let agreed = |second: Option<u64>| {
+            let mut both =
+                [refusal(RefusalCode::TooFewMaxima, Some(5_000_000_000)), refusal(RefusalCode::HeavyTail, second)];
+            agree(&mut both);
+            both.map(|one| (one.more_ns, one.remedy))
+        };
+        let longer = "About 10 s more of the same would probably do.".to_owned();
+        assert_eq!(
+            agreed(Some(10_000_000_000)),
+            [(Some(10_000_000_000), longer.clone()), (Some(10_000_000_000), longer)]
+        );
+        let [few, heavy] = agreed(None);
+        let said =
+            "That takes about 5 s more of the same; whether it would do is not known, by what else stands against it.";
+        assert_eq!((few.0, few.1.as_str()), (None, said));
+        assert_eq!(heavy.1, "Find what makes the worst of them.", "nor is it ruled out");
+        let mut alone = [refusal(RefusalCode::HeavyTail, None)];
+        agree(&mut alone);
+        assert_eq!(alone[0].remedy, "More hours alone would not help.");
     }
 }

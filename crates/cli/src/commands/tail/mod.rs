@@ -63,6 +63,9 @@ struct OfRecords {
     /// Where the random numbers begin; the same seed gives the same output
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Print also how the answer was computed, and what else would have to change for one
+    #[arg(short, long)]
+    verbose: bool,
     /// Print the answer as JSON (schema punctual/tail)
     #[arg(long)]
     json: bool,
@@ -98,7 +101,7 @@ impl OfRecords {
         let text = if self.json {
             serde_json::to_string_pretty(&tail).context("cannot write the answer as JSON")? + "\n"
         } else {
-            show::show(&tail, wrap::width(), output::colour_stdout())
+            show::show(&tail, self.verbose, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
         records::warn_of_invalid(&runs);

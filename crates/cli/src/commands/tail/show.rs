@@ -9,7 +9,8 @@ use terminal::output;
 use terminal::table::Table;
 use terminal::wrap;
 
-pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
+/// The answer; how it was computed, and what is said against further refusals, where `is_verbose`.
+pub(super) fn show(tail: &Tail, is_verbose: bool, width: usize, colour: bool) -> String {
     let mut text = wrap::paragraph(&tail.sentence, "", width);
     if tail.expectations.iter().any(|one| one.worst.is_some()) {
         text.push('\n');
@@ -29,7 +30,8 @@ pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
     if tail.refusals.len() > printed {
         text.push_str(if printed > 0 { "Also:\n" } else { "No one fit describes it all:\n" });
         for refusal in tail.refusals.iter().skip(printed) {
-            text.push_str(&wrap::paragraph(&refusal.words(), "  ", width));
+            let words = if is_verbose { refusal.words() } else { refusal.reason.clone() };
+            text.push_str(&wrap::paragraph(&words, "  ", width));
         }
     }
     if let Some(by_cause) = &tail.by_cause {
@@ -38,8 +40,12 @@ pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
     }
     text.push('\n');
     text.push_str(&wrap::paragraph(&tail.model_free, "", width));
-    text.push_str(&wrap::paragraph(&format!("Stationary? {}", tail.stationarity.sentence), "", width));
-    text.push_str(&wrap::paragraph(&tail.how(), "", width));
+    if is_verbose || !tail.stationarity.stationary {
+        text.push_str(&wrap::paragraph(&format!("Stationary? {}", tail.stationarity.sentence), "", width));
+    }
+    if is_verbose {
+        text.push_str(&wrap::paragraph(&tail.how(), "", width));
+    }
     for note in &tail.notes {
         text.push_str(&wrap::paragraph(note, "", width));
     }
