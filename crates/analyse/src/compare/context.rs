@@ -73,9 +73,9 @@ const MEASUREMENT: &[Field] = &[
     }),
 ];
 
-/// A command line without where its results go: that changes no result.
+/// A command line without where its results go and what they are called: that changes none.
 fn without_places(command: &[String]) -> Vec<&str> {
-    const PLACES: [&str; 3] = ["-o", "--output", "--report"];
+    const PLACES: [&str; 4] = ["-o", "--output", "--report", "--label"];
     let mut words = Vec::new();
     let mut all = command.iter().map(String::as_str);
     while let Some(word) = all.next() {
@@ -241,7 +241,7 @@ mod tests {
         };
         let same = [
             "punctual wakeup --time 5s -o a/1.json",
-            "punctual wakeup -oa/2.json --time 5s",
+            "punctual wakeup -oa/2.json --label idle --time 5s",
             "punctual wakeup --time 5s --output=a/3.json",
         ];
         assert_eq!(commands(&same, &["punctual wakeup --time 5s --output b/1.json"]), None);

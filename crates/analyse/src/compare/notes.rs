@@ -99,6 +99,7 @@ fn degraded(letter: &str, group: &Group<'_>, summary: &GroupSummary) -> Option<S
     let degraded: Vec<&Record> = group.runs.iter().filter(is_degraded).copied().collect();
     let worst = summary.runs.iter().zip(&group.runs).max_by_key(|(run, _)| run.max_ns).map(|(_, record)| *record)?;
     let of = |run: &Record, code: ReasonCode| run.validity.reasons().iter().find(|one| one.code == code).map(reason);
+    let all = group.runs.len();
     let codes = degraded.iter().flat_map(|run| run.validity.reasons()).map(|reason| reason.code);
     let codes: BTreeSet<ReasonCode> = codes.collect();
     let mut reasons: Vec<(bool, usize, String)> = codes
@@ -107,13 +108,15 @@ fn degraded(letter: &str, group: &Group<'_>, summary: &GroupSummary) -> Option<S
             let of_worst = of(worst, code).filter(|_| degraded.iter().any(|run| std::ptr::eq(*run, worst)));
             let runs = degraded.iter().filter(|run| of(run, code).is_some()).count();
             let (is_of_worst, first) = (of_worst.is_some(), degraded.iter().find_map(|run| of(run, code)));
-            Some((is_of_worst, runs, of_worst.or(first)?))
+            let text = of_worst.or(first)?;
+            // What all have in the same way tells nothing of one of them: its meaning is enough.
+            let is_of_all = all > 1 && runs == all && degraded.iter().all(|run| of(run, code).as_ref() == Some(&text));
+            Some((is_of_worst, runs, if is_of_all { meaning(code).to_owned() } else { text }))
         })
         .collect();
     // What is rare among the other runs tells more of the worst sample than what all have.
     let runs_apart = |runs: usize, is_of_worst: bool| if is_of_worst { runs } else { usize::MAX - runs };
     reasons.sort_by_key(|(is_of_worst, runs, _)| (!is_of_worst, runs_apart(*runs, *is_of_worst)));
-    let all = group.runs.len();
     let words: Vec<String> = reasons
         .into_iter()
         .map(|(is_of_worst, runs, text)| match (runs, is_of_worst) {
@@ -130,6 +133,10 @@ fn degraded(letter: &str, group: &Group<'_>, summary: &GroupSummary) -> Option<S
 
 /// A reason with its detail, as a part of a sentence.
 pub(super) fn reason(reason: &record::Reason) -> String {
-    let meaning = reason.code.info().meaning.trim().trim_end_matches('.');
+    let meaning = meaning(reason.code);
     if reason.detail.is_empty() { meaning.to_owned() } else { format!("{meaning}: {}", reason.detail) }
+}
+
+fn meaning(code: ReasonCode) -> &'static str {
+    code.info().meaning.trim().trim_end_matches('.')
 }

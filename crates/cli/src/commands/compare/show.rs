@@ -229,6 +229,11 @@ fn tidy(value: f64) -> String {
 }
 
 fn context(difference: &ContextDifference) -> String {
+    if let ([a], [b], "command") = (difference.a.as_slice(), difference.b.as_slice(), difference.field.as_str()) {
+        if !a.is_empty() && !b.is_empty() {
+            return format!("command: {}", words_apart(a, b));
+        }
+    }
     let values = |values: &[String]| {
         let value = |value: &String| if value.is_empty() { "-".to_owned() } else { value.clone() };
         let mut shown = values.iter().take(SHOWN_VALUES).map(value).collect::<Vec<_>>().join(" | ");
@@ -238,4 +243,29 @@ fn context(difference: &ContextDifference) -> String {
         shown
     };
     format!("{}: {} -> {}", difference.field, values(&difference.a), values(&difference.b))
+}
+
+/// Two command lines by the words that are not the same in both, behind `…` where words before them are.
+fn words_apart(a: &str, b: &str) -> String {
+    let [a, b] = [a, b].map(|line| line.split(' ').collect::<Vec<_>>());
+    let before = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[before..], &b[before..]);
+    let after = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let dots = if before > 0 { "… " } else { "" };
+    let [a, b] = [a, b].map(|words| words[..words.len() - after].join(" "));
+    format!("{dots}{a} -> {dots}{b}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_command_lines_only_what_is_not_the_same_is_shown() {
+        let check = |a, b, expected| assert_eq!(words_apart(a, b), expected);
+        check("p wakeup --cpus 1 --time 5s", "p wakeup --cpus 2 --time 5s", "… 1 -> … 2");
+        check("p wakeup", "p wakeup --priority 97", "…  -> … --priority 97");
+        check("p wakeup -a -a", "p wakeup -a", "… -a -> … ");
+        check("x wakeup", "y wakeup", "x -> y");
+    }
 }
