@@ -7,7 +7,7 @@ use std::time::Instant;
 use analyse::compare::{CompareOptions, Group, compare};
 use record::{HistogramRecorder, Interval, Record};
 
-const RECORD: &str = include_str!("../../record/tests/records/wakeup-1.json");
+const RECORD: &str = include_str!("../../record/tests/records/wakeup.json");
 const INTERVALS: u64 = 67;
 const SAMPLES: u64 = 100_000_000;
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use analyse::tail::{Claim, TailOptions, tail};
 use record::{CauseClass, CauseTotal, Certainty, Explanation, HistogramRecorder, Interval, Owner, Record};
 
-const RECORD: &str = include_str!("../../record/tests/records/wakeup-1.json");
+const RECORD: &str = include_str!("../../record/tests/records/wakeup.json");
 const INTERVALS: u64 = 112 * 288;
 const SAMPLES: u64 = 2_000;
 

@@ -3,7 +3,7 @@
 use knobs::Intent;
 use units::Ns;
 
-use crate::{Campaign, Condition, Design, What};
+use crate::{Campaign, Condition, Design};
 
 /// Largest number of runs of a campaign: at one minute each, two months.
 const MOST_RUNS: usize = 100_000;
@@ -55,14 +55,9 @@ fn check_factors(campaign: &Campaign) -> Option<String> {
             return Some(format!("factor {} has fewer than two levels", factor.name));
         }
         for (place, level) in factor.level.iter().enumerate() {
-            let same = |other: &&crate::Level| {
-                other.intent == level.intent && other.measure == level.measure && other.asked == level.asked
-            };
+            let same = |other: &&crate::Level| other.intent == level.intent && other.asked == level.asked;
             if let Some(same) = factor.level[..place].iter().find(same) {
                 return Some(format!("factor {}: levels {} and {} set the same", factor.name, same.name, level.name));
-            }
-            if let Some(word) = level.measure.iter().find(|word| is_set_by_campaign(word)) {
-                return Some(format!("factor {}, level {}: {word} is set by the campaign", factor.name, level.name));
             }
         }
     }
@@ -77,21 +72,10 @@ fn check_measurements(campaign: &Campaign) -> Option<String> {
         if one.duration.is_some_and(|duration| duration.0 <= Ns::ZERO) {
             return Some(format!("measurement {}: its duration is not above 0", one.name));
         }
-        if let What::Words(words) = &one.what {
-            if let Some(word) = words.iter().find(|word| is_set_by_campaign(word)) {
-                return Some(format!("measurement {}: {word} is set by the campaign", one.name));
-            }
-        }
         // Each level is checked separately: the fields that it replaces are its own.
         let levels = campaign.factor.iter().flat_map(|factor| &factor.level);
         levels.map(|level| one.at([level])).find_map(Result::err)
     })
-}
-
-/// Whether an argument of `punctual measure` is one that the campaign sets itself.
-fn is_set_by_campaign(word: &str) -> bool {
-    let option = word.split('=').next().unwrap_or(word);
-    ["--duration", "--output", "-o", "--json", "--label"].contains(&option)
 }
 
 fn check_numbers(campaign: &Campaign) -> Option<String> {
@@ -204,7 +188,7 @@ mod tests {
     use crate::{Campaign, Choice};
 
     const HEAD: &str = "name = \"c\"\nabout = \"a\"\nrepetitions = 2\n";
-    const MEASUREMENT: &str = "[[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\nduration = \"1s\"\n";
+    const MEASUREMENT: &str = "[[measurement]]\nname = \"m\"\nrequest = { kind = \"wakeup\" }\nduration = \"1s\"\n";
 
     fn factor(name: &str, a: &str, b: &str) -> String {
         format!("[[factor]]\nname = \"{name}\"\n[[factor.level]]\nname = \"a\"\n{a}[[factor.level]]\nname = \"b\"\n{b}")
@@ -235,9 +219,8 @@ mod tests {
         assert!(with("repetitions = 2", "repetitions = 2\nfalse-alarms = 0").contains("false-alarms"));
         assert!(with("repetitions = 2", "repetitions = 2\nwarm-up = \"-1s\"").contains("warm-up"));
         assert!(with("repetitions = 2", "repetitions = 2\nmargin = \"-1us\"").contains("margin"));
-        assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--json\"]").contains("--json is set by the campaign"));
-        assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--duration=1s\"]").contains("set by the campaign"));
-        assert!(with("[\"wakeup\"]", "[]").contains("does not say what"));
+        assert!(with("request = { kind = \"wakeup\" }", "").contains("does not say what"));
+        assert!(with("request = { kind = \"wakeup\" }", "measure = [\"wakeup\"]").contains("unknown field `measure`"));
         assert!(with("\"1s\"", "\"0s\"").contains("its duration is not above 0"));
         assert!(with("name = \"f\"", "name = \"../f\"").contains("not a valid factor name"));
         assert!(with("name = \"b\"", "name = \"a\"").contains("two levels are named a"));

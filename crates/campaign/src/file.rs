@@ -45,18 +45,6 @@ pub struct Level {
     /// `load = { name = "paper" }` or `request = { priority = 80 }`.
     #[serde(default, skip_serializing_if = "Asked::is_empty")]
     pub asked: Asked,
-    /// Additional arguments of `punctual measure` at this level, the form of version 0.1.0, for measurements given by
-    /// arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub measure: Vec<String>,
-}
-
-impl Level {
-    /// Whether the requests of runs at this level are unchanged.
-    #[must_use]
-    pub fn asks_the_same(&self) -> bool {
-        self.measure.is_empty() && self.asked.is_empty()
-    }
 }
 
 /// Fields that replace those of a run's request and load.
@@ -98,21 +86,12 @@ pub struct Measurement {
     /// The title of its figure; default: its name.
     pub title: Option<String>,
     /// What is measured.
-    pub what: What,
-    /// Duration of one run, if `what` does not state it.
+    pub run: RunRequest,
+    /// Duration of one run, if `run` does not state it.
     pub duration: Option<Duration>,
 }
 
-/// How a run of a campaign is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A request with its load.
-    Run(Box<RunRequest>),
-    /// The arguments of `punctual measure`, the form of version 0.1.0: `["wakeup", "--cpus", "2-3"]`.
-    Words(Vec<String>),
-}
-
-/// A measurement in the form of the file: a request with a load, or arguments.
+/// A measurement in the form of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct MeasurementText {
@@ -121,9 +100,7 @@ struct MeasurementText {
     title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     duration: Option<Duration>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    measure: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     request: Option<Request>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     load: Option<LoadRequest>,
@@ -135,149 +112,87 @@ impl TryFrom<MeasurementText> for Measurement {
     type Error = String;
 
     fn try_from(text: MeasurementText) -> Result<Self, String> {
-        let MeasurementText { name, title, duration, measure, request, load, partner } = text;
-        let what = match (measure.is_empty(), request) {
-            (true, None) => return Err(format!("measurement {name} does not say what to measure: it needs a request")),
-            (false, Some(_)) => {
-                return Err(format!("measurement {name} has both 'request' and 'measure': keep one of them"));
-            }
-            (false, None) if load.is_some() || partner.is_some() => {
-                let field = if load.is_some() { "load" } else { "partner" };
-                return Err(format!("measurement {name}: '{field}' goes with 'request', not with 'measure'"));
-            }
-            (false, None) => What::Words(measure),
-            (true, Some(request)) => {
-                let run = RunRequest { request, load, partner };
-                run.check().map_err(|error| format!("measurement {name}: {error}"))?;
-                What::Run(Box::new(run))
-            }
+        let MeasurementText { name, title, duration, request, load, partner } = text;
+        let Some(request) = request else {
+            return Err(format!("measurement {name} does not say what to measure: it needs a request"));
         };
-        Ok(Self { name, title, what, duration })
+        let run = RunRequest { request, load, partner };
+        run.check().map_err(|error| format!("measurement {name}: {error}"))?;
+        Ok(Self { name, title, run, duration })
     }
 }
 
 impl From<Measurement> for MeasurementText {
     fn from(measurement: Measurement) -> Self {
-        let Measurement { name, title, what, duration } = measurement;
-        let (measure, request, load, partner) = match what {
-            What::Words(words) => (words, None, None, None),
-            What::Run(run) => (Vec::new(), Some(run.request), run.load, run.partner),
-        };
-        Self { name, title, duration, measure, request, load, partner }
+        let Measurement { name, title, run, duration } = measurement;
+        Self { name, title, duration, request: Some(run.request), load: run.load, partner: run.partner }
     }
 }
 
 impl Measurement {
-    /// The kind of measurement; `None` if the first argument does not name one.
+    /// The kind of measurement.
     #[must_use]
-    pub fn kind(&self) -> Option<&'static record::Kind> {
-        match &self.what {
-            What::Run(run) => Some(run.kind()),
-            What::Words(words) => record::Measurement::by_name(words.first()?).map(record::Measurement::kind),
-        }
+    pub fn kind(&self) -> &'static record::Kind {
+        self.run.kind()
     }
 
     /// Whether conditions are compared by this measurement. The cost of reading clocks is only shown side by side.
     #[must_use]
     pub fn is_compared(&self) -> bool {
-        self.kind().is_some_and(|kind| kind.compared.is_some())
+        self.kind().compared.is_some()
     }
 
     /// Whether it states a deadline for the compared latency, so that the rate beyond it decides instead of the worst
     /// case. The deadline of a program does not count: it covers more than the time until the program gets the CPU.
     #[must_use]
     pub fn states_deadline(&self) -> bool {
-        let is_stated = match &self.what {
-            What::Run(run) => run.request.deadline().is_some(),
-            What::Words(words) => words.iter().any(|word| word == "--deadline" || word.starts_with("--deadline=")),
-        };
-        is_stated && self.kind().is_some_and(record::Kind::states_deadline_of_compared)
+        self.run.request.deadline().is_some() && self.kind().states_deadline_of_compared()
     }
 
     /// How long one run takes, from its duration or from its number of samples; `None` if neither is given.
     #[must_use]
     pub fn takes(&self) -> Option<Ns> {
-        self.duration.map(|duration| duration.0).or_else(|| match &self.what {
-            What::Run(run) => run.takes(),
-            What::Words(words) => takes_by_words(words, self.kind()?),
-        })
+        self.duration.map(|duration| duration.0).or_else(|| self.run.takes())
     }
 
     /// The run at the given levels of the factors.
     ///
     /// # Errors
     /// If a level replaces a field that this kind of measurement does not have.
-    pub fn at<'a>(&self, levels: impl IntoIterator<Item = &'a Level>) -> Result<What, String> {
-        let duration = self.duration.map(|duration| duration.0);
-        match &self.what {
-            What::Words(words) => {
-                let mut words = words.clone();
-                for level in levels {
-                    if !level.asked.is_empty() {
-                        return Err(format!(
-                            "level {} changes a request, but measurement {} is given by arguments ('measure')",
-                            level.name, self.name
-                        ));
-                    }
-                    words.extend(level.measure.iter().cloned());
-                }
-                words.extend(duration.into_iter().flat_map(|duration| ["--duration".to_owned(), duration.to_string()]));
-                Ok(What::Words(words))
+    pub fn at<'a>(&self, levels: impl IntoIterator<Item = &'a Level>) -> Result<RunRequest, String> {
+        let mut run = self.run.clone();
+        for level in levels {
+            let mut over = serde_json::Map::new();
+            let parts = [("request", &level.asked.request), ("load", &level.asked.load)];
+            for (part, fields) in parts.into_iter().filter(|(_, fields)| !fields.is_empty()) {
+                over.insert(part.to_owned(), fields.clone().into());
             }
-            What::Run(run) => {
-                let mut run = RunRequest::clone(run);
-                for level in levels {
-                    if !level.measure.is_empty() {
-                        return Err(format!(
-                            "level {} adds arguments ('measure'), but measurement {} is given by a request",
-                            level.name, self.name
-                        ));
-                    }
-                    let mut over = serde_json::Map::new();
-                    let parts = [("request", &level.asked.request), ("load", &level.asked.load)];
-                    for (part, fields) in parts.into_iter().filter(|(_, fields)| !fields.is_empty()) {
-                        over.insert(part.to_owned(), fields.clone().into());
-                    }
-                    let changed = run.with(&over.into());
-                    run =
-                        changed.map_err(|error| format!("measurement {}, level {}: {error}", self.name, level.name))?;
-                }
-                match duration {
-                    Some(duration) => {
-                        run.lasting(duration).map_err(|error| format!("measurement {}: {error}", self.name))
-                    }
-                    None => Ok(run),
-                }
-                .map(|run| What::Run(Box::new(run)))
+            let changed = run.with(&over.into());
+            run = changed.map_err(|error| format!("measurement {}, level {}: {error}", self.name, level.name))?;
+        }
+        match self.duration {
+            Some(Duration(duration)) => {
+                run.lasting(duration).map_err(|error| format!("measurement {}: {error}", self.name))
             }
+            None => Ok(run),
         }
     }
 }
 
-impl What {
-    /// What is measured, as one line of text.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Words(words) => words.join(" "),
-            Self::Run(run) => {
-                let asked = changed(&run.request);
-                let asked = if asked.is_empty() { asked } else { format!(": {asked}") };
-                let load = run.load.as_ref().map_or_else(String::new, |load| {
-                    let name = load.name.as_deref().or(load.command.as_deref()).unwrap_or_default();
-                    let without = if load.without.is_empty() {
-                        String::new()
-                    } else {
-                        format!(" without {}", load.without.join(", "))
-                    };
-                    let turns = if load.rotate { ", its parts in turns" } else { "" };
-                    format!("; under load {name}{without}{turns}")
-                });
-                let partner = run.partner.as_ref().map_or_else(String::new, |partner| format!("; with {}", partner.to));
-                format!("{}{asked}{load}{partner}", run.kind().name)
-            }
-        }
-    }
+/// What a run measures, as one line of text.
+#[must_use]
+pub fn in_words(run: &RunRequest) -> String {
+    let asked = changed(&run.request);
+    let asked = if asked.is_empty() { asked } else { format!(": {asked}") };
+    let load = run.load.as_ref().map_or_else(String::new, |load| {
+        let name = load.name.as_deref().or(load.command.as_deref()).unwrap_or_default();
+        let without =
+            if load.without.is_empty() { String::new() } else { format!(" without {}", load.without.join(", ")) };
+        let turns = if load.rotate { ", its parts in turns" } else { "" };
+        format!("; under load {name}{without}{turns}")
+    });
+    let partner = run.partner.as_ref().map_or_else(String::new, |partner| format!("; with {}", partner.to));
+    format!("{}{asked}{load}{partner}", run.kind().name)
 }
 
 /// The fields of a request that differ from their defaults, as one line of text.
@@ -300,28 +215,6 @@ fn plain(value: &serde_json::Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// How long a command line measures, if it gives a number of samples.
-fn takes_by_words(words: &[String], kind: &record::Kind) -> Option<Ns> {
-    let value_of = |option: &str| {
-        let mut words = words.iter();
-        words
-            .find_map(|word| match word.strip_prefix(option) {
-                Some("") => Some(None),
-                Some(rest) => rest.strip_prefix('=').map(|value| Some(value.to_owned())),
-                None => None,
-            })?
-            .or_else(|| words.next().cloned())
-    };
-    let samples: i64 = value_of("--samples")?.parse().ok()?;
-    // The default of 'punctual measure'.
-    let interval = match value_of("--interval") {
-        Some(text) => text.parse().ok()?,
-        None => record::DEFAULT_INTERVAL,
-    };
-    let each = if kind.sampling == record::Sampling::Repetitions { Ns::from_us(1) } else { interval };
-    each.0.checked_mul(samples).map(Ns)
 }
 
 /// A duration in a file, for fields that may be absent.
@@ -502,7 +395,7 @@ mod tests {
         .unwrap();
         assert_eq!(Campaign::from_toml(&campaign.to_toml(), &Choice::default()).unwrap(), campaign);
         let [first, second] = campaign.factor[0].level.as_slice() else { panic!("{campaign:?}") };
-        let words = |level: &Level| campaign.measurement[0].at([level]).unwrap().in_words();
+        let words = |level: &Level| in_words(&campaign.measurement[0].at([level]).unwrap());
         assert_eq!(words(first), "wakeup: end after 5s, interval 1ms, placement pinned 2-3");
         let changed = "wakeup: end after 5s, interval 1ms, placement pinned 2-3, priority 80; under load paper";
         assert_eq!(words(second), changed);
@@ -521,17 +414,8 @@ mod tests {
                 level("asked = { request = { priority = 80, interval = \"1ms\" } }") + request,
                 "level b: unknown field `interval`",
             ),
-            (
-                level("measure = [\"--load\", \"paper\"]") + request,
-                "level b adds arguments ('measure'), but measurement m is given by a request",
-            ),
-            (level("asked = { load = { name = \"x\" } }") + "measure = [\"noise\"]", "m is given by arguments"),
             (level("asked = { load = { rotate = true } }") + request, "neither a name nor a command"),
-            (level("measure = [\"-q\"]") + request + "measure = [\"noise\"]", "has both 'request' and 'measure'"),
-            (
-                level("measure = [\"-q\"]") + "measure = [\"noise\"]\nload = { name = \"x\" }",
-                "'load' goes with 'request', not with 'measure'",
-            ),
+            (level("") + "measure = [\"wakeup\"]", "unknown field `measure`"),
             (level("intent = { power = \"steady\" }"), "does not say what to measure"),
             (
                 level("intent = { power = \"steady\" }") + "duration = \"5s\"\nrequest = { kind = \"clock\" }",
@@ -541,18 +425,5 @@ mod tests {
             let error = read(&text).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
-    }
-
-    #[test]
-    fn the_duration_of_a_run_follows_from_its_arguments() {
-        let takes = |words: &[&str]| {
-            let measure = words.iter().map(|word| (*word).to_owned()).collect();
-            Measurement { name: "m".to_owned(), title: None, what: What::Words(measure), duration: None }.takes()
-        };
-        assert_eq!(takes(&["wakeup", "--interval", "10ms", "--samples", "100"]), Some(Ns::from_s(1)));
-        assert_eq!(takes(&["wakeup", "--samples=5000"]), Some(Ns::from_s(1)));
-        assert_eq!(takes(&["clock", "--samples", "1000000"]), Some(Ns::from_s(1)));
-        assert_eq!(takes(&["wakeup"]), None);
-        assert_eq!(takes(&["wakeup", "--samples"]), None);
     }
 }

@@ -184,7 +184,7 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -
         let Some(level) = factor.level.get(*level) else { continue };
         let why = match planned.plan.conflicts.first() {
             Some(conflict) => conflict.why.clone(),
-            None if level.asks_the_same() && planned.plan.steps == first.plan.steps => {
+            None if level.asked.is_empty() && planned.plan.steps == first.plan.steps => {
                 match planned.plan.withheld.first() {
                     Some(withheld) => withheld.why.clone(),
                     None => "this machine is already set so, or does not have the setting".to_owned(),
@@ -193,7 +193,7 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -
             None => match cannot_matter(campaign, level, &site.profile) {
                 Some(why) => format!("it cannot change what is measured: {why}"),
                 // A bundle of settings of which this machine has only one equals the level of that setting.
-                None => match kept.iter().find(|(other, _)| level.asks_the_same() && is_same(other, planned)) {
+                None => match kept.iter().find(|(other, _)| level.asked.is_empty() && is_same(other, planned)) {
                     Some((_, other)) => format!("on this machine it sets the same as {other}"),
                     None => {
                         kept.push((planned, planned.name.clone()));

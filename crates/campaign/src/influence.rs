@@ -17,10 +17,10 @@ pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> O
             toml::Value::Table(inner) => inner.keys().all(|key| names.contains(&key.as_str())),
             _ => names.contains(&name.as_str()),
         };
-        !set.is_empty() && set.iter().all(is_known) && level.asks_the_same()
+        !set.is_empty() && set.iter().all(is_known) && level.asked.is_empty()
     };
     let throttling = ["rt-throttling", "kernel.sched_rt_runtime_us", "fair-server.runtime-ns", "ext-server.runtime-ns"];
-    let all_sleep = || campaign.measurement.iter().all(|one| one.kind().is_some_and(|kind| kind.sleeps));
+    let all_sleep = || campaign.measurement.iter().all(|one| one.kind().sleeps);
     if sets_only(&throttling) && all_sleep() {
         return Some(
             "it acts on real-time threads that run for most of a second without a sleep, and the measured ones sleep between \
@@ -50,7 +50,7 @@ mod tests {
         };
         let mut campaign = Campaign::from_toml(shipped::find("which-knob").unwrap(), &choice).unwrap();
         let text = format!("{{\"request\": {{\"kind\": \"{kind}\"}}}}");
-        campaign.measurement[0].what = crate::What::Run(Box::new(record::RunRequest::from_json(&text).unwrap()));
+        campaign.measurement[0].run = record::RunRequest::from_json(&text).unwrap();
         let levels = campaign.factor.iter().flat_map(|factor| factor.level.iter().map(move |level| (factor, level)));
         levels
             .filter(|(_, level)| cannot_matter(&campaign, level, profile).is_some())

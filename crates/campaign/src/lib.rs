@@ -26,7 +26,7 @@ mod sight;
 
 pub use choice::{Choice, ChoiceError, declared};
 pub use file::{
-    Asked, Campaign, CampaignError, Confirm, Design, Duration, Factor, Level, Measurement, Order, Stop, What,
+    Asked, Campaign, CampaignError, Confirm, Design, Duration, Factor, Level, Measurement, Order, Stop, in_words,
 };
 pub use fitted::{FitError, Planned, Wanted};
 pub use influence::cannot_matter;

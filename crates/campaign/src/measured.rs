@@ -1,14 +1,13 @@
 //! The CPUs that a campaign measures: settings must not move work onto them.
 
+use record::RunRequest;
 use serde_json::Value;
 use units::CpuSet;
 
-use crate::{Campaign, Condition, What};
+use crate::{Campaign, Condition};
 
 /// The fields of a request that pin its threads, whatever its kind is.
 const PINNING: [&str; 3] = ["pinned", "cpus", "cpu"];
-/// The same among the arguments of `punctual measure`.
-const OPTIONS: [&str; 2] = ["--cpus", "--cpu"];
 
 impl Campaign {
     /// The CPUs that the measurements of a condition are pinned to; empty if they are pinned to none.
@@ -20,36 +19,21 @@ impl Campaign {
         };
         // A level that does not fit a measurement was refused when the file was read.
         let runs = self.measurement.iter().filter_map(|one| one.at(levels()).ok());
-        runs.fold(CpuSet::new(), |all, what| all.union(&pinned(&what)))
+        runs.fold(CpuSet::new(), |all, run| all.union(&pinned(&run)))
     }
 }
 
-fn pinned(what: &What) -> CpuSet {
+fn pinned(run: &RunRequest) -> CpuSet {
     let mut found = CpuSet::new();
     let mut add = |text: &str| found = found.union(&text.parse().unwrap_or_default());
-    match what {
-        What::Words(words) => {
-            for (place, word) in words.iter().enumerate() {
-                for option in OPTIONS {
-                    match word.strip_prefix(option) {
-                        Some("") => add(words.get(place + 1).map_or("", String::as_str)),
-                        Some(rest) => add(rest.strip_prefix('=').unwrap_or_default()),
-                        None => {}
-                    }
-                }
-            }
-        }
-        What::Run(run) => {
-            let request = serde_json::to_value(&run.request).unwrap_or_default();
-            let placement = request.get("placement").and_then(Value::as_object).into_iter().flatten();
-            let fields = request.as_object().into_iter().flatten().chain(placement);
-            for (_, value) in fields.filter(|(name, _)| PINNING.contains(&name.as_str())) {
-                match value {
-                    Value::String(list) => add(list),
-                    Value::Number(cpu) => add(&cpu.to_string()),
-                    _ => {}
-                }
-            }
+    let request = serde_json::to_value(&run.request).unwrap_or_default();
+    let placement = request.get("placement").and_then(Value::as_object).into_iter().flatten();
+    let fields = request.as_object().into_iter().flatten().chain(placement);
+    for (_, value) in fields.filter(|(name, _)| PINNING.contains(&name.as_str())) {
+        match value {
+            Value::String(list) => add(list),
+            Value::Number(cpu) => add(&cpu.to_string()),
+            _ => {}
         }
     }
     found
@@ -61,7 +45,7 @@ mod tests {
     use crate::Choice;
 
     #[test]
-    fn the_cpus_of_each_kind_are_found_in_either_form_and_at_each_level() {
+    fn the_cpus_of_each_kind_are_found_at_each_level() {
         let text = "name = \"c\"\nabout = \"a\"\nrepetitions = 1\n\
             [[measurement]]\nname = \"w\"\nrequest = { kind = \"wakeup\", placement = { pinned = \"2-3\" } }\n\
             [[measurement]]\nname = \"c\"\nrequest = { kind = \"clock\", cpu = 5 }\n\
@@ -71,20 +55,6 @@ mod tests {
         let campaign = Campaign::from_toml(&format!("{text}{level}"), &Choice::default()).unwrap();
         for condition in campaign.conditions() {
             assert_eq!(campaign.measured_at(&condition).to_string(), "2-3,5,7");
-        }
-        for (words, expected) in [
-            ("\"wakeup\", \"--cpus\", \"1-2\"", "1-2"),
-            ("\"wakeup\", \"--cpus=4\"", "4"),
-            ("\"clock\", \"--cpu\", \"3\"", "3"),
-            ("\"wakeup\"", ""),
-        ] {
-            let text = format!(
-                "name = \"c\"\nabout = \"a\"\nrepetitions = 1\n[[measurement]]\nname = \"w\"\nmeasure = [{words}]\n\
-                 [[factor]]\nname = \"f\"\n[[factor.level]]\nname = \"a\"\n[[factor.level]]\nname = \"b\"\n\
-                 measure = [\"--samples\", \"9\"]\n"
-            );
-            let campaign = Campaign::from_toml(&text, &Choice::default()).unwrap();
-            assert_eq!(campaign.measured_at(&campaign.conditions()[0]).to_string(), expected, "{words}");
         }
     }
 }

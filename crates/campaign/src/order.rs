@@ -163,7 +163,7 @@ mod tests {
     fn campaign(design: &str, order: &str, levels: &[usize], repetitions: u32, seed: u32) -> Campaign {
         let mut text = format!(
             "name = \"c\"\nabout = \"a\"\ndesign = \"{design}\"\norder = \"{order}\"\nseed = {seed}\n\
-             repetitions = {repetitions}\n[[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\nduration = \"1s\"\n"
+             repetitions = {repetitions}\n[[measurement]]\nname = \"m\"\nrequest.kind = \"wakeup\"\nduration = \"1s\"\n"
         );
         if design == "one-at-a-time" {
             text = text.replacen("[[measurement", "[confirm]\nrepetitions = \"2\"\n[[measurement", 1);

@@ -32,7 +32,7 @@ impl Campaign {
     #[must_use]
     pub fn sight(&self) -> Option<Sight> {
         let compared = || self.measurement.iter().filter(|one| one.is_compared());
-        let kinds = || compared().filter_map(crate::Measurement::kind);
+        let kinds = || compared().map(crate::Measurement::kind);
         let repetitions = self.confirm.map_or(self.repetitions, |confirm| confirm.repetitions.min(self.repetitions));
         let level = self.level_each();
         Some(Sight {
@@ -113,7 +113,7 @@ mod tests {
 
     fn campaign(repetitions: u32, levels: u32) -> Campaign {
         let mut text = format!(
-            "name = \"c\"\nabout = \"a\"\nrepetitions = {repetitions}\n[[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\n\
+            "name = \"c\"\nabout = \"a\"\nrepetitions = {repetitions}\n[[measurement]]\nname = \"m\"\nrequest.kind = \"wakeup\"\n\
              duration = \"1s\"\n[[factor]]\nname = \"f\"\n[[factor.level]]\nname = \"0\"\n"
         );
         for level in 1..=levels {
@@ -136,25 +136,28 @@ mod tests {
 
     #[test]
     fn with_a_deadline_the_rate_beyond_it_is_announced_and_when_it_shows_nothing() {
-        let sentence = |measures: &[&[&str]]| {
+        let sentence = |requests: &[&str]| {
             let mut campaign = campaign(8, 2);
             let first = campaign.measurement[0].clone();
-            let measurement = |words: &&[&str]| {
-                let measure = words.iter().map(|word| (*word).to_owned()).collect();
-                crate::Measurement { what: crate::What::Words(measure), ..first.clone() }
+            let measurement = |fields: &&str| crate::Measurement {
+                run: record::RunRequest::from_json(&format!("{{\"request\": {{\"kind\": {fields}}}}}")).unwrap(),
+                ..first.clone()
             };
-            campaign.measurement = measures.iter().map(measurement).collect();
+            campaign.measurement = requests.iter().map(measurement).collect();
             campaign.sight().unwrap().sentences().swap_remove(0)
         };
         let none_shown = "if no run exceeds the deadline, no difference of rates can be shown";
-        for words in [&["wakeup", "--deadline", "100us"][..], &["noise", "--deadline=100us"]] {
-            let said = sentence(&[words]);
+        let held = ["\"wakeup\", \"deadline\": \"100us\"", "\"noise\", \"deadline\": \"100us\""];
+        for request in held {
+            let said = sentence(&[request]);
             assert!(said.starts_with("rate beyond the deadline: ") && said.contains(none_shown), "{said}");
         }
-        let both = sentence(&[&["wakeup", "--deadline", "100us"], &["wakeup"]]);
+        let both = sentence(&[held[0], "\"wakeup\""]);
         assert!(both.starts_with("worst case, or rate beyond the deadline") && both.contains(none_shown), "{both}");
-        for words in [&["wakeup"][..], &["wakeup", "--policy", "deadline"], &["app", "--deadline", "1ms"]] {
-            let said = sentence(&[words]);
+        let by_policy = "\"wakeup\", \"policy\": {\"deadline\": {\"runtime\": \"20us\"}}";
+        let of_program = "\"app\", \"target\": {\"command\": {\"command\": \"x\"}}, \"deadline\": \"1ms\"";
+        for request in ["\"wakeup\"", by_policy, of_program] {
+            let said = sentence(&[request]);
             assert!(said.starts_with("worst case: ") && !said.contains("the deadline"), "{said}");
         }
     }

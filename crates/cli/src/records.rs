@@ -173,7 +173,9 @@ impl RecordArgs {
             Some(Err(RecordError::Schema { found })) if found.starts_with("punctual/") => {
                 return Err(Refused::OtherDocument(found));
             }
-            Some(Err(error @ (RecordError::Contradiction(_) | RecordError::Newer { .. }))) => {
+            Some(Err(
+                error @ (RecordError::Contradiction(_) | RecordError::Newer { .. } | RecordError::Unreleased { .. }),
+            )) => {
                 return Err(Refused::Record(error));
             }
             Some(Err(error)) => Some(error),

@@ -30,8 +30,8 @@ impl Bench {
         fs::write(vm.join("stat_interval"), "1\n").unwrap();
         let text = format!(
             "name = \"c\"\nabout = \"a\"\nwarm-up = \"1ms\"\n{head}\n\
-             [[measurement]]\nname = \"wakeup\"\nmeasure = [\"wakeup\", \"--policy\", \"other\", \"--interval\", \"1ms\"]\n\
-             duration = \"{duration}\"\n\
+             [[measurement]]\nname = \"wakeup\"\nrequest.kind = \"wakeup\"\nrequest.policy = \"other\"\n\
+             request.interval = \"1ms\"\nduration = \"{duration}\"\n\
              [[factor]]\nname = \"swappiness\"\n[[factor.level]]\nname = \"as-it-is\"\n[[factor.level]]\nname = \"10\"\n\
              [factor.level.intent.knob]\n\"vm.swappiness\" = 10\n"
         );
@@ -124,12 +124,8 @@ fn each_condition_is_set_up_measured_and_taken_back() {
 fn a_run_is_asked_for_by_a_request_and_its_record_keeps_it() {
     let bench = Bench::new("repetitions = 1", "50ms");
     let text = fs::read_to_string(bench.at("c.toml")).unwrap();
-    let words = "measure = [\"wakeup\", \"--policy\", \"other\", \"--interval\", \"1ms\"]";
-    let request = "request = { kind = \"wakeup\", policy = \"other\", interval = \"1ms\" }";
-    let text = text
-        .replace(words, request)
-        .replace("name = \"10\"\n", "name = \"10\"\nasked = { request = { priority = 7 } }\n");
-    assert!(text.contains(request) && text.contains("asked"), "{text}");
+    let text = text.replace("name = \"10\"\n", "name = \"10\"\nasked = { request = { priority = 7 } }\n");
+    assert!(text.contains("asked"), "{text}");
     fs::write(bench.at("c.toml"), text).unwrap();
     let output = bench.run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
@@ -306,10 +302,11 @@ fn what_cannot_be_run_is_refused_before_anything_is_touched() {
 fn a_measurement_that_cannot_be_made_ends_the_campaign_and_restores_the_machine() {
     let bench = Bench::new("repetitions = 1", "30ms");
     let text = fs::read_to_string(bench.at("c.toml")).unwrap();
-    fs::write(bench.at("c.toml"), text.replace("\"--interval\", \"1ms\"", "\"--cpus\", \"4000\"")).unwrap();
+    fs::write(bench.at("c.toml"), text.replace("request.interval = \"1ms\"", "request.placement.pinned = \"4000\""))
+        .unwrap();
     let output = bench.run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("--cpus 4000") && said(&output).contains("campaign resume"), "{}", said(&output));
+    assert!(said(&output).contains("pinned 4000") && said(&output).contains("campaign resume"), "{}", said(&output));
     assert_eq!(bench.swappiness(), "60");
 }
 

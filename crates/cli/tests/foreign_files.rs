@@ -213,8 +213,26 @@ fn a_damaged_record_in_a_folder_is_an_error_and_no_gate_passes_without_it() {
 }
 
 #[test]
+fn a_record_of_another_version_is_refused_with_what_to_do() {
+    let campaign = copy_of(&fixtures().join("campaign"));
+    let path = |name: &str| campaign.path().join(name).to_str().unwrap().to_owned();
+    let [sound, other] = ["runs/0001-wakeup.json", "runs/0002-wakeup.json"].map(path);
+    let text = fs::read_to_string(&other).unwrap();
+    for (version, words) in [("3", "use a newer punctual"), ("1", "no release has written")] {
+        fs::write(&other, text.replacen("\"version\": 2", &format!("\"version\": {version}"), 1)).unwrap();
+        for command in
+            [["compare", &sound, &other].as_slice(), &["tail", &other], &["report", &other, "-o", &path("p.html")]]
+        {
+            let output = run(command);
+            assert_eq!(code(&output), 2, "{command:?}");
+            assert!(said(&output).contains(words), "{}", said(&output));
+        }
+    }
+}
+
+#[test]
 fn a_campaign_is_a_folder_of_records_and_an_assessment_takes_no_other_programs_files() {
-    let campaign = copy_of(&fixtures().join("kept/0.1.0/campaign"));
+    let campaign = copy_of(&fixtures().join("campaign"));
     let path = campaign.path().to_str().unwrap();
     let output = run(&["tail", path]);
     assert_eq!(code(&output), 2, "two conditions are no one process");
@@ -230,8 +248,10 @@ fn a_campaign_is_a_folder_of_records_and_an_assessment_takes_no_other_programs_f
     write(assessment.path(), "idle", &synthetic("idle", 3, 1_000_000_000, 20, |bits| 9_000 + bits % 900));
     fs::write(
         assessment.path().join("assessment.json"),
-        "{\"schema\":\"punctual/assessment\",\"version\":1,\"deadline_ns\":1,
-        \"answer\":\"does-not-hold\",\"sentence\":\"Does not hold 1 ns.\",\"lines\":[],\"changes\":[]}",
+        "{\"schema\":\"punctual/assessment\",\"version\":2,\"node\":\"\",\"kernel_release\":\"\",\"cpus\":\"0\",\"parts\":[],
+        \"validity\":{\"state\":\"valid\",\"reasons\":[]},
+        \"verdict\":{\"deadline_ns\":1,\"state\":\"broken\",\"reason\":\"\"},
+        \"sentence\":\"Does not hold 1 ns.\",\"lines\":[],\"changes\":[]}",
     )
     .unwrap();
     copied("cyclictest.json", &assessment.path().join("theirs.json"));
@@ -244,7 +264,7 @@ fn a_campaign_is_a_folder_of_records_and_an_assessment_takes_no_other_programs_f
         words.contains(": 1 record; skipped: ") && words.contains("theirs.json, theirs.txt (beside an assessment)"),
         "{words}"
     );
-    assert!(fs::read_to_string(page).unwrap().contains("Does not hold 1 ns."), "version 1 of the assessment is read");
+    assert!(fs::read_to_string(page).unwrap().contains("Does not hold 1 ns."));
 }
 
 #[test]

@@ -18,7 +18,6 @@ mod import;
 mod inject;
 mod installed;
 mod json_document;
-mod kept;
 mod lab_keeper;
 mod lab_segments;
 mod load;

@@ -214,9 +214,9 @@ fn a_thread_that_is_moved_away_makes_the_run_invalid() {
 }
 
 /// A campaign that sets nothing of the machine.
-const CAMPAIGN: &str = "name = \"c\"\nabout = \"a\"\nrepetitions = 1\n[[measurement]]\nname = \"wakeup\"\nmeasure = [\"wakeup\"]\n\
+const CAMPAIGN: &str = "name = \"c\"\nabout = \"a\"\nrepetitions = 1\n[[measurement]]\nname = \"wakeup\"\nrequest = { kind = \"wakeup\" }\n\
                         duration = \"50ms\"\n[[factor]]\nname = \"priority\"\n[[factor.level]]\nname = \"as-it-is\"\n\
-                        [[factor.level]]\nname = \"7\"\nmeasure = [\"--priority\", \"7\"]\n";
+                        [[factor.level]]\nname = \"7\"\nasked = { request = { priority = 7 } }\n";
 
 #[test]
 fn without_the_right_to_real_time_it_says_so_at_once_and_measures_where_that_is_wanted() {

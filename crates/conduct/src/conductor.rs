@@ -287,7 +287,7 @@ impl Conductor<'_> {
         let file = self.folder.run_file(visit.number, measurement);
         let one_run = OneRun {
             program: self.program,
-            what: &one.at(levels).map_err(ConductError::Request)?,
+            request: &one.at(levels).map_err(ConductError::Request)?,
             label: &if is_one_of_several { format!("{name}, {}", one.name) } else { name },
             file: &self.folder.path.join(&file),
             said: &self.folder.last_run(),

@@ -7,10 +7,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use campaign::What;
 use kernel::process::{Signal, signal, spawn_bound};
 use measure::{ReadRecordError, Stop, read_record};
-use record::Record;
+use record::{Record, RunRequest};
 
 /// Between two looks at the process.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -78,7 +77,8 @@ pub(crate) enum Ended {
 pub(crate) struct OneRun<'a> {
     /// The program that measures: this one.
     pub(crate) program: &'a Path,
-    pub(crate) what: &'a What,
+    /// What is measured.
+    pub(crate) request: &'a RunRequest,
     pub(crate) label: &'a str,
     /// Where its record goes.
     pub(crate) file: &'a Path,
@@ -92,8 +92,8 @@ impl OneRun<'_> {
         let begun = Instant::now();
         let mut command = self.command()?;
         let mut child = spawn_bound(&mut command).map_err(RunError::process("cannot start 'punctual measure'"))?;
-        if let (What::Run(run), Some(mut to)) = (self.what, child.stdin.take()) {
-            let text = serde_json::to_vec(run).map_err(RunError::Request)?;
+        if let Some(mut to) = child.stdin.take() {
+            let text = serde_json::to_vec(self.request).map_err(RunError::Request)?;
             // One that ends before it has read says why, below.
             let _ = to.write_all(&text);
         }
@@ -122,7 +122,11 @@ impl OneRun<'_> {
         }
         // 0 and 1: it holds, or a deadline is broken. 3: invalid, with a record that says so.
         if !matches!(status.code(), Some(0 | 1 | 3)) || !self.file.exists() {
-            return Err(RunError::Measure { what: self.what.in_words(), status, said: last_lines(self.said) });
+            return Err(RunError::Measure {
+                what: campaign::in_words(self.request),
+                status,
+                said: last_lines(self.said),
+            });
         }
         // On the disk before the journal says that it is there.
         File::open(self.file).and_then(|file| file.sync_all()).map_err(RunError::write(self.file))?;
@@ -132,11 +136,7 @@ impl OneRun<'_> {
     fn command(&self) -> Result<Command, RunError> {
         let messages = File::create(self.said).map_err(RunError::write(self.said))?;
         let mut command = Command::new(self.program);
-        command.arg("measure");
-        match self.what {
-            What::Words(words) => command.args(words).stdin(Stdio::null()),
-            What::Run(_) => command.args(["request", "-"]).stdin(Stdio::piped()),
-        };
+        command.args(["measure", "request", "-"]).stdin(Stdio::piped());
         // Whatever is known beforehand of a run: its record says so, and the campaign goes on.
         command.arg("--anyway");
         command.args(["--label", self.label]).arg("--output").arg(self.file).stdout(Stdio::null()).stderr(messages);
@@ -162,9 +162,10 @@ mod tests {
         let program = folder.path().join("program");
         fs::write(&program, format!("#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-        let (what, file) = (What::Words(vec!["noise".to_owned()]), folder.path().join("run.json"));
+        let request = RunRequest::from_json("{\"request\": {\"kind\": \"noise\"}}").unwrap();
+        let file = folder.path().join("run.json");
         let said = folder.path().join("said");
-        let run = OneRun { program: &program, what: &what, label: "l", file: &file, said: &said };
+        let run = OneRun { program: &program, request: &request, label: "l", file: &file, said: &said };
         let ended = run.measure(stop, &mut |_| {});
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         (ended, names.map(|name| name.to_string_lossy().into_owned()).collect())

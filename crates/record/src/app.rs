@@ -104,10 +104,9 @@ pub struct AppThread {
     /// Median time between the wake-up times that the thread asked for; if it named none, between its activations (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
-    /// What ended the waits of its loop, of all its waits if no loop was recognized; absent in records of older versions,
-    /// which did not look for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn_causes: Option<TurnCauses>,
+    /// What ended the waits of its loop, of all its waits if no loop was recognized.
+    #[serde(default)]
+    pub turn_causes: TurnCauses,
     /// Times from one activation to the next (ns).
     pub periods: Histogram,
     /// How often the thread was preempted: it lost its CPU while it was still runnable.

@@ -125,6 +125,14 @@ pub enum RecordError {
     /// Parts of the record contradict each other.
     #[error("the record contradicts itself: {0}; the file was edited or damaged, use the original")]
     Contradiction(String),
+    /// A version wrote the file that was never released.
+    #[error(
+        "it has schema version {found}, which no release has written, and this program reads from {VERSION} on: measure again"
+    )]
+    Unreleased {
+        /// The version that the file names.
+        found: u32,
+    },
     /// A later version of this program wrote the file.
     #[error("it has schema version {found}, and this program reads versions up to {VERSION}: use a newer punctual")]
     Newer {

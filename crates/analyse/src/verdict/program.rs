@@ -35,11 +35,11 @@ pub(super) fn judged(record: &Record, deadline_ns: u64) -> Option<Judged> {
         judged.turns = judged.turns.saturating_add(turns);
         judged.beyond = judged.beyond.saturating_add(beyond);
     }
-    // Made by hand or by an older version: its samples are all that is known.
+    // Made by hand: its samples are all that is known.
     if app.threads.is_empty() {
         return None;
     }
-    let is_dated = |thread: &&AppThread| thread.turn_causes.is_some_and(|causes| causes.timer > 0);
+    let is_dated = |thread: &&AppThread| thread.turn_causes.timer > 0;
     let any_dated = app.threads.iter().filter(is_dated).count() > 0;
     let from_wake_up = matches!(record.manifest().request, Some(Request::App(ref request)) if request.from_wake_up);
     let undated: Vec<&AppThread> = app
@@ -82,24 +82,23 @@ fn turns_of(record: &Record, thread: &AppThread, deadline_ns: u64) -> (u64, u64)
     // A thread of which some turns were dated and others not has both; each turn is one.
     let turns = dated.map_or_else(
         || all.iter().map(|(_, (turns, _))| *turns).max().unwrap_or(0),
-        |dated| dated.saturating_add(thread.turn_causes.map_or(0, |causes| causes.undated())),
+        |dated| dated.saturating_add(thread.turn_causes.undated()),
     );
     (turns, all.iter().map(|(_, (_, beyond))| *beyond).max().unwrap_or(0))
 }
 
 /// Whether a deadline of this thread says nothing of turns that nobody measured from when they were due.
 fn is_undated(thread: &AppThread, any_dated: bool, deadline_ns: u64) -> bool {
-    let Some(causes) = thread.turn_causes else { return false };
-    let undated = causes.undated();
+    let undated = thread.turn_causes.undated();
     // Some waits at the beginning and at the end of a thread without a loop, beside others that have one.
     let is_start = thread.waits_by.is_none() && any_dated && undated <= FEW_WAITS;
-    undated > 0 && !is_start && !is_bounded(&causes, deadline_ns)
+    undated > 0 && !is_start && !is_bounded(&thread.turn_causes, deadline_ns)
 }
 
 /// Whether a thread was woken again and again and not one of its waits was seen: its program had ended before its system
 /// calls could be read, or has an interface that is not known.
 fn is_unseen(record: &Record, thread: &AppThread) -> bool {
-    let is_empty = thread.turn_causes.is_some_and(|causes| causes.timer == 0 && causes.undated() == 0);
+    let is_empty = thread.turn_causes.timer == 0 && thread.turn_causes.undated() == 0;
     is_empty && turns_of(record, thread, 0).0 > FEW_WAITS
 }
 
@@ -111,13 +110,13 @@ fn is_bounded(causes: &TurnCauses, deadline_ns: u64) -> bool {
 
 /// The longest time from a timer to a turn that another thread caused, where that is what bounds it (ns).
 fn after_timer(thread: &AppThread, deadline_ns: u64) -> Option<u64> {
-    let causes = thread.turn_causes.filter(|causes| causes.undated() > 0 && is_bounded(causes, deadline_ns))?;
-    causes.thread_after_timer_max_ns
+    let causes = &thread.turn_causes;
+    (causes.undated() > 0 && is_bounded(causes, deadline_ns)).then_some(causes.thread_after_timer_max_ns).flatten()
 }
 
 /// Which turns of a thread were not measured from when they were due, and whether its longest period speaks against a pass.
 fn sentence(thread: &AppThread, deadline_ns: u64) -> String {
-    let Some(causes) = thread.turn_causes else { return String::new() };
+    let causes = &thread.turn_causes;
     let by: Vec<String> = [
         (causes.thread, "by another thread"),
         (causes.interrupt, "by an interrupt that was no timer's"),
@@ -187,7 +186,7 @@ mod tests {
             name: "motor".to_owned(),
             tid: 77,
             waits_by: Some("epoll_wait".to_owned()),
-            turn_causes: Some(causes),
+            turn_causes: causes,
             periods: periods.snapshot(),
             ..AppThread::default()
         };
@@ -272,11 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_an_older_version_is_read_as_it_was() {
-        let mut record = run(&[40_000; 800], dated(800), 9 * MS);
-        if let Detail::Program(app) = &mut record.detail {
-            app.threads[0].turn_causes = None;
-        }
-        assert_eq!(verdict(&record, MS).state, VerdictState::Holds);
+    fn a_record_that_does_not_say_what_ended_waits_holds_nothing() {
+        let record = run(&[40_000; 800], TurnCauses::default(), 9 * MS);
+        assert_eq!(verdict(&record, MS).state, VerdictState::CannotTell);
     }
 }

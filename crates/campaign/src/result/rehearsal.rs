@@ -70,7 +70,7 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
         return Err(RehearsalError::NothingCompared);
     }
     let layout = campaign.layout(None);
-    let kind = campaign.measurement.first().and_then(crate::Measurement::kind);
+    let kind = campaign.measurement.first().map(crate::Measurement::kind);
     let mut known = BTreeSet::new();
     let is_usable = |run: &&Record| {
         let is_of_kind = kind.is_some_and(|kind| kind.measurement == run.measurement);

@@ -9,7 +9,7 @@ use crate::journal::Event;
 fn campaign(repetitions: u32) -> Campaign {
     let mut text = format!(
         "name = \"c\"\nabout = \"a\"\nrepetitions = {repetitions}\nconfirm = {{ repetitions = {repetitions} }}\n\
-         [[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\nduration = \"1s\"\n"
+         [[measurement]]\nname = \"m\"\nrequest.kind = \"wakeup\"\nduration = \"1s\"\n"
     );
     for name in ["good", "bad", "none"] {
         text +=

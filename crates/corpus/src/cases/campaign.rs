@@ -21,7 +21,7 @@ const RESAMPLES: u32 = 500;
 fn campaign(repetitions: u32) -> Campaign {
     let mut text = format!(
         "name = \"corpus\"\nabout = \"planted factors\"\nrepetitions = {repetitions}\n\
-         [[measurement]]\nname = \"wakeup\"\nmeasure = [\"wakeup\"]\nduration = \"20s\"\n"
+         [[measurement]]\nname = \"wakeup\"\nrequest.kind = \"wakeup\"\nduration = \"20s\"\n"
     );
     for name in ["knob", "nothing"] {
         text +=

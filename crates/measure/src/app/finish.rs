@@ -244,7 +244,7 @@ impl Run<'_> {
             waits_by: end.wait.map(|wait| wait.text()),
             activations: end.activations,
             period_ns,
-            turn_causes: Some(end.causes),
+            turn_causes: end.causes,
             periods,
             preempted: thread.preempted,
             preempted_ns: units::total(thread.preempted_by().iter().map(|preemption| preemption.total_ns)),

@@ -9,7 +9,7 @@ const S: u64 = 1_000_000_000;
 
 /// A request for 60 s at 200 us on CPUs 0 and 1, of which `measured_s` seconds and `samples` per CPU were measured.
 fn run(measured_s: u64, samples: [u64; 2]) -> Record {
-    let text = include_str!("../../tests/records/wakeup-1.json");
+    let text = include_str!("../../tests/records/wakeup.json");
     let mut record = Record::from_json(text).unwrap();
     record.manifest_mut().ended_because = None;
     record.manifest_mut().requested = Requested {

@@ -1,10 +1,9 @@
-//! The file format of records: version 2, and reading of version 1.
+//! The file format of records.
 //!
 //! In memory each series holds its own intervals, which suits computations. In the file, the intervals of all series form
 //! one list in chronological order, so that a file can grow during a run ([`GrowingText`]).
 
 mod growing;
-pub(crate) mod v1;
 
 use std::borrow::Cow;
 
@@ -132,19 +131,40 @@ struct Head<'a> {
     version: u32,
 }
 
+/// What makes a record of one version one of the next.
+struct Upgrade {
+    from: u32,
+    to_next: fn(&mut serde_json::Value),
+}
+
+/// One for each version that a release has written, since each stays readable; there was no release yet.
+const UPGRADES: &[Upgrade] = &[];
+
 /// Reads a record of this version or an earlier one. No string of it holds what steers a terminal or breaks a line, whoever
 /// wrote it: such characters are shown by their numbers.
 pub(crate) fn read(text: &str) -> Result<Record, RecordError> {
+    read_with(text, UPGRADES)
+}
+
+fn read_with(text: &str, upgrades: &[Upgrade]) -> Result<Record, RecordError> {
     let text = &*units::printable::json(text);
     let head: Head<'_> = serde_json::from_str(text).map_err(RecordError::Form)?;
     if head.schema != SCHEMA {
         return Err(RecordError::Schema { found: head.schema.into_owned() });
     }
-    match head.version {
-        1 => v1::read(text),
-        VERSION => serde_json::from_str::<RecordWire<'_>>(text).map_err(RecordError::Form)?.into_record(),
-        found => Err(RecordError::Newer { found }),
+    if head.version > VERSION {
+        return Err(RecordError::Newer { found: head.version });
     }
+    if head.version == VERSION {
+        return serde_json::from_str::<RecordWire<'_>>(text).map_err(RecordError::Form)?.into_record();
+    }
+    let mut file: serde_json::Value = serde_json::from_str(text).map_err(RecordError::Form)?;
+    for from in head.version..VERSION {
+        let upgrade = upgrades.iter().find(|upgrade| upgrade.from == from);
+        (upgrade.ok_or(RecordError::Unreleased { found: head.version })?.to_next)(&mut file);
+        file["version"] = (from + 1).into();
+    }
+    serde_json::from_value::<RecordWire<'static>>(file).map_err(RecordError::Form)?.into_record()
 }
 
 impl<'a> RecordWire<'a> {

@@ -45,11 +45,11 @@ fn campaign(knobs: &[(&str, &str)], design: &str, repetitions: u32, has_clock: b
     let mut text = format!(
         "name = \"which-knob\"\nabout = \"which of these settings makes wake-ups earlier, by how much, and how sure that \
          is\"\ndesign = \"{design}\"\nrepetitions = {repetitions}\n{confirm}\n\
-         [[measurement]]\nname = \"wakeup\"\ntitle = \"Wake-up latency under load\"\nmeasure = [\"wakeup\"]\n\
+         [[measurement]]\nname = \"wakeup\"\ntitle = \"Wake-up latency under load\"\nrequest.kind = \"wakeup\"\n\
          duration = \"60s\"\n"
     );
     if has_clock {
-        text += "[[measurement]]\nname = \"clock\"\ntitle = \"Cost of reading clocks\"\nmeasure = [\"clock\"]\n";
+        text += "[[measurement]]\nname = \"clock\"\ntitle = \"Cost of reading clocks\"\nrequest.kind = \"clock\"\n";
     }
     for (knob, level) in knobs {
         text += &format!("[[factor]]\nname = \"{knob}\"\n[[factor.level]]\nname = \"asis\"\n");

@@ -215,6 +215,11 @@ pub enum AssessmentError {
     /// The text has another schema.
     #[error("its schema is '{0}', not '{ASSESSMENT_SCHEMA}'")]
     Schema(String),
+    /// A version wrote it that was never released.
+    #[error(
+        "it has schema version {0}, which no release has written, and this program reads from {ASSESSMENT_VERSION} on: assess again"
+    )]
+    Unreleased(u32),
     /// A later version of this program wrote it.
     #[error(
         "it has schema version {0}, and this program reads versions up to {ASSESSMENT_VERSION}: use a newer punctual"
@@ -229,26 +234,25 @@ struct Head {
 }
 
 impl Assessment {
-    /// Reads `assessment.json`, of this version or an earlier one.
+    /// Reads `assessment.json`.
     ///
     /// # Errors
-    /// If the text is no assessment, or one of a later version.
+    /// If the text is no assessment, or one of another version.
     pub fn from_json(text: &str) -> Result<Self, AssessmentError> {
         let head: Head = serde_json::from_str(text)?;
         if head.schema != ASSESSMENT_SCHEMA {
             return Err(AssessmentError::Schema(head.schema));
         }
-        match head.version {
-            // Version 1 had these fields at its top level.
-            1 => Ok(serde_json::from_str(text)?),
-            ASSESSMENT_VERSION => {
-                let document: AssessmentDocument = serde_json::from_str(text)?;
-                let AssessmentDocument { verdict, sentence, lines, changes, claim, .. } = document;
-                let answer = Answer::from(verdict.state);
-                Ok(Self { deadline_ns: verdict.deadline_ns, answer, sentence, lines, changes, claim })
-            }
-            newer => Err(AssessmentError::Newer(newer)),
+        if head.version > ASSESSMENT_VERSION {
+            return Err(AssessmentError::Newer(head.version));
         }
+        if head.version < ASSESSMENT_VERSION {
+            return Err(AssessmentError::Unreleased(head.version));
+        }
+        let document: AssessmentDocument = serde_json::from_str(text)?;
+        let AssessmentDocument { verdict, sentence, lines, changes, claim, .. } = document;
+        let answer = Answer::from(verdict.state);
+        Ok(Self { deadline_ns: verdict.deadline_ns, answer, sentence, lines, changes, claim })
     }
 }
 
@@ -500,16 +504,13 @@ mod tests {
     }
 
     #[test]
-    fn version_1_is_read_with_its_words_and_a_newer_one_is_refused() {
-        let old = r#"{"schema":"punctual/assessment","version":1,"deadline_ns":100000,"answer":"cannot-be-told",
-            "sentence":"Cannot be told.","lines":["a"],"changes":[]}"#;
-        let read = Assessment::from_json(old).unwrap();
-        assert_eq!((read.answer, read.deadline_ns, read.lines.len()), (Answer::CannotBeTold, 100_000, 1));
-        let broken = Assessment::from_json(&old.replace("cannot-be-told", "does-not-hold")).unwrap();
-        assert_eq!(broken.answer, Answer::DoesNotHold);
-        let newer = Assessment::from_json(&old.replace("\"version\":1", "\"version\":3")).unwrap_err();
-        assert!(newer.to_string().contains("a newer punctual"), "{newer}");
-        let other = Assessment::from_json(&old.replace("punctual/assessment", "punctual/tail")).unwrap_err();
-        assert!(other.to_string().contains("punctual/tail"), "{other}");
+    fn what_another_version_or_program_wrote_is_refused_with_what_to_do() {
+        let refused = |schema: &str, version: u32| {
+            let text = format!("{{\"schema\":\"{schema}\",\"version\":{version}}}");
+            Assessment::from_json(&text).unwrap_err().to_string()
+        };
+        assert!(refused(ASSESSMENT_SCHEMA, ASSESSMENT_VERSION - 1).contains("no release has written"));
+        assert!(refused(ASSESSMENT_SCHEMA, ASSESSMENT_VERSION + 1).contains("a newer punctual"));
+        assert!(refused("punctual/tail", 1).contains("punctual/tail"));
     }
 }

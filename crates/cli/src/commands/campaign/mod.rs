@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use campaign::ab::Pair;
 use campaign::result::{CampaignResult, ResultState, rehearse};
-use campaign::{Campaign, Planned, What, shipped};
+use campaign::{Campaign, Planned, shipped};
 use conduct::{Conducted, Conductor, Folder, Held, Setting, guard};
 use host::Root;
 use measure::Stop;
@@ -373,10 +373,7 @@ fn exit_of(result: &CampaignResult) -> Exit {
 /// Refuses a campaign whose runs will not get their priority. What comes later, such as a load that ends, is in each run's
 /// record: the runs themselves are made whatever is known of them.
 fn check_policies(campaign: &Campaign, anyway: AnywayArgs) -> anyhow::Result<()> {
-    let policies = campaign.measurement.iter().filter_map(|measurement| match &measurement.what {
-        What::Run(run) => measuring::policy(&run.request),
-        What::Words(words) => measuring::policy_of_words(words),
-    });
+    let policies = campaign.measurement.iter().filter_map(|measurement| measuring::policy(&measurement.run.request));
     let highest = policies.max_by_key(|policy| policy.priority());
     highest.map_or(Ok(()), |policy| anyway.check_policy(policy))
 }

@@ -78,7 +78,7 @@ impl Outline {
             name: campaign.name.clone(),
             about: campaign.about.clone(),
             conditions: conditions.collect(),
-            measurements: campaign.measurement.iter().map(|one| one.what.in_words()).collect(),
+            measurements: campaign.measurement.iter().map(|one| campaign::in_words(&one.run)).collect(),
             repetitions: campaign.repetitions,
             least_repetitions: campaign.least_repetitions(),
             least_repetitions_body: sight.map_or(0, |sight| sight.least_for_body),

@@ -7,12 +7,9 @@ mod request;
 pub(crate) mod sync;
 pub(crate) mod wakeup;
 
-use std::ffi::OsString;
-
 use kernel::sched::Policy;
 use record::{PolicyChoice, Request};
 
-use crate::commands::Command;
 use crate::exit::Exit;
 
 #[derive(clap::Args)]
@@ -50,25 +47,7 @@ pub(crate) fn policy(request: &Request) -> Option<Policy> {
     }
 }
 
-/// The same of the arguments of 'punctual measure', as campaign files of the older form have them.
-pub(crate) fn policy_of_words(words: &[String]) -> Option<Policy> {
-    let line: Vec<OsString> =
-        ["punctual", "measure"].into_iter().map(Into::into).chain(words.iter().map(Into::into)).collect();
-    match crate::parsed(&line).ok()?.command {
-        Command::Measure(args) => args.policy(),
-        _ => None,
-    }
-}
-
 impl MeasureArgs {
-    fn policy(&self) -> Option<Policy> {
-        match &self.measurement {
-            Measurement::Wakeup(args) => policy(&Request::Wakeup(args.config())),
-            Measurement::Noise(args) => policy(&Request::Noise(args.config())),
-            _ => None,
-        }
-    }
-
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.measurement {
             Measurement::Wakeup(args) => args.run(),
