@@ -1,6 +1,7 @@
 //! The invariants of ARCHITECTURE.md that can be read off the source tree.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -208,6 +209,41 @@ fn nothing_outside_of_record_asks_which_kind_a_measurement_is_of() {
         found.extend(lines.map(|line| format!("{}: {}", path.display(), line.trim())));
     }
     assert!(found.is_empty(), "ask the table in crates/record/src/kind.rs instead:\n{}", found.join("\n"));
+}
+
+/// The kinds of measurement, other than `own`, whose insides a line of code names, or any kind at all where it is of none.
+fn other_kinds(line: &str, own: Option<&str>) -> bool {
+    line.match_indices("kinds::").any(|(at, path)| {
+        let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
+        let rest = &line[at + path.len()..];
+        let named = rest.split(|letter| !is_of_path(letter)).next().unwrap_or_default();
+        let kind = named.split("::").next().unwrap_or_default();
+        // A kind that is run beside another one is called by its name: `kinds::sync::measure(…)`.
+        let is_called = named.matches("::").count() == 1 && rest[named.len()..].starts_with('(');
+        own.is_none_or(|own| own != kind && !is_called)
+    })
+}
+
+#[test]
+fn no_kind_of_measurement_sees_the_insides_of_another_and_what_is_shared_sees_none() {
+    assert!(other_kinds("use crate::kinds::sync::hardware::Reading;", Some("packet")));
+    assert!(
+        other_kinds("use crate::kinds::sync;", Some("packet")) && other_kinds("crate::kinds::sync::measure()", None)
+    );
+    assert!(!other_kinds("crate::kinds::sync::measure(&request)", Some("packet")));
+    assert!(!other_kinds("use crate::kinds::packet::pause::sleep_looking;", Some("packet")));
+    let source = root().join("crates/measure/src");
+    let mut seen = BTreeSet::new();
+    for path in rust_files(&source).into_iter().filter(|path| *path != source.join("lib.rs")) {
+        let inside = path.strip_prefix(source.join("kinds")).ok().and_then(|path| path.iter().next()?.to_str());
+        seen.extend(inside.map(str::to_owned));
+        let code = product_code(&path);
+        let found = code.lines().find(|line| other_kinds(line, inside));
+        assert!(found.is_none(), "{}: {}", path.display(), found.unwrap_or_default());
+    }
+    let kinds: BTreeSet<String> = record::KINDS.iter().map(|kind| kind.name.to_owned()).collect();
+    seen.remove("mod.rs");
+    assert_eq!(seen, kinds, "a folder for each kind");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::late::Late;
 use crate::linear::{EqualBins, LinearHistogram};
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
-use crate::wakeup::timetable::Timetable;
+use crate::timetable::Timetable;
 use crate::witness::LEAST_STOP_NS;
 use crate::worst::{KeptSample, Worst};
 

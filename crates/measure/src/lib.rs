@@ -1,10 +1,9 @@
-//! The measurements: plan, arm, hot loop, drain.
+//! The measurements: plan, arm, hot loop, drain. Each kind has a folder in `kinds`; what stands beside that is for all of them.
 
 #![forbid(unsafe_code)]
 
-pub mod app;
-pub mod clock;
 mod clock_watch;
+mod clocks;
 mod collect;
 mod context;
 mod crew;
@@ -16,32 +15,32 @@ mod instrument;
 mod interval_sink;
 mod judge;
 mod kernel_text;
+mod kinds;
 mod late;
 mod linear;
 mod live;
 pub mod load;
 mod machine;
-pub mod noise;
-pub mod packet;
 mod partition;
 mod read_record;
 mod record_file;
 mod ring;
 mod stop;
 mod surroundings;
-pub mod sync;
 mod task_stat;
+mod timetable;
 mod trace_mark;
-pub mod wakeup;
 mod witness;
 mod worst;
 
 pub use context::RunContext;
 pub use decider::Decider;
 pub use dma_latency::{DmaLatencyHold, can_disable_idle_states};
-pub use explain::{PARTS_FROM, affordable, affordable_takes, measure_cost};
+pub use explain::PARTS_FROM;
 pub use instrument::SelfCost;
 pub use interval_sink::IntervalSink;
+pub use kinds::wakeup::{affordable, affordable_takes, measure_cost};
+pub use kinds::{app, clock, noise, packet, sync, wakeup};
 pub use linear::{LinearHistogram, SampleTap, TappedSample};
 pub use live::{LiveThread, LiveView, Observer, Silent};
 pub use machine::Machine;

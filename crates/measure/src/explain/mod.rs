@@ -18,8 +18,7 @@ mod programs;
 mod recorder;
 mod watch;
 
-pub(crate) use cost::cost_of_pieces;
-pub use cost::{affordable, affordable_takes, measure_cost};
+pub(crate) use cost::{cost_of_pieces, is_dear};
 pub(crate) use explainer::{Begin, Explainer, FOLLOWED, Followed, Known, kernel_priority};
 pub(crate) use judge::judge;
 pub(crate) use parts::{PartsCollector, PartsWriter, parts_ring};

@@ -232,7 +232,7 @@ impl Recorder {
     }
 
     /// Where the evidence comes from.
-    pub(super) fn source(&self) -> EvidenceSource {
+    pub(crate) fn source(&self) -> EvidenceSource {
         match &self.kind {
             Kind::Programs(_) => EvidenceSource::Programs,
             Kind::Events(_) => EvidenceSource::Events,

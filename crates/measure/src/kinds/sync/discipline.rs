@@ -7,9 +7,9 @@ use kernel::discipline::{self, Discipline, LeapState};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
-use super::clocks::Now;
 use super::live::LiveSource;
 use super::source::{NotFollowed, Source};
+use crate::clocks::Now;
 
 const NO_BOUND: &str = "the kernel passes on what a time service stated, and knows no offset of its own";
 

@@ -16,8 +16,8 @@ use packet::probe::{PROBE_BYTES, Probe, ProbeKind};
 use sync::bound::ClockReading;
 use units::{ClockId, CpuSet};
 
+use crate::clocks;
 use crate::crew::now_ns;
-use crate::sync::clocks;
 
 pub(crate) use packet::exchange::Exchanged;
 

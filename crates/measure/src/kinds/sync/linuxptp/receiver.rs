@@ -18,7 +18,7 @@ use kernel::wait::Readable;
 use record::Moment;
 use units::Timestamp;
 
-use super::super::clocks::{self, Now};
+use crate::clocks::{self, Now};
 
 /// The hidden command that this program starts itself with.
 pub const RECEIVER_COMMAND: &str = "__sync-stamps";

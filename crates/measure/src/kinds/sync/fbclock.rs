@@ -10,10 +10,10 @@ use kernel::phc::HardwareClock;
 use record::{Interval, Moment, Place, SourceChoice, SyncService, SyncState};
 use units::ClockId;
 
-use super::clocks::{self, Now};
 use super::live::LiveSource;
 use super::shared_memory;
 use super::source::{NotFollowed, Source};
+use crate::clocks::{self, Now};
 
 /// Where the daemon shares its memory: version 2, then version 1.
 const KNOWN: [&str; 2] = ["/run/fbclock_data_v2", "/run/fbclock_data_v1"];

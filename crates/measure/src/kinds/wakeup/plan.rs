@@ -6,9 +6,9 @@ use kernel::sched::Policy;
 use record::{End, Placement, PolicyChoice, Requested, Stagger, WakeupRequest};
 use units::{ClockId, CpuSet, Ns, format};
 
-use super::timetable::Timetable;
 use crate::collect::MOST_KEPT;
 use crate::machine::Machine;
+use crate::timetable::Timetable;
 
 /// The shortest interval that is accepted: entering and leaving a timer interrupt alone takes microseconds.
 pub const MIN_INTERVAL_NS: u64 = 10_000;

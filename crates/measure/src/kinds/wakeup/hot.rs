@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use kernel::clock::{self, KernelClock, Schedule};
 
-use super::timetable::Timetable;
 use crate::explain::OutlierWatch;
 use crate::ring::{Pair, RingWriter};
+use crate::timetable::Timetable;
 use crate::trace_mark::TraceMark;
 
 /// How one schedule follows another. The loop is compiled for each: what is not asked for costs nothing.

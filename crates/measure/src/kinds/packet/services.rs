@@ -38,7 +38,7 @@ impl Services {
         let request = SyncRequest { duration: UNTIL_ENDED, max_drift_ppb, ..SyncRequest::default() };
         let follow = move || {
             kernel::signals::block_all_but_watchdog();
-            crate::sync::measure(&request, &machine, &RunContext::default(), &theirs, &mut |_| {}, None)
+            crate::kinds::sync::measure(&request, &machine, &RunContext::default(), &theirs, &mut |_| {}, None)
                 .map_err(|error| error.to_string())
         };
         let thread = std::thread::Builder::new()

@@ -4,17 +4,18 @@
 
 mod arm;
 mod drain;
+mod explain_cost;
 mod finish;
 mod hot;
 mod plan;
 mod rhythm;
 #[cfg(test)]
 mod scripted;
-pub(crate) mod timetable;
 
 use std::time::Duration;
 
 pub use arm::Armed;
+pub use explain_cost::{affordable, affordable_takes, measure_cost};
 pub use plan::{MIN_INTERVAL_NS, Plan, PlanError, ThreadPlan};
 use record::{ExplainingCost, Record};
 

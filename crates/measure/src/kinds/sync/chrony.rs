@@ -12,9 +12,9 @@ use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
-use super::clocks::Now;
 use super::live::LiveSource;
 use super::source::{NotFollowed, Source};
+use crate::clocks::Now;
 
 /// Where chronyd answers unless it is told otherwise.
 const COMMAND_PORT: &str = "127.0.0.1:323";

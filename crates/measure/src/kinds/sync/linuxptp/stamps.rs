@@ -10,7 +10,7 @@ use kernel::phc::HardwareClock;
 use record::Moment;
 use units::ClockName;
 
-use super::super::clocks::{self, Now};
+use crate::clocks::{self, Now};
 
 /// A half of an exchange as it came in.
 #[derive(Clone, Copy, Debug)]

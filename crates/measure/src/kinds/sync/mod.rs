@@ -5,7 +5,6 @@
 
 mod chrony;
 mod clockbound;
-pub(crate) mod clocks;
 mod discipline;
 mod fbclock;
 mod hardware;
@@ -33,6 +32,7 @@ pub use self::live::{LiveSource, LiveSync};
 use self::source::{NotFollowed, Source};
 use self::system_clock::SystemClock;
 use crate::clock_watch::{SuspendWatch, moment_now};
+use crate::clocks;
 use crate::context::RunContext;
 use crate::interval_sink::{CUT_SHORT, IntervalSink};
 use crate::machine::Machine;

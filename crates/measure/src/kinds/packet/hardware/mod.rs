@@ -17,7 +17,7 @@ use self::setting::SetForRun;
 pub use self::setting::{RESTORER_COMMAND, restore};
 use super::ends::HANDING_ON;
 use crate::clock_watch::moment_now;
-use crate::sync::clocks;
+use crate::clocks;
 
 /// Between two readings of the interface's clock. The error of a stamp between two grows with it. Some devices lose external
 /// time stamps while somebody reads their clock, so it is read no more often than a usual servo corrects it.

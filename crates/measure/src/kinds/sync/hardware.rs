@@ -9,9 +9,9 @@ use kernel::phc::HardwareClock;
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockName;
 
-use super::clocks::Now;
 use super::live::LiveSource;
 use super::source::{NotFollowed, Source};
+use crate::clocks::Now;
 
 const CLASS: &str = "/sys/class/ptp";
 /// From one comparison to the next (ns). External time stamps of some devices are lost while others poll their clock, so it is

@@ -32,10 +32,10 @@ use self::receiver::{Receiver, Stamped};
 use self::seen::Seen;
 use self::stamps::Stamps;
 use self::strays::Strays;
-use super::clocks::{self, Now};
 use super::live::LiveSource;
 use super::source::{NotFollowed, Source};
 use super::system_clock::Occasions;
+use crate::clocks::{self, Now};
 
 /// Silence after which it has gone (ns).
 const GONE_NS: i64 = 1_500_000_000;

@@ -5,9 +5,9 @@ use std::os::fd::BorrowedFd;
 use ::sync::follow::{Followed, Part, SeriesName};
 use record::{Interval, Moment, SourceChoice};
 
-use super::clocks::Now;
 use super::linuxptp;
 use super::live::LiveSource;
+use crate::clocks::Now;
 
 /// Why a source was not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use ::sync::vmclock::{Expected, HostStatus, VmClock};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService};
 use units::ClockId;
 
-use super::clocks::Now;
 use super::live::LiveSource;
 use super::source::{NotFollowed, Source};
+use crate::clocks::Now;
 use crate::disruption::{DEVICE, DisruptionWatch};
 
 const NO_BOUND: &str = "the hypervisor states how wrong the host's clock can be, and no offset of this machine's";
@@ -120,8 +120,8 @@ impl Source for HostClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clocks;
     use crate::disruption::page;
-    use crate::sync::clocks;
 
     #[test]
     fn a_move_of_the_machine_is_an_event_and_the_hosts_error_is_stated() {

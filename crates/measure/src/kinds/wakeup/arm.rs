@@ -11,7 +11,6 @@ use units::{ClockId, CpuSet};
 
 use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
 use super::plan::{Plan, ThreadPlan};
-use super::timetable::Timetable;
 use crate::clock_watch::ClockWatch;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Work};
 use crate::dma_latency::DmaLatencyHold;
@@ -20,6 +19,7 @@ use crate::explain::{
 };
 use crate::ring::Ring;
 use crate::stop::Stop;
+use crate::timetable::Timetable;
 use crate::trace_mark::TraceMark;
 use crate::witness::{Grant, Orders, Wanted};
 

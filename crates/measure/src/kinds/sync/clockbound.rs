@@ -10,10 +10,10 @@ use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
-use super::clocks::Now;
 use super::live::LiveSource;
 use super::shared_memory;
 use super::source::{NotFollowed, Source};
+use crate::clocks::Now;
 
 /// Where the daemon shares its memory: version 2, then version 1.
 const KNOWN: [&str; 2] = ["/var/run/clockbound/shm0", "/var/run/clockbound/shm"];
@@ -180,7 +180,7 @@ mod tests {
     use record::HardBound;
 
     use super::*;
-    use crate::sync::clocks;
+    use crate::clocks;
 
     /// The memory of version 2, as the daemon writes it.
     fn memory(generation: u16, as_of_ns: i64, bound_ns: i64, marker: u64, status: i32) -> Vec<u8> {

@@ -1,0 +1,8 @@
+//! The kinds of measurement, a folder each. None knows the insides of another; what two of them need stands outside.
+
+pub mod app;
+pub mod clock;
+pub mod noise;
+pub mod packet;
+pub mod sync;
+pub mod wakeup;

@@ -1,0 +1,89 @@
+//! What explaining costs: the run's own threads, on its own CPUs and beside its load, without and with the recorder.
+//!
+//! Measured right before the run and not within it: to load and unload programs changes code that every CPU runs, which
+//! a measured CPU would feel.
+
+use record::{End, EvidenceSource, ExplainRequest, ExplainingCost, Histogram, Record, WakeupRequest};
+use units::Ns;
+
+use super::{Armed, Beside, Plan};
+use crate::context::RunContext;
+use crate::explain::{cost_of_pieces, is_dear};
+use crate::live::Silent;
+use crate::machine::Machine;
+use crate::stop::Stop;
+
+/// A fortieth of the run, for each of four pieces.
+const SHARE: i64 = 40;
+/// Bounds of a piece.
+const LEAST: Ns = Ns(250_000_000);
+const MOST: Ns = Ns(2_000_000_000);
+
+/// How long one of the four pieces takes for a run that is asked for so.
+fn piece(end: End) -> Ns {
+    match end {
+        End::After(duration) => Ns(duration.0 / SHARE).clamp(LEAST, MOST),
+        End::Samples(_) | End::WhenTold => LEAST,
+    }
+}
+
+/// How long [`affordable`] measures for a run of this configuration if its first source of evidence is not too dear; zero without
+/// explaining.
+#[must_use]
+pub fn affordable_takes(config: &WakeupRequest) -> Ns {
+    config.explain.map_or(Ns::ZERO, |_| Ns(4 * piece(config.end).0))
+}
+
+/// The best source of evidence that does not cost more than it may, and its cost: of the kernel's events, which can, only
+/// counters are left. Where they were asked for they stay.
+#[must_use]
+pub fn affordable(
+    config: &WakeupRequest,
+    machine: &Machine,
+    stop: &Stop,
+) -> (Option<ExplainRequest>, Option<ExplainingCost>) {
+    let Some(explain) = config.explain else { return (None, None) };
+    match four_runs(config, machine, stop) {
+        Some((cost, EvidenceSource::Events)) if explain.source.is_none() && is_dear(&cost) => {
+            let counters = ExplainRequest { source: Some(EvidenceSource::Counters), events_are_dear: true, ..explain };
+            let config = WakeupRequest { explain: Some(counters), ..config.clone() };
+            (config.explain, measure_cost(&config, machine, stop))
+        }
+        measured => (Some(explain), measured.map(|(cost, _)| cost)),
+    }
+}
+
+/// Four short runs: without, with, with, without. `None` where one does not come about; then the cost is not known.
+#[must_use]
+pub fn measure_cost(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<ExplainingCost> {
+    four_runs(config, machine, stop).map(|(cost, _)| cost)
+}
+
+fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(ExplainingCost, EvidenceSource)> {
+    let mut source = None;
+    let mut run = |explain: bool| -> Option<Record> {
+        let config = WakeupRequest {
+            end: End::After(piece(config.end)),
+            align_to: None,
+            breaktrace: None,
+            linear_bins: None,
+            scan_rhythms: false,
+            explain: config.explain.filter(|_| explain),
+            ..config.clone()
+        };
+        let armed = Armed::new(Plan::new(config, machine).ok()?, stop).ok()?;
+        if explain {
+            source = Some(armed.recorder.as_ref()?.source());
+        }
+        Some(armed.run(&RunContext::default(), stop, &mut Silent, Beside::default()).record)
+            .filter(|_| !stop.ended_early())
+    };
+    let pieces: [Histogram; 4] = [run(false)?, run(true)?, run(true)?, run(false)?].map(|record| all(&record));
+    Some((cost_of_pieces(&pieces)?, source?))
+}
+
+fn all(record: &Record) -> Histogram {
+    let mut all = Histogram::new();
+    record.series.iter().for_each(|series| all.merge(&series.histogram));
+    all
+}
