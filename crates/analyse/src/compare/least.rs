@@ -107,6 +107,12 @@ pub(super) fn can_see(
     float(against(kind, part, measurement)) * smallest_one_sided_p(units[0], units[1]) <= level
 }
 
+/// Whether a verdict by these units can show a row of the body that differs alone, however much.
+pub(super) fn can_show_body(units: [usize; 2], level: f64, measurement: Measurement) -> bool {
+    let extreme_ways = 2 * (body_rows(measurement) + 1);
+    float(extreme_ways) * smallest_one_sided_p(units[0], units[1]) <= level
+}
+
 fn least_runs(extreme_ways: usize, level: f64) -> u32 {
     let p = |n: u32| float(extreme_ways) / ways(2 * n as usize, n as usize);
     (1..MOST_PROPOSED).find(|&n| p(n) <= level).unwrap_or(MOST_PROPOSED)
@@ -143,6 +149,7 @@ mod tests {
         // 12 / C(2 n, n): 12 / 252 = 0.048, 12 / 924 = 0.013, 12 / 3432 = 0.0035.
         let body = |level| least_runs_for_body(level, Measurement::Wakeup);
         assert_eq!([0.05, 0.01, 0.005].map(body), [5, 7, 7]);
+        assert_eq!([4, 5].map(|n| can_show_body([n, n], 0.05, Measurement::Wakeup)), [false, true]);
         let (fail, pass) = (GateKind::FailOnWorse, GateKind::PassOnNotWorse);
         let gate = |kind, part| least_runs_for_gate(kind, part, 0.05, Measurement::Wakeup);
         assert_eq!((gate(fail, GatePart::WorstCase), gate(fail, GatePart::Body)), (3, 5));

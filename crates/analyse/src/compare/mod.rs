@@ -191,6 +191,8 @@ fn compare_series(
         .iter()
         .zip(&judged.spreads)
         .filter(|(row, _)| REACH_OF.contains(&row.name))
+        // By so few units nothing of the body is shown, however large it is.
+        .filter(|_| least::can_show_body(judged.units, options.level, measurement))
         .filter_map(|(row, spread)| {
             let wanted_ns = options.wanted_ns.map(approx_f64);
             let error_ns = spread.as_ref()?.error_ns;

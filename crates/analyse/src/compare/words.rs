@@ -2,8 +2,8 @@
 
 use units::format::{self, latency};
 
-use super::document::{Comparison, ComparisonState, Reach, Unit};
-use super::least::{least_runs_for_body, least_runs_for_worst_case};
+use super::document::{Comparison, ComparisonState, Method, Reach, Unit};
+use super::least::{can_show_body, least_runs_for_body, least_runs_for_worst_case};
 use super::verdict;
 
 impl Comparison {
@@ -88,9 +88,23 @@ impl Comparison {
         })
     }
 
-    /// What could have been seen, one sentence a quantity.
+    /// What could have been seen, one sentence a quantity; of too few runs, that nothing could have been.
     #[must_use]
     pub fn reach_sentences(&self) -> Vec<String> {
+        let Method { a_units, b_units, level, unit, .. } = self.method;
+        let is_judged = self.verdict.state != ComparisonState::Invalid && !self.quantities.is_empty();
+        let units = [a_units, b_units].map(|units| usize::try_from(units).unwrap_or(usize::MAX));
+        if is_judged && !can_show_body(units, level, self.measurement) {
+            let units = match unit {
+                Unit::Run => "repetitions",
+                Unit::Block => "pieces",
+            };
+            let least = least_runs_for_body(level, self.measurement);
+            return vec![format!(
+                "Mean and quantiles: with {a_units} and {b_units} {units} no difference of any size would be shown; it takes \
+                 at least {least} of each."
+            )];
+        }
         self.reach.iter().map(|reach| sentence(reach, self.method.unit)).collect()
     }
 

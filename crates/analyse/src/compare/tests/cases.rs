@@ -317,6 +317,23 @@ fn what_is_within_reach_is_told_before_what_was_seen() {
     assert!((reach.times_longer / seen - 1.0).abs() < 0.01 && reach.times_longer > 100.0, "{reach:?}");
 }
 
+#[test]
+fn of_too_few_runs_nothing_is_said_to_be_within_reach() {
+    let compare = |n: u64| compared(&runs(&PLAN, 0..n), &runs(&PLAN, 20..20 + n), &OPTIONS);
+    let (four, five) = (compare(4), compare(5));
+    assert!(four.reach.is_empty() && !five.reach.is_empty(), "{:?} {:?}", four.reach, five.reach);
+    let said = four.reach_sentences().join(" ");
+    assert!(
+        said.contains("with 4 and 4 repetitions no difference of any size would be shown; it takes at least 5"),
+        "{said}"
+    );
+    assert!(
+        five.reach_sentences().iter().all(|line| line.contains("four times of five")),
+        "{:?}",
+        five.reach_sentences()
+    );
+}
+
 /// What PREEMPT_RT looks like: worst cases of 2.7 ms against 48 us, and a median that is 0.3 us later.
 const GENERIC: Plan = Plan { worst_ns: 1_800_000.0, worst_spread: 0.2, intervals: 12, ..TIGHT };
 const REALTIME: Plan = Plan { worst_ns: 42_000.0, worst_spread: 0.06, level_ns: 5_300.0, intervals: 12, ..TIGHT };
