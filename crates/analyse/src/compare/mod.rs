@@ -191,7 +191,7 @@ fn compare_series(
         .iter()
         .zip(&judged.spreads)
         .filter(|(row, _)| REACH_OF.contains(&row.name))
-        // By so few units nothing of the body is shown, however large it is.
+        // By so few units a row of the body that differs alone is not shown, however much.
         .filter(|_| least::can_show_body(judged.units, options.level, measurement))
         .filter_map(|(row, spread)| {
             let wanted_ns = options.wanted_ns.map(approx_f64);

@@ -88,7 +88,7 @@ impl Comparison {
         })
     }
 
-    /// What could have been seen, one sentence a quantity; of too few runs, that nothing could have been.
+    /// What could have been seen, one sentence a quantity; of too few runs, that none could have been.
     #[must_use]
     pub fn reach_sentences(&self) -> Vec<String> {
         let Method { a_units, b_units, level, unit, .. } = self.method;
@@ -100,9 +100,14 @@ impl Comparison {
                 Unit::Block => "pieces",
             };
             let least = least_runs_for_body(level, self.measurement);
+            // Rows that all differ share their extreme ways of dealing, and may be shown by fewer.
+            let what = if self.has_too_few_runs() {
+                "no difference of any size would be shown"
+            } else {
+                "one that differs alone may not be shown, however much"
+            };
             return vec![format!(
-                "Mean and quantiles: with {a_units} and {b_units} {units} no difference of any size would be shown; it takes \
-                 at least {least} of each."
+                "Mean and quantiles: with {a_units} and {b_units} {units} {what}; it takes at least {least} of each."
             )];
         }
         self.reach.iter().map(|reach| sentence(reach, self.method.unit)).collect()

@@ -320,13 +320,24 @@ fn what_is_within_reach_is_told_before_what_was_seen() {
 #[test]
 fn of_too_few_runs_nothing_is_said_to_be_within_reach() {
     let compare = |n: u64| compared(&runs(&PLAN, 0..n), &runs(&PLAN, 20..20 + n), &OPTIONS);
-    let (four, five) = (compare(4), compare(5));
+    let (three, four, five) = (compare(3), compare(4), compare(5));
+    let said = three.reach_sentences().join(" ");
+    assert!(
+        said.contains("with 3 and 3 repetitions no difference of any size would be shown; it takes at least 5"),
+        "{said}"
+    );
     assert!(four.reach.is_empty() && !five.reach.is_empty(), "{:?} {:?}", four.reach, five.reach);
     let said = four.reach_sentences().join(" ");
     assert!(
-        said.contains("with 4 and 4 repetitions no difference of any size would be shown; it takes at least 5"),
+        said.contains(
+            "with 4 and 4 repetitions one that differs alone may not be shown, however much; it takes at least 5"
+        ),
         "{said}"
     );
+    // The case that would make more than that false: all rows differ at once.
+    let later = Plan { level_ns: 90_000.0, ..PLAN };
+    let shifted = compared(&runs(&PLAN, 0..4), &runs(&later, 20..24), &OPTIONS);
+    assert!(shifted.verdict.worse.contains(&"mean".to_owned()), "{:?}", shifted.verdict);
     assert!(
         five.reach_sentences().iter().all(|line| line.contains("four times of five")),
         "{:?}",

@@ -78,13 +78,13 @@ fn rows(steps: &[Step], is_whole: bool) -> Vec<Row<'_>> {
         !is_file(a) && a.why == b.why && a.knob == b.knob && a.before == b.before && a.wanted == b.wanted
     };
     let one = |step| Row { change: (!is_file(step)).then(|| Change::of(step)), step };
-    let several = |alike: &[Step]| is_whole || alike.len() <= MOST_ALIKE;
     steps
         .chunk_by(is_alike)
         .flat_map(|alike| match alike {
-            alike if several(alike) => alike.iter().map(one).collect(),
-            [first, .., last] => vec![Row { change: Some(Change::of_many(first, last, alike.len())), step: first }],
-            _ => Vec::new(),
+            [first, .., last] if !is_whole && alike.len() > MOST_ALIKE => {
+                vec![Row { change: Some(Change::of_many(first, last, alike.len())), step: first }]
+            }
+            alike => alike.iter().map(one).collect(),
         })
         .collect()
 }
