@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::support::{code, eventually, may_be_real_time, punctual, record, signal};
+use crate::support::{code, eventually_measures, may_be_real_time, punctual, record, signal, thread_of};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, Scheduling, set_affinity, set_policy, set_scheduling_of};
 use record::{Reason, ReasonCode, Record};
@@ -51,38 +51,11 @@ impl Drop for Running {
     }
 }
 
-fn thread_of(child: &Child, prefix: &str) -> Option<u32> {
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).ok()?.flatten();
-    let is_it = |task: &std::fs::DirEntry| {
-        std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with(prefix))
-    };
-    tasks.filter(is_it).find_map(|task| task.file_name().to_str()?.parse().ok())
-}
-
 /// Of `for 501 ms` or `for 1.2 s`, which are rounded.
 fn length_ns(detail: &str) -> i64 {
     let (number, unit) = detail.strip_prefix("for ").unwrap().split_once(' ').unwrap();
     let unit_ns = if unit == "s" { 1_000_000_000.0 } else { 1_000_000.0 };
     format!("{:.0}", number.parse::<f64>().unwrap() * unit_ns).parse().unwrap()
-}
-
-/// Waits until the run is looked at.
-fn looked_at(child: &Child) {
-    eventually("the thread that looks", || thread_of(child, "punctual-look").is_some());
-}
-
-/// Waits until the measuring thread has woken 300 times, or computed for 300 ms: the run has begun then, which on a busy
-/// machine can be long after the program's threads exist.
-fn has_measured(child: &Child) {
-    eventually("a run that has begun", || {
-        let schedstat = |prefix: &str| {
-            let path = format!("/proc/{}/task/{}/schedstat", child.id(), thread_of(child, prefix)?);
-            let text = std::fs::read_to_string(path).ok()?;
-            let mut numbers = text.split_ascii_whitespace().map(|number| number.parse::<u64>().unwrap_or(0));
-            Some(numbers.next()? >= 300_000_000 || numbers.nth(1)? >= 300)
-        };
-        ["punctual-w0", "punctual-n0", "punctual-clock"].into_iter().any(|prefix| schedstat(prefix) == Some(true))
-    });
 }
 
 fn reasons_with(record: &Record, code: ReasonCode) -> Vec<&Reason> {
@@ -124,7 +97,7 @@ fn memory_that_is_locked_reads_back_as_locked() {
 }
 
 fn stop_and_continue(child: &Child) {
-    has_measured(child);
+    eventually_measures(child);
     signal(child, "STOP");
     std::thread::sleep(Duration::from_millis(500));
     signal(child, "CONT");
@@ -194,7 +167,7 @@ fn a_frozen_control_group_is_a_stop() {
         println!("not run: no process can be moved into a control group here");
         return;
     }
-    has_measured(&child);
+    eventually_measures(&child);
     group.set("cgroup.freeze", "1").unwrap();
     std::thread::sleep(Duration::from_millis(300));
     group.set("cgroup.freeze", "0").unwrap();
@@ -213,8 +186,8 @@ fn a_busy_machine_is_no_stopped_process() {
         return;
     }
     let (cpu, cpu_text) = last_cpu();
-    let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "3s"], &["--cpus", &cpu_text]);
-    looked_at(&child);
+    let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "6s"], &["--cpus", &cpu_text]);
+    eventually_measures(&child);
     let clock = KernelClock::from(ClockId::Monotonic);
     let spin = move |ns: i64| {
         let began_ns = now_ns(clock);
@@ -237,7 +210,7 @@ fn a_busy_machine_is_no_stopped_process() {
 #[test]
 fn a_policy_that_is_changed_during_the_run_makes_it_invalid() {
     let child = Running::start(&NOISE, &[]);
-    looked_at(&child);
+    eventually_measures(&child);
     let measuring = thread_of(&child, "punctual-n0").unwrap();
     // What anybody may do to a thread of their own: make it give way to all others.
     set_scheduling_of(measuring, Scheduling { policy: 5, priority: 0, nice: 0 }).unwrap();
@@ -257,8 +230,7 @@ fn a_rival_of_a_higher_class_that_comes_and_goes_is_named_with_its_times() {
     }
     let (_, cpu_text) = last_cpu();
     let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "6s"], &["--cpus", &cpu_text]);
-    looked_at(&child);
-    std::thread::sleep(Duration::from_millis(1_200));
+    eventually_measures(&child);
     let rival = std::thread::Builder::new().name("deadliner".to_owned()).spawn(|| {
         let admitted = set_policy(Policy::Deadline { runtime_ns: 1_000_000, period_ns: 100_000_000 });
         // Once a second is looked.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{code, eventually, said, signal, stdout};
+use crate::support::{code, eventually, eventually_measures, said, signal, stdout, thread_of};
 use packet::dialog::Message;
 use record::{ReasonCode, Record, VerdictState};
 use tempfile::TempDir;
@@ -247,8 +247,7 @@ fn half_after(signal: &str, direction: &str) -> (Duration, Record) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Long enough for both to have begun: a run that has not is found below, where it has no packets.
-    std::thread::sleep(Duration::from_millis(2_500));
+    eventually_measures(&sending);
     let killed = Command::new("kill").args([signal, &listening.child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let since = Instant::now();
@@ -270,7 +269,7 @@ fn a_partner_that_is_killed_or_stopped_costs_its_half_alone() {
     // Four seconds of silence, and what ending takes.
     assert!(took < Duration::from_secs(9), "{took:?}");
     assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
-    assert!(record.packets().unwrap().flows[0].sent.unwrap() > 1_000);
+    assert!(record.packets().unwrap().flows[0].sent.unwrap() > 200);
 }
 
 #[test]
@@ -283,7 +282,8 @@ fn a_run_with_long_intervals_ends_at_once_and_blames_no_other_thread() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(2_500));
+        let measuring = ["punctual-r", "punctual-s"];
+        eventually("a run that has begun", || measuring.iter().any(|name| thread_of(&sending, name).is_some()));
         assert!(Command::new("kill").args(["-TERM", &sending.id().to_string()]).status().unwrap().success());
         let since = Instant::now();
         let output = sending.wait_with_output().unwrap();

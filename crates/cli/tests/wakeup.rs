@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{code, eventually, may_be_real_time, punctual, record, run, said, signal};
+use crate::support::{code, eventually, eventually_measures, may_be_real_time, punctual, record, run, said, signal, thread_of};
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::sched::{Policy, set_affinity, set_policy};
 use record::{ReasonCode, VerdictState};
@@ -88,12 +88,7 @@ fn a_run_that_waits_for_its_grid_can_be_called_off() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    eventually("the drain", || {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
-        tasks.flatten().any(|task| {
-            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("punctual-drain"))
-        })
-    });
+    eventually("the drain", || thread_of(&child, "punctual-drain").is_some());
     signal(&child, "INT");
     let record = record(&child.wait_with_output().unwrap());
     assert!(record.validity.has(ReasonCode::NoSamples) && record.validity.has(ReasonCode::InterruptedEarly));
@@ -157,14 +152,7 @@ fn signals_end_early_and_keep_everything() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Its measuring threads are up once they have their names.
-        eventually("the measuring thread", || {
-            let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
-            tasks.flatten().any(|task| {
-                std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("punctual-drain"))
-            })
-        });
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        eventually_measures(&child);
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         let record = record(&output);
@@ -190,18 +178,8 @@ fn a_thread_that_is_moved_away_makes_the_run_invalid() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut worker = None;
-    eventually("the measuring thread", || {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten();
-        let names: Vec<(u32, String)> = tasks
-            .filter_map(|task| {
-                let tid = task.file_name().to_str()?.parse().ok()?;
-                Some((tid, std::fs::read_to_string(task.path().join("comm")).ok()?))
-            })
-            .collect();
-        worker = names.iter().find(|(_, name)| name.starts_with("punctual-w0")).map(|(tid, _)| *tid);
-        names.iter().any(|(_, name)| name.starts_with("punctual-drain"))
-    });
+    eventually_measures(&child);
+    let worker = thread_of(&child, "punctual-w0");
     let elsewhere: CpuSet = cpus.iter().filter(|other| *other != cpu).collect();
     set_affinity(worker.unwrap(), &elsewhere).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -54,6 +54,30 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// The first of its threads whose name begins so.
+pub(crate) fn thread_of(child: &Child, prefix: &str) -> Option<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).ok()?.flatten();
+    let is_it = |task: &std::fs::DirEntry| {
+        std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with(prefix))
+    };
+    tasks.filter(is_it).find_map(|task| task.file_name().to_str()?.parse().ok())
+}
+
+/// Waits until a thread that measures has been given a CPU 300 times, or computed for 300 ms: the run has begun then, which
+/// on a busy machine can be long after the program's threads exist.
+pub(crate) fn eventually_measures(child: &Child) {
+    let has_worked = |prefix: &str| {
+        let path = format!("/proc/{}/task/{}/schedstat", child.id(), thread_of(child, prefix)?);
+        let text = std::fs::read_to_string(path).ok()?;
+        // Time on a CPU (ns), time of waiting for one (ns), and how often it was given one (proc_pid_schedstat in
+        // fs/proc/base.c).
+        let mut numbers = text.split_ascii_whitespace().map(|number| number.parse::<u64>().unwrap_or(0));
+        Some(numbers.next()? >= 300_000_000 || numbers.nth(1)? >= 300)
+    };
+    let names = ["punctual-w", "punctual-n", "punctual-clock", "punctual-r", "punctual-s"];
+    eventually("a run that has begun", || names.iter().any(|name| has_worked(name) == Some(true)));
+}
+
 /// Whether any process has `mark` in its command line.
 pub(crate) fn anybody_has(mark: &str) -> bool {
     let own = std::process::id().to_string();
