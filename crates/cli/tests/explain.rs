@@ -1,15 +1,11 @@
 //! `punctual measure wakeup --explain` as a user runs it.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-use std::time::{Duration, Instant};
-
+use crate::support::hogs::Hogs;
 use crate::support::{may_be_real_time, punctual, record, run, said};
-use kernel::sched::{Policy, affinity_of, set_affinity, set_policy};
+use kernel::sched::affinity_of;
 use record::{CauseClass, Certainty, ExplainedSample, Explanation};
 use units::CpuSet;
-
-/// Two hogs on one CPU would explain each other.
-static HOGS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// Whether the kernel's traces count threads as this process does: not in a container (PROC_PID_INIT_INO,
 /// include/linux/proc_ns.h).
@@ -104,7 +100,7 @@ fn explain_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(
         println!("not shown: real-time priority is not granted here");
         return;
     }
-    let _one_at_a_time = HOGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let hogs = Hogs::on(cpus);
     let line = ["measure", "wakeup", "--priority", "40", "--interval", "500us", "--duration", "3s"];
     let measuring = punctual(&line)
         .args(placement)
@@ -113,23 +109,9 @@ fn explain_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    // 5 ms of each 100 ms, for as long as the run takes with what goes before it.
-    let begin = Instant::now();
-    let hog = |cpu: u32| {
-        std::thread::Builder::new().name("test-hog".to_owned()).spawn(move || {
-            set_affinity(0, &CpuSet::from_iter([cpu])).unwrap();
-            set_policy(Policy::Fifo(60)).unwrap();
-            for turn in 0..80 {
-                let from = begin + Duration::from_millis(100 * turn);
-                std::thread::sleep(from.saturating_duration_since(Instant::now()));
-                let until = Instant::now() + Duration::from_millis(5);
-                while Instant::now() < until {}
-            }
-        })
-    };
-    let hogs: Vec<_> = cpus.iter().map(hog).collect();
     let pid = measuring.id();
     let output = measuring.wait_with_output().unwrap();
+    drop(hogs);
     let tracefs = kernel::tracefs::Tracefs::find().ok();
     let entries = tracefs.as_ref().and_then(|tracefs| std::fs::read_dir(tracefs.root().join("instances")).ok());
     let instances = entries.into_iter().flatten().flatten();
@@ -139,7 +121,6 @@ fn explain_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(
     let explanation = record.explanation().unwrap();
     let of_hog = explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
     let of_hog: Vec<_> = of_hog.filter(|sample| sample.name == "test-hog (fifo 60)").collect();
-    hogs.into_iter().for_each(|hog| hog.unwrap().join().unwrap());
     let shown = || serde_json::to_string_pretty(explanation).unwrap();
     if leaves_switches_out(explanation) {
         println!("not shown in full: {:?}; {} samples are the hog's", explanation.missing, of_hog.len());

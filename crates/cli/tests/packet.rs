@@ -79,14 +79,17 @@ fn read(path: &Path) -> Record {
 fn both_programs_write_the_same_record_and_a_limit_is_judged_with_the_error() {
     let mut listening = Listening::start("127.0.0.1", &["--once"]);
     let output = listening.send(&["-s", "300", "-i", "2ms", "--limit", "10s", "--no-sync"]).output().unwrap();
-    assert_eq!(code(&output), 0, "{}", said(&output));
-    assert!(listening.child.wait().unwrap().success());
     let (sent, listened) = (read(&listening.sent()), read(&listening.listened()));
+    let verdict = sent.verdict.as_ref().unwrap();
+    // A machine too busy to send half of them in time is no failure of the verdict.
+    let was_too_busy = verdict.reason.contains("too little was measured");
+    let expected = if was_too_busy { (3, VerdictState::CannotTell) } else { (0, VerdictState::Holds) };
+    assert_eq!((code(&output), verdict.state), expected, "{}: {verdict:?}, {:?}", said(&output), sent.validity);
+    assert_eq!(listening.child.wait().unwrap().code(), Some(expected.0));
     assert_eq!(sent, listened);
     let flow = &sent.packets().unwrap().flows[0];
     assert_eq!((flow.sent, flow.lost), (flow.arrived, Some(0)), "{flow:?}");
     assert!(sent.packets().unwrap().explanations.is_empty(), "nobody asked for explanations");
-    assert_eq!(sent.verdict.as_ref().unwrap().state, VerdictState::Holds);
     assert!(sent.nodes.iter().any(|node| node.name.ends_with("(partner)")), "one host name, two nodes");
     let text = stdout(&output);
     for words in ["sent_to_received", "transmitted_to_arrived", "0 lost", "Clock of"] {
@@ -275,25 +278,36 @@ fn a_partner_that_is_killed_or_stopped_costs_its_half_alone() {
 #[test]
 fn a_run_with_long_intervals_ends_at_once_and_blames_no_other_thread() {
     for direction in ["to", "from", "both"] {
-        let listening = Listening::start("127.0.0.1", &["--once"]);
-        let sending = listening
-            .send(&["-D", "60s", "-i", "10s", "--no-sync", "--direction", direction, "--receive", "schedule"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let measuring = ["punctual-r", "punctual-s"];
-        eventually("a run that has begun", || measuring.iter().any(|name| thread_of(&sending, name).is_some()));
-        assert!(Command::new("kill").args(["-TERM", &sending.id().to_string()]).status().unwrap().success());
-        let since = Instant::now();
-        let output = sending.wait_with_output().unwrap();
-        let took = since.elapsed();
+        // One signal that comes before the run has begun ends it without a record.
+        let ended = (1..=5).find_map(|seconds| ended_after(Duration::from_secs(seconds), direction));
+        let (took, record) = ended.expect("a run that begins within 5 s");
         assert!(took < Duration::from_secs(5), "{direction}: {took:?}");
-        let record = read(&listening.sent());
         let codes = [ReasonCode::ThreadStuck, ReasonCode::PartnerLost];
         assert!(!codes.iter().any(|code| record.validity.has(*code)), "{direction}: {:?}", record.validity);
-        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{}", said(&output));
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
     }
+}
+
+/// How long a run with long intervals takes to end, and its record, where it is called off so long after its threads are
+/// there; `None` where it had not begun.
+fn ended_after(wait: Duration, direction: &str) -> Option<(Duration, Record)> {
+    let listening = Listening::start("127.0.0.1", &["--once"]);
+    let sending = listening
+        .send(&["-D", "60s", "-i", "10s", "--no-sync", "--direction", direction, "--receive", "schedule"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let measuring = ["punctual-r", "punctual-s"];
+    eventually("threads that measure", || measuring.iter().any(|name| thread_of(&sending, name).is_some()));
+    std::thread::sleep(wait);
+    signal(&sending, "TERM");
+    let since = Instant::now();
+    let output = sending.wait_with_output().unwrap();
+    let took = since.elapsed();
+    let has_begun = listening.sent().exists();
+    assert!(has_begun || said(&output).contains("before"), "{}", said(&output));
+    has_begun.then(|| (took, read(&listening.sent())))
 }
 
 #[test]

@@ -339,7 +339,8 @@ fn with_change(
 fn nothing_is_put_together_over_a_change_of_the_time_scale() {
     let ptp4l = Ptp4l::start(0);
     // PTP time scale: this clock, on UTC, is 37 s ahead of what the stamps were taken for.
-    let (found, code) = with_change(&ptp4l, 10, &["--limit", "500ms"], |script, _| script.flags.store(8, Ordering::Relaxed));
+    let (found, code) =
+        with_change(&ptp4l, 10, &["--limit", "500ms"], |script, _| script.flags.store(8, Ordering::Relaxed));
     let run = found.sync().unwrap();
     let event = run.events.iter().find(|event| event.what == SyncChange::TimeScale).unwrap();
     assert!(event.detail.contains("time scale flag: arbitrary to PTP"), "{event:?}");
@@ -357,7 +358,8 @@ fn nothing_is_put_together_over_a_change_of_the_time_scale() {
 fn a_grand_master_in_holdover_and_a_silent_ptp4l_make_the_run_invalid() {
     let ptp4l = Ptp4l::start(0);
     ptp4l.script.class.store(6, Ordering::Relaxed);
-    let (found, code) = with_change(&ptp4l, 10, &["--limit", "500ms"], |script, _| script.class.store(7, Ordering::Relaxed));
+    let (found, code) =
+        with_change(&ptp4l, 10, &["--limit", "500ms"], |script, _| script.class.store(7, Ordering::Relaxed));
     let event = found.sync().unwrap().events.iter().find(|event| event.what == SyncChange::Holdover).cloned();
     assert!(event.is_some_and(|event| event.detail == "clock class: 6 to 7"), "{:?}", found.sync().unwrap().events);
     assert!(found.validity.has(ReasonCode::SyncLost) && code == 3, "{:?}", found.validity.reasons());

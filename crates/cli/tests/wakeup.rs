@@ -3,7 +3,9 @@
 
 use std::process::Stdio;
 
-use crate::support::{code, eventually, eventually_measures, may_be_real_time, punctual, record, run, said, signal, thread_of};
+use crate::support::{
+    code, eventually, eventually_measures, may_be_real_time, punctual, record, run, said, signal, thread_of,
+};
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::sched::{Policy, set_affinity, set_policy};
 use record::{ReasonCode, VerdictState};
