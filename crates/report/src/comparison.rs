@@ -169,6 +169,10 @@ fn over_time(record: &Record, document: &Comparison, label: String, lane: &str) 
 }
 
 pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {
+    // As on a terminal: what is in the files and what that shows come first, then why.
+    let reason = || comparison.verdict.reason.clone();
+    let first: Vec<String> = comparison.description().into_iter().chain(comparison.standing()).collect();
+    let (sentence, then) = if first.is_empty() { (reason(), None) } else { (first.join(" "), Some(reason())) };
     let gates = comparison.gates.iter().map(|gate| format!("{}: {}. {}.", gate.question, gate.answer, gate.reason));
     HeadlineView {
         state: match comparison.verdict.state {
@@ -181,8 +185,8 @@ pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {
             ComparisonState::Trade | ComparisonState::Invalid => HeadlineState::CannotTell,
         },
         word: comparison.word().to_owned(),
-        sentence: comparison.verdict.reason.clone(),
-        lines: gates.chain(comparison.notes.iter().cloned()).collect(),
+        sentence,
+        lines: then.into_iter().chain(gates).chain(comparison.notes.iter().cloned()).collect(),
         deadline_ns: None,
     }
 }

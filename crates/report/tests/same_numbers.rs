@@ -1,12 +1,13 @@
 //! A number that stands twice on a page is the same number: the sentence, the lines below it, the tiles, the table of causes and
 //! the tables of series are compared with each other, on pages of runs, of an assessment and of a program.
 
+use analyse::compare::CompareOptions;
 use analyse::verdict;
 use record::{
     AppRun, CauseClass, CauseTotal, Certainty, Counters, Detail, Explanation, Histogram, Manifest, Measurement, Owner,
     Place, ReasonCode, Record, Series, Validity,
 };
-use report::{Generated, Page, PageView, ReportInput, Results, ResultsView, View, render_html};
+use report::{ComparisonInput, Generated, Page, PageView, ReportInput, Results, ResultsView, View, render_html};
 use summary::{AssessmentInput, Part, assess};
 use units::{Timestamp, format};
 
@@ -204,4 +205,31 @@ fn a_program_says_the_same_numbers_everywhere() {
     let expected = Expected { samples: 90_002, beyond: 2, missed_periods: 3, runs: 1 };
     let (view, _) = check(Page::from_results(None, of(vec![record])), &expected);
     assert_eq!(results(&view).totals.as_ref().unwrap().what, "latencies of the program");
+}
+
+#[test]
+fn a_comparison_begins_with_what_is_in_the_files() {
+    let (a, b) = ([run("a", "", &[60_000], 0)], [run("b", "", &[90_000], 0)]);
+    fn group(runs: &[Record; 1]) -> analyse::compare::Group<'_> {
+        analyse::compare::Group { name: runs[0].label.clone(), runs: runs.iter().collect() }
+    }
+    let document =
+        |a: &[Record; 1], b: &[Record; 1]| analyse::compare::compare(&group(a), &group(b), &CompareOptions::default());
+    let shown = |a: [Record; 1], b: [Record; 1]| {
+        let comparison = document(&a, &b).unwrap();
+        let input = ComparisonInput { comparison: comparison.clone(), a: a.to_vec(), b: b.to_vec() };
+        let page = Page::Comparison(Box::new(input));
+        let view = View::new(&ReportInput { title: "t".to_owned(), page, generated: Generated::default() });
+        (comparison, view.headline)
+    };
+    let (comparison, headline) = shown(a.clone(), b);
+    assert!(headline.sentence.starts_with("B - A: p50 +0 ns"), "{}", headline.sentence);
+    assert!(headline.sentence.contains("worst +30.0 us (90.0 us against 60.0 us)"), "{}", headline.sentence);
+    assert!(headline.sentence.contains(&comparison.standing().unwrap()), "{}", headline.sentence);
+    assert_eq!(headline.lines[0], comparison.verdict.reason);
+    // Of an invalid run nothing is described.
+    let mut broken = [run("broken", "", &[], 0)];
+    broken[0].validity.add(ReasonCode::RtThrottled, "CPU 1, 3 times");
+    let (comparison, headline) = shown(a, broken);
+    assert_eq!(headline.sentence, comparison.verdict.reason);
 }

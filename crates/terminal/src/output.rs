@@ -17,10 +17,24 @@ pub fn error(error: &anyhow::Error) {
 
 /// The same with other words in it, which `spelled` puts there.
 pub fn error_in(error: &anyhow::Error, spelled: impl Fn(&str) -> String) {
-    message(&spelled(&format!("error: {error}")), Some(("error:", "1;31")));
-    for cause in error.chain().skip(1) {
+    let mut said = chain(error).into_iter();
+    let first = said.next().unwrap_or_default();
+    message(&spelled(&format!("error: {first}")), Some(("error:", "1;31")));
+    for cause in said {
         message(&spelled(&format!("  because: {cause}")), None);
     }
+}
+
+/// An error and its causes, without those that the one before ends with: many errors quote what they come from.
+fn chain(error: &anyhow::Error) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let cause = cause.to_string().trim_end().to_owned();
+        if !said.last().is_some_and(|last| last.ends_with(&cause)) {
+            said.push(cause);
+        }
+    }
+    said
 }
 
 /// Ends the program as an error about its usage does, or after the help that was asked for.
@@ -162,6 +176,19 @@ pub fn warning(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_error_has_quoted_is_not_said_again() {
+        let of = |error: anyhow::Error, contexts: &[&'static str]| {
+            chain(&contexts.iter().fold(error, |error, context| error.context(*context)))
+        };
+        let form = || anyhow::anyhow!("line 1\n  no end\n");
+        assert_eq!(
+            of(form(), &["not a campaign: line 1\n  no end\n", "x.toml"]),
+            ["x.toml", "not a campaign: line 1\n  no end"]
+        );
+        assert_eq!(of(form(), &["x.toml"]), ["x.toml", "line 1\n  no end"]);
+    }
 
     #[test]
     fn nothing_but_our_own_sequences_reaches_a_terminal() {
