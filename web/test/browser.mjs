@@ -196,7 +196,8 @@ describe("behaviour", () => {
     assert.deepEqual(wrong, []);
     await close();
     const few = await open("comparison-few");
-    assert.match(await few.page.textContent(".verdict"), /Too few runs to tell.*with 3 and 3 repetitions no p below 0\.05/);
+    assert.match(await few.page.textContent("#verdict"), /Too few runs to tell ?B - A: p50 .* in these 3 and 3 runs\. It says what these runs did/);
+    assert.match(await few.page.textContent("#reasons"), /with 3 and 3 repetitions no p below 0\.05/);
     await few.close();
     const invalid = await open("comparison-invalid");
     assert.match(await invalid.page.textContent(".verdict .word"), /^Invalid$/);
@@ -208,7 +209,8 @@ describe("behaviour", () => {
   it("shows clocks on opposite sides of their reference apart, and names both", { skip: !wants("comparison-clocks") }, async () => {
     const { page, wrong, close } = await open("comparison-clocks");
     assert.match(await page.textContent(".verdict .word"), /lay elsewhere/);
-    assert.match(await page.textContent(".verdict .sentence"), /-50\.0 us of A and \+50\.0 us of B/);
+    assert.match(await page.textContent(".verdict .sentence"), /^B - A: p50 \+\d+ us \(\+50\.0 us against -50\.0 us\), farthest from zero/);
+    assert.match(await page.textContent("#reasons"), /-50\.0 us of A and \+50\.0 us of B/);
     // The bars of A are left of the line of zero, those of B right of it.
     const drawn = page.locator("[data-figure='comparison'] canvas");
     const coloured = await drawn.evaluate((canvas) => {

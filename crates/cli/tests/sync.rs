@@ -8,6 +8,7 @@
 
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -101,7 +102,7 @@ impl Ptp4l {
     }
 
     /// The program, following it with its raw time stamps.
-    fn follow(&self, more: &[&str]) -> std::process::Output {
+    fn follow(&self, more: &[&str]) -> Output {
         let (management, events) = (self.path("management"), self.path("events"));
         let mut words =
             vec!["measure", "sync", "--source", "ptp", "--json", "--ptp-socket", management.to_str().unwrap()];
@@ -227,11 +228,29 @@ fn bound(record: &Record) -> (i64, i64, u64) {
     }
 }
 
+/// The first of three runs that heard of the clock often enough: a machine too busy for it hears nothing in 2 s.
+fn heard(times: u64, mut run: impl FnMut() -> Output) -> Output {
+    let is_heard = |done: &Output| {
+        let found = record(done);
+        let sources = found.sync().map_or(&[][..], |run| &run.sources);
+        sources.first().and_then(|source| source.spread).is_some_and(|spread| spread.count >= times)
+    };
+    let tries = (1..=3).map(|_| run());
+    let mut last = None;
+    for done in tries {
+        if is_heard(&done) {
+            return done;
+        }
+        last = Some(done);
+    }
+    last.unwrap()
+}
+
 #[test]
 fn the_bound_contains_the_truth_and_a_limit_is_held_against_the_bound() {
     let truth_ns = 3_000_000;
     let ptp4l = Ptp4l::start(truth_ns);
-    let done = ptp4l.follow(&["--time", "2s"]);
+    let done = heard(5, || ptp4l.follow(&["--time", "2s"]));
     let found = record(&done);
     assert_eq!(code(&done), 0, "{}", said(&done));
     let (lowest_ns, highest_ns, _) = bound(&found);
@@ -244,7 +263,7 @@ fn the_bound_contains_the_truth_and_a_limit_is_held_against_the_bound() {
     assert!(!ptp4l.path("events").exists(), "the socket is gone with the run");
 
     let verdict = |limit: &str| {
-        let done = ptp4l.follow(&["--time", "2s", "--limit", limit]);
+        let done = heard(5, || ptp4l.follow(&["--time", "2s", "--limit", limit]));
         (code(&done), record(&done).verdict.unwrap().state)
     };
     assert_eq!(verdict("1ms"), (1, VerdictState::Broken));
@@ -270,7 +289,7 @@ fn a_bound_that_came_late_holds_no_limit() {
 fn an_asymmetric_path_hides_from_the_offset_and_not_from_the_bound() {
     let ptp4l = Ptp4l::start(0);
     ptp4l.script.asymmetry_ns.store(3_000_000, Ordering::Relaxed);
-    let found = record(&ptp4l.follow(&["--time", "2s"]));
+    let found = record(&heard(1, || ptp4l.follow(&["--time", "2s"])));
     let spread = source(&found).spread.unwrap();
     assert!((spread.median_ns - 1_500_000).abs() < 100, "half of the asymmetry: {spread:?}");
     let (lowest_ns, highest_ns, widest_ns) = bound(&found);
@@ -282,7 +301,7 @@ fn without_raw_stamps_there_is_no_bound_and_no_limit_holds() {
     let ptp4l = Ptp4l::start(5_000);
     let management = ptp4l.path("management");
     let words = ["measure", "sync", "--source", "ptp", "--json", "--time", "3s", "--limit", "1ms", "--ptp-socket"];
-    let done = run(&[&words[..], &[management.to_str().unwrap()]].concat());
+    let done = heard(1, || run(&[&words[..], &[management.to_str().unwrap()]].concat()));
     let found = record(&done);
     assert_eq!(code(&done), 3);
     assert!(matches!(&source(&found).bound, HardBound::Missing { reason } if reason.contains("slave_event_monitor")));
@@ -427,7 +446,7 @@ fn what_comes_to_the_sockets_and_is_none_of_it_is_counted_and_changes_nothing() 
         }
         sent
     });
-    let record = record(&ptp4l.follow(&["--time", "3s"]));
+    let record = record(&heard(5, || ptp4l.follow(&["--time", "3s"])));
     ends.store(true, Ordering::Relaxed);
     assert!(sender.join().unwrap() > 100);
     let (lowest_ns, highest_ns, _) = bound(&record);
@@ -541,9 +560,10 @@ fn a_stopped_program_does_not_stop_ptp4l() {
 fn chronyd_is_followed_with_its_own_bound() {
     let chronyd = Chronyd::start();
     let address = chronyd.address();
-    let done = run(&[
+    let line = [
         "measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address,
-    ]);
+    ];
+    let done = heard(1, || run(&line));
     let found = record(&done);
     assert_eq!((code(&done), found.verdict.as_ref().unwrap().state), (0, VerdictState::Holds), "{}", said(&done));
     // chronyc says "0.050364338 seconds fast": the clock is ahead. Root delay 9.325 us, root dispersion 5.033 us.

@@ -6,6 +6,9 @@ use super::document::{Comparison, ComparisonState, Method, Reach, Unit};
 use super::least::{can_show_body, least_runs_for_body, least_runs_for_worst_case};
 use super::verdict;
 
+/// The worst of samples of both signs, which has none.
+const FARTHEST: &str = "farthest from zero";
+
 impl Comparison {
     /// The verdict in a few words. Of one run on each side only the runs are judged, never the settings.
     #[must_use]
@@ -40,13 +43,17 @@ impl Comparison {
     #[must_use]
     pub fn description(&self) -> Option<String> {
         let is_known = self.verdict.state != ComparisonState::Invalid && self.a.samples > 0 && self.b.samples > 0;
-        let named = |name: &str| self.quantities.iter().find(|row| row.name == name);
-        let body = named("p50").or_else(|| named("mean")).or(self.quantities.first()).filter(|_| is_known)?;
+        // Samples of both signs lie where they lie, and not as far from zero as they do.
+        let rows = self.signed.as_ref().map_or(&self.quantities, |signed| &signed.quantities);
+        let named = |name: &str| rows.iter().find(|row| row.name == name);
+        let body = named("p50").or_else(|| named("mean")).or(rows.first()).filter(|_| is_known)?;
         let step_ns = self.method.step_ns;
         // Where steps fall into bins of a histogram, one step can be seen larger by a bin.
-        let is_alike = |a_ns: f64, b_ns: f64| step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.max(b_ns) * 0.001;
+        let is_alike = |a_ns: f64, b_ns: f64| step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.abs().max(b_ns.abs()) * 0.001;
+        let is_signed = self.signed.is_some();
         let one = |name: &str, (a_ns, b_ns): (f64, f64), alike: &str| {
-            let both = format!("({} against {})", latency(b_ns), latency(a_ns));
+            let shown = |ns: f64| if is_signed && name != FARTHEST { verdict::signed(ns) } else { latency(ns) };
+            let both = format!("({} against {})", shown(b_ns), shown(a_ns));
             let apart = if is_alike(a_ns, b_ns) { alike.to_owned() } else { verdict::signed(b_ns - a_ns) };
             format!("{name} {apart} {both}")
         };
@@ -59,7 +66,7 @@ impl Comparison {
         let worst = self.a.max_ns.zip(self.b.max_ns);
         let body_ns = (body.a_ns, body.b_ns);
         let alike_again = if is_alike(body_ns.0, body_ns.1) { "alike, too" } else { &alike };
-        let worst = worst.map(|(a, b)| one("worst", (units::approx_f64(a), units::approx_f64(b)), alike_again));
+        let worst = worst.map(|(a, b)| one(if is_signed { FARTHEST } else { "worst" }, (units::approx_f64(a), units::approx_f64(b)), alike_again));
         let worst = worst.map_or_else(String::new, |worst| format!(" {worst},"));
         Some(format!("B - A: {},{worst} {whose}.", one(&body.name, body_ns, &alike)))
     }

@@ -79,6 +79,10 @@ fn offsets_of_opposite_sign_are_not_called_alike() {
         assert!(found.word().contains("elsewhere"));
         // Neither is nearer to its reference.
         assert!(found.verdict.worse.is_empty() && found.verdict.better.is_empty(), "{:?}", found.verdict);
+        // What is said first is of where they lie, too: 100 us apart, and about as far from zero.
+        let said = found.description().unwrap();
+        let lies = "us (+50.0 us against -50.0 us), farthest from zero ";
+        assert!(said.starts_with("B - A: p50 +100 us (+") || said.contains(lies), "{said}");
         let signed = found.signed.unwrap();
         assert_eq!(signed.state, SignedState::Elsewhere);
         for words in ["With sign, the mean is -", " of A and +", "beyond the margin of 5.0 us", "How far from zero"] {
