@@ -560,9 +560,8 @@ fn a_stopped_program_does_not_stop_ptp4l() {
 fn chronyd_is_followed_with_its_own_bound() {
     let chronyd = Chronyd::start();
     let address = chronyd.address();
-    let line = [
-        "measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address,
-    ];
+    let line =
+        ["measure", "sync", "--source", "chrony", "--json", "--time", "3s", "--limit", "60ms", "--chrony", &address];
     let done = heard(1, || run(&line));
     let found = record(&done);
     assert_eq!((code(&done), found.verdict.as_ref().unwrap().state), (0, VerdictState::Holds), "{}", said(&done));

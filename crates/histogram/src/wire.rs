@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
 
 use crate::recorder::{highest_of_bin, lowest_of_bin};
@@ -119,19 +119,21 @@ impl TryFrom<Wire<'_>> for Histogram {
     }
 }
 
-impl JsonSchema for Histogram {
-    fn schema_name() -> Cow<'static, str> {
-        "Histogram".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let inner = Wire::json_schema(generator);
-        let mut schema = json_schema!({ "description": "A log-linear histogram of nanoseconds that loses no sample" });
-        for (key, value) in inner.as_object().into_iter().flatten() {
-            if key != "description" {
-                schema.insert(key.clone(), value.clone());
-            }
+schemars::only_where_made! {
+    impl JsonSchema for Histogram {
+        fn schema_name() -> Cow<'static, str> {
+            "Histogram".into()
         }
-        schema
+
+        fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            let inner = Wire::json_schema(generator);
+            let mut schema = schemars::json_schema!({ "description": "A log-linear histogram of nanoseconds that loses no sample" });
+            for (key, value) in inner.as_object().into_iter().flatten() {
+                if key != "description" {
+                    schema.insert(key.clone(), value.clone());
+                }
+            }
+            schema
+        }
     }
 }

@@ -190,12 +190,6 @@ impl Record {
         wire::write(self)
     }
 
-    /// The published JSON Schema of records.
-    #[must_use]
-    pub fn json_schema() -> serde_json::Value {
-        wire::schema()
-    }
-
     /// What was requested of the leading node, what the kernel granted, and the conditions of the run.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
@@ -298,5 +292,15 @@ impl Record {
     #[must_use]
     pub fn samples(&self) -> u64 {
         units::total(self.series.iter().map(Series::taken))
+    }
+}
+
+schemars::only_where_made! {
+    impl Record {
+        /// The published JSON Schema of records.
+        #[must_use]
+        pub fn json_schema() -> serde_json::Value {
+            wire::schema()
+        }
     }
 }

@@ -1,8 +1,5 @@
 //! Integers that a browser must not round: JSON numbers up to 2^53, decimal text above.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -47,16 +44,18 @@ impl Serialize for Exact {
     }
 }
 
-impl JsonSchema for Exact {
-    fn schema_name() -> Cow<'static, str> {
-        "Exact".into()
-    }
+schemars::only_where_made! {
+    impl schemars::JsonSchema for Exact {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Exact".into()
+        }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "An integer: a JSON number if that is exact, otherwise its decimal digits as text",
-            "type": ["integer", "string"]
-        })
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({
+                "description": "An integer: a JSON number if that is exact, otherwise its decimal digits as text",
+                "type": ["integer", "string"]
+            })
+        }
     }
 }
 
@@ -70,16 +69,18 @@ impl Serialize for Instant {
     }
 }
 
-impl JsonSchema for Instant {
-    fn schema_name() -> Cow<'static, str> {
-        "Instant".into()
-    }
+schemars::only_where_made! {
+    impl schemars::JsonSchema for Instant {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Instant".into()
+        }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "Nanoseconds since 1970-01-01 UTC, as decimal text",
-            "type": "string"
-        })
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({
+                "description": "Nanoseconds since 1970-01-01 UTC, as decimal text",
+                "type": "string"
+            })
+        }
     }
 }
 

@@ -79,10 +79,14 @@ impl View {
     pub fn new(input: &ReportInput) -> Self {
         assemble::view(input)
     }
+}
 
-    /// The published JSON Schema, from which the viewer's types are generated.
-    #[must_use]
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
+schemars::only_where_made! {
+    impl View {
+        /// The published JSON Schema, from which the viewer's types are generated.
+        #[must_use]
+        pub fn json_schema() -> serde_json::Value {
+            schemars::schema_for!(Self).to_value()
+        }
     }
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ClockId;
@@ -64,18 +63,20 @@ impl<'de> Deserialize<'de> for ClockName {
     }
 }
 
-impl JsonSchema for ClockName {
-    fn schema_name() -> Cow<'static, str> {
-        "ClockName".into()
-    }
+schemars::only_where_made! {
+    impl schemars::JsonSchema for ClockName {
+        fn schema_name() -> Cow<'static, str> {
+            "ClockName".into()
+        }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = ClockId::ALL.map(ClockId::name).join("|");
-        json_schema!({
-            "description": "A clock of the system by its name, or `phc:` and the name of a PTP hardware clock",
-            "type": "string",
-            "pattern": format!("^({names}|{PHC}.+)$"),
-        })
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            let names = ClockId::ALL.map(ClockId::name).join("|");
+            schemars::json_schema!({
+                "description": "A clock of the system by its name, or `phc:` and the name of a PTP hardware clock",
+                "type": "string",
+                "pattern": format!("^({names}|{PHC}.+)$"),
+            })
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The largest CPU number that is accepted: four times the kernel's own limit on x86 (`NR_CPUS` <= 8192),
@@ -306,16 +305,18 @@ impl<'de> Deserialize<'de> for CpuSet {
     }
 }
 
-impl JsonSchema for CpuSet {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "CpuSet".into()
-    }
+schemars::only_where_made! {
+    impl schemars::JsonSchema for CpuSet {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "CpuSet".into()
+        }
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "description": "CPUs in the kernel's list format, for example 0-3,8"
-        })
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({
+                "type": "string",
+                "description": "CPUs in the kernel's list format, for example 0-3,8"
+            })
+        }
     }
 }
 

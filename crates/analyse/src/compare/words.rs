@@ -49,7 +49,8 @@ impl Comparison {
         let body = named("p50").or_else(|| named("mean")).or(rows.first()).filter(|_| is_known)?;
         let step_ns = self.method.step_ns;
         // Where steps fall into bins of a histogram, one step can be seen larger by a bin.
-        let is_alike = |a_ns: f64, b_ns: f64| step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.abs().max(b_ns.abs()) * 0.001;
+        let is_alike =
+            |a_ns: f64, b_ns: f64| step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.abs().max(b_ns.abs()) * 0.001;
         let is_signed = self.signed.is_some();
         let one = |name: &str, (a_ns, b_ns): (f64, f64), alike: &str| {
             let shown = |ns: f64| if is_signed && name != FARTHEST { verdict::signed(ns) } else { latency(ns) };
@@ -66,7 +67,9 @@ impl Comparison {
         let worst = self.a.max_ns.zip(self.b.max_ns);
         let body_ns = (body.a_ns, body.b_ns);
         let alike_again = if is_alike(body_ns.0, body_ns.1) { "alike, too" } else { &alike };
-        let worst = worst.map(|(a, b)| one(if is_signed { FARTHEST } else { "worst" }, (units::approx_f64(a), units::approx_f64(b)), alike_again));
+        let worst = worst.map(|(a, b)| {
+            one(if is_signed { FARTHEST } else { "worst" }, (units::approx_f64(a), units::approx_f64(b)), alike_again)
+        });
         let worst = worst.map_or_else(String::new, |worst| format!(" {worst},"));
         Some(format!("B - A: {},{worst} {whose}.", one(&body.name, body_ns, &alike)))
     }

@@ -244,10 +244,14 @@ impl CampaignResult {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("every field has a JSON form") + "\n"
     }
+}
 
-    /// The published JSON Schema.
-    #[must_use]
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
+schemars::only_where_made! {
+    impl CampaignResult {
+        /// The published JSON Schema.
+        #[must_use]
+        pub fn json_schema() -> serde_json::Value {
+            schemars::schema_for!(Self).to_value()
+        }
     }
 }

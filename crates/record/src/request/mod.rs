@@ -92,12 +92,6 @@ impl Request {
     pub fn last_for(&mut self, duration: Ns) -> bool {
         self.kind_request_mut().last_for(duration)
     }
-
-    /// The published JSON Schema.
-    #[must_use]
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
-    }
 }
 
 /// What the request of every kind implements.
@@ -118,6 +112,16 @@ trait KindRequest {
 /// The time that `samples` samples take at `each` per sample; `None` if it exceeds the range of [`Ns`] (292 years).
 fn time_of(samples: u64, each: Ns) -> Option<Ns> {
     each.0.checked_mul(i64::try_from(samples).ok()?).map(Ns)
+}
+
+schemars::only_where_made! {
+    impl Request {
+        /// The published JSON Schema.
+        #[must_use]
+        pub fn json_schema() -> serde_json::Value {
+            schemars::schema_for!(Self).to_value()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -142,12 +142,6 @@ impl RunRequest {
         self.request.takes()
     }
 
-    /// The published JSON Schema.
-    #[must_use]
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
-    }
-
     /// The requested kind of measurement, with its properties.
     #[must_use]
     pub fn kind(&self) -> &'static Kind {
@@ -161,6 +155,16 @@ fn write_over(whole: &mut serde_json::Value, over: &serde_json::Value) {
         match (whole.get_mut(part).and_then(serde_json::Value::as_object_mut), fields.as_object()) {
             (Some(known), Some(fields)) => known.extend(fields.clone()),
             _ => whole[part] = fields.clone(),
+        }
+    }
+}
+
+schemars::only_where_made! {
+    impl RunRequest {
+        /// The published JSON Schema.
+        #[must_use]
+        pub fn json_schema() -> serde_json::Value {
+            schemars::schema_for!(Self).to_value()
         }
     }
 }

@@ -277,8 +277,10 @@ pub(crate) fn pretty(value: &impl Serialize) -> String {
     }
 }
 
-pub(crate) fn schema() -> serde_json::Value {
-    schemars::schema_for!(RecordWire<'static>).to_value()
+schemars::only_where_made! {
+    pub(crate) fn schema() -> serde_json::Value {
+        schemars::schema_for!(RecordWire<'static>).to_value()
+    }
 }
 
 impl Serialize for Record {
