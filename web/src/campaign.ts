@@ -246,7 +246,7 @@ function drawLine(
   // What lies beyond the axis points there.
   if (Math.max(line.at, line.high ?? line.at) > to) arrow(box.left + box.width, 1);
   if (Math.min(line.at, line.low ?? line.at) < from) arrow(box.left, -1);
-  // A filled mark is shown, an open one is within chance.
+  // A filled mark is shown, an open one is not, or was not judged.
   if (line.at >= from && line.at <= to) drawShape(ctx, line.shown === "worse" ? "diamond" : "circle", toX(line.at), y, 9, line.shown !== null, colour, theme.background);
   ctx.textAlign = "left";
   const percent = line.percent === null ? "" : percentText(line.percent);

@@ -150,7 +150,7 @@ export function drawEffects(
       ctx.globalAlpha = 1;
       arrows(ctx, effect, range, box, y, colour);
     }
-    // A filled mark is shown, an open one is within chance.
+    // A filled mark is shown, an open one is not, or was not judged.
     drawShape(ctx, effect.verdict === "worse" ? "diamond" : "circle", toX(effect.percent), y, 10, effect.verdict !== null, colour, theme.background);
     ctx.textAlign = "left";
     const verdict = effect.verdict === null ? "" : `, ${effect.verdict}`;

@@ -95,10 +95,11 @@ export function maximaHeight(tail: TailView, limit: number): Height {
 }
 
 /** Each interval's maximum, the medians of equal parts, and where the process changes. */
-export function drawMaxima(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, tail: TailView, limit: number): void {
+export function drawMaxima(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, tail: TailView, limit: number, invalid: boolean): void {
   const scale = maximaHeight(tail, limit);
   const box = frame(ctx, width, height, theme, scale);
   const { maxima } = tail;
+  const [dots, medians] = invalid ? [theme.muted, theme.muted] : [theme.series[0]!, theme.series[1]!];
   const starts = maxima.start_ns.map(num);
   const end = (starts.at(-1) ?? 0) + num(maxima.length_ns);
   const toX = (ns: number) => box.left + (box.width * ns) / Math.max(1, end);
@@ -112,10 +113,10 @@ export function drawMaxima(ctx: CanvasRenderingContext2D, width: number, height:
   const size = starts.length > 400 ? 2.5 : 4;
   starts.forEach((start, i) => {
     const y = placeOf(scale, num(maxima.max_ns[i]), box);
-    drawShape(ctx, "circle", toX(start + num(maxima.length_ns) / 2), y, size, true, theme.series[0]!, theme.background);
+    drawShape(ctx, "circle", toX(start + num(maxima.length_ns) / 2), y, size, true, dots, theme.background);
   });
   // What the eye shall follow: the level of each part.
-  ctx.strokeStyle = theme.series[1]!;
+  ctx.strokeStyle = medians;
   ctx.lineWidth = 2.5;
   maxima.part_start_ns.forEach((start, i) => {
     const to = i + 1 < maxima.part_start_ns.length ? num(maxima.part_start_ns[i + 1]) : end;
@@ -139,7 +140,8 @@ export function drawMaxima(ctx: CanvasRenderingContext2D, width: number, height:
     ctx.textAlign = right ? "right" : "left";
     drawText(ctx, "changes here", x + (right ? -6 : 6), box.top + 10, theme.broken, theme.background);
   }
-  if (Number.isFinite(limit)) line(ctx, theme, box, scale, limit, maxima.max_ns.some((max) => num(max) > limit), tail);
+  if (Number.isFinite(limit)) line(ctx, theme, box, scale, limit, !invalid && maxima.max_ns.some((max) => num(max) > limit), tail);
+  if (invalid) hatch(ctx, box, theme.faint, 1);
 }
 
 /** The limit of the claim, or the deadline. */

@@ -91,10 +91,16 @@ fn results_headline(page: &Page) -> HeadlineView {
                 return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
             }
         }
+        let state = match assessment.overall() {
+            Answer::Holds => HeadlineState::Holds,
+            Answer::DoesNotHold => HeadlineState::Broken,
+            Answer::CannotBeTold => HeadlineState::CannotTell,
+        };
         return HeadlineView {
             deadline_ns: Some(assessment.deadline_ns.into()),
-            lines: assessment.lines.clone(),
-            ..plain(state, assessment.sentence.clone())
+            lines: assessment.lines_below().cloned().collect(),
+            word: assessment.word_of_claim().unwrap_or_default().to_owned(),
+            ..plain(state, assessment.conclusion())
         };
     }
     if page.runs().is_empty() {

@@ -49,7 +49,7 @@ function Forest({ id, title, caption, answers, note }: { id: string; title: stri
     <Figure
       id={id} caption={caption} title={title} picture={() => canvas.current()}
       controls={<button disabled={zoom === null} title="Back to the first view (double-click)" onClick={() => setZoom(null)}>Reset</button>}
-      note={!isDrawn ? `${note} Nothing can be concluded yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
+      note={!isDrawn ? `${note} Nothing can be concluded yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: not shown, or not judged where p is a dash; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
       table={() => ({
         head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "", confidence, "p"],
         rows: lineRows(forest.rows), words: 3, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),

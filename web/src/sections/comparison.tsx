@@ -140,7 +140,7 @@ function Effects({ document }: { document: Comparison }) {
   return (
     <Figure
       id="effects" caption title="Difference with its interval" picture={() => canvas.current()}
-      note="A bar is where the difference would lie were the runs repeated, each row by itself. Filled: shown; open: within chance; an arrow: beyond the axis."
+      note="A bar is where the difference would lie were the runs repeated, each row by itself. Filled: shown; open: not shown, or not judged where p is a dash; an arrow: beyond the axis."
       table={() => ({
         head: ["quantity", "shown", "A", "B", "B \u2212 A", "", "interval", "p"],
         rows: document.quantities.map((one) => [one.name, verdictOf(document, one.name) ?? "", latency(one.a_ns), latency(one.b_ns),

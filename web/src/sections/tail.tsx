@@ -38,7 +38,7 @@ export function HowSure({ results }: { results: Results }) {
       )}
       {tail.maxima.max_ns.length > 0 && (
         <>
-          <Stationary tail={tail} limit={limit} />
+          <Stationary tail={tail} limit={limit} invalid={run?.state === "invalid"} />
           <Returns tail={tail} limit={limit} />
         </>
       )}
@@ -78,13 +78,16 @@ function Causes({ of }: { of: NonNullable<TailView["by_cause"]> }) {
   );
 }
 
-function Stationary({ tail, limit }: { tail: TailView; limit: number }) {
+/** That a test shows no change is not that there is none: of few intervals it sees only a great one. */
+const stays = (tail: TailView) => (tail.stationary ? `Of ${tail.maxima.start_ns.length} intervals no change is shown` : tail.change_ns == null ? "That is not known" : "No");
+
+function Stationary({ tail, limit, invalid }: { tail: TailView; limit: number; invalid: boolean }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
-  const draw = useCallback<Draw>((ctx, width, height, theme) => drawMaxima(ctx, width, height, theme, tail, limit), [tail, limit]);
+  const draw = useCallback<Draw>((ctx, width, height, theme) => drawMaxima(ctx, width, height, theme, tail, limit, invalid), [tail, limit, invalid]);
   const { maxima } = tail;
   return (
     <Figure
-      id="tail-maxima" caption title={tail.stationary ? "Does it stay the same? Nothing speaks against it" : "Does it stay the same? No"}
+      id="tail-maxima" caption title={`Does it stay the same? ${invalid ? "The run is invalid" : stays(tail)}`}
       picture={() => canvas.current()} note={<>{tail.sentence.includes(tail.stationarity) ? "" : tail.stationarity} Each dot is the worst of {format.span(maxima.length_ns)}, in us; bars are the medians of equal parts.</>}
       table={() => ({
         head: ["from", "worst, us"],

@@ -434,7 +434,7 @@ fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Opt
     let degraded = records.iter().filter(|record| record.validity.state() == ValidityState::Degraded).count();
     if degraded > 0 {
         let whose = if records.len() == 1 { "The run is".to_owned() } else { format!("{degraded} runs are") };
-        notes.push(format!("{whose} degraded: the prediction holds for the machine as it was measured."));
+        notes.push(format!("{whose} degraded: what is said of the time to come is of the machine as it was measured."));
     }
     let mut profiles: Vec<_> = records.iter().map(|record| &record.manifest().profile_sha256).collect();
     profiles.sort();

@@ -392,7 +392,7 @@ fn too_few(blocks: &Blocks, order: &Order) -> Option<Refusal> {
         format!("{count} interval maxima are too few: a tail takes {LEAST_BLOCKS}.")
     } else {
         format!(
-            "Neighboring intervals are so strongly correlated that {count} maxima have the information of {:.0} independent ones: a tail takes \
+            "The intervals depend on each other so much that {count} maxima have the information of {:.0} independent ones: a tail takes \
              {LEAST_INDEPENDENT:.0}.",
             order.independent
         )
@@ -420,7 +420,7 @@ fn too_far(horizon_ns: u64, measured_ns: u64, most_times: f64) -> Refusal {
     Refusal {
         code: RefusalCode::HorizonTooFar,
         reason: format!(
-            "{} is {:.0} times as long as was measured; this run is good for {most_times:.0} times.",
+            "{} is {:.0} times as long as was measured; from this run follows what comes within {most_times:.0} times.",
             super::span::span_words(horizon_ns),
             approx_f64(horizon_ns) / approx_f64(measured_ns.max(1))
         ),

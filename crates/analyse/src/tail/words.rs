@@ -69,6 +69,9 @@ fn worst_words(observed: &Observed) -> String {
 
 /// The bound that follows without a model, because no sample exceeded the worst one.
 pub(super) fn model_free(observed: &Observed, order_refusal: Option<&Refusal>, horizons: &[u64]) -> String {
+    if observed.samples == 0 {
+        return format!("Without a model nothing follows either: {}.", worst_of_samples(observed));
+    }
     if observed.intervals == 0 {
         return format!(
             "Without a model nothing follows either: {}, but how many independent samples these are worth is unknown, since \

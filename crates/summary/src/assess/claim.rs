@@ -2,8 +2,11 @@
 
 use record::Record;
 
-use crate::Assessment;
+use crate::{Answer, Assessment};
 use analyse::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
+
+/// Before the answer to a claim.
+const CLAIM: &str = "Claim: ";
 
 impl Assessment {
     /// Answers `claim` from the run under load, or gives the reason why there is no such run. Adds the answer to the lines.
@@ -24,8 +27,46 @@ impl Assessment {
             more_ns: None,
             sentence: format!("{claim} cannot be told: {why}."),
         });
-        self.lines.push(format!("Claim: {}", answer.sentence));
+        self.lines.push(format!("{CLAIM}{}", answer.sentence));
         self.claim = Some(answer);
+    }
+
+    /// The answer to both questions, the deadline's and the claim's: broken where one is, and held where both are. (Of an exit
+    /// code a claim that cannot be told outranks a broken deadline; people are told both.)
+    #[must_use]
+    pub fn overall(&self) -> Answer {
+        match (self.answer, self.claim.as_ref().map(|claim| claim.state)) {
+            (Answer::DoesNotHold, _) | (_, Some(ClaimState::Broken)) => Answer::DoesNotHold,
+            (answer, None | Some(ClaimState::Shown)) => answer,
+            (_, Some(ClaimState::NeedsMore | ClaimState::NotShown | ClaimState::CannotBeTold)) => Answer::CannotBeTold,
+        }
+    }
+
+    /// What the claim makes of runs that held the deadline, in a few words, where it is not shown.
+    #[must_use]
+    pub fn word_of_claim(&self) -> Option<&'static str> {
+        let state = self.claim.as_ref().filter(|_| self.answer == Answer::Holds)?.state;
+        match state {
+            ClaimState::Shown => None,
+            ClaimState::Broken => Some("The claim is broken"),
+            ClaimState::NeedsMore | ClaimState::NotShown => Some("The claim is not shown"),
+            ClaimState::CannotBeTold => Some("The claim cannot be told"),
+        }
+    }
+
+    /// The conclusion in words: where the claim decides, its answer before that to the deadline.
+    #[must_use]
+    pub fn conclusion(&self) -> String {
+        match self.claim.as_ref().filter(|_| self.word_of_claim().is_some()) {
+            Some(claim) => format!("{CLAIM}{} {}", claim.sentence, self.sentence),
+            None => self.sentence.clone(),
+        }
+    }
+
+    /// The lines under the conclusion, without what that has said.
+    pub fn lines_below(&self) -> impl Iterator<Item = &String> {
+        let is_said = self.word_of_claim().is_some();
+        self.lines.iter().filter(move |line| !(is_said && line.starts_with(CLAIM)))
     }
 }
 
@@ -47,7 +88,16 @@ mod tests {
             let mut assessment = assess(&input);
             assessment.answer_claim(claim, loaded);
             assert!(assessment.lines.last().unwrap().starts_with("Claim: 100 us for 1 day at 99 %"));
-            assessment.claim.unwrap().state
+            let claim = assessment.claim.as_ref().unwrap();
+            // The deadline of 1 ns is broken, whatever becomes of the claim.
+            assert_eq!((assessment.overall(), assessment.word_of_claim()), (Answer::DoesNotHold, None));
+            // A deadline that held does not hide what became of the claim.
+            let held = Assessment { answer: Answer::Holds, ..assessment.clone() };
+            assert_ne!(held.overall(), Answer::Holds);
+            assert!(held.word_of_claim().unwrap().starts_with("The claim "));
+            assert!(held.conclusion().starts_with(&format!("Claim: {}", claim.sentence)), "{}", held.conclusion());
+            assert!(held.lines_below().all(|line| !line.starts_with("Claim: ")));
+            claim.state
         };
         assert_eq!(assessed(Err("stress-ng is not installed")), ClaimState::CannotBeTold);
         // One sample beyond the limit, without an interval, gives no rate.

@@ -66,13 +66,14 @@ pub(crate) fn conclusion(
             }
         }
     }
-    let (mark, sgr) = match assessment.answer {
+    let (mark, sgr) = match assessment.overall() {
         Answer::Holds => ("HOLDS", "1;32"),
         Answer::DoesNotHold => ("DOES NOT HOLD", "1;31"),
         Answer::CannotBeTold => ("CANNOT BE TOLD", "1;33"),
     };
+    let mark = assessment.word_of_claim().map_or_else(|| mark.to_owned(), str::to_uppercase);
     text.push('\n');
-    for line in &assessment.lines {
+    for line in assessment.lines_below() {
         let Some(line) = shown(line, verbose) else { continue };
         text.push_str(&wrap::paragraph(&line, "", width));
         if line.starts_with("Trust:") {
@@ -93,8 +94,8 @@ pub(crate) fn conclusion(
     }
     let _ = writeln!(text, "\nReport:  {}", written.report.display());
     let _ = writeln!(text, "Records: {}", written.folder.display());
-    let _ = writeln!(text, "\n{}", paint(colour, sgr, mark));
-    text.push_str(&wrap::paragraph(&assessment.sentence, "", width));
+    let _ = writeln!(text, "\n{}", paint(colour, sgr, &mark));
+    text.push_str(&wrap::paragraph(&assessment.conclusion(), "", width));
     text
 }
 
