@@ -1,4 +1,4 @@
-// Bursts of missed periods, arranged for a table.
+// Bursts of late wake-ups, and the periods that they missed, arranged for a table.
 
 import { num } from "./bins.ts";
 import * as format from "./format.ts";

@@ -67,7 +67,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
 
 function Bursts({ runs, zone }: { runs: RunView[]; zone: string }) {
   const all = burstsOf(runs);
-  if (all.length === 0) return <><h3>Bursts of missed periods</h3><p class="muted">{noBursts(runs)}</p></>;
+  if (all.length === 0) return <><h3>Bursts of late wake-ups</h3><p class="muted">{noBursts(runs)}</p></>;
   const table = (bursts: typeof all) => (
     <div class="scroll"><table>
       <thead><tr>
@@ -87,7 +87,7 @@ function Bursts({ runs, zone }: { runs: RunView[]; zone: string }) {
   );
   return (
     <div data-bursts>
-      <h3>Bursts of missed periods</h3>
+      <h3>Bursts of late wake-ups</h3>
       {table(all.slice(0, SHOWN))}
       {all.length > SHOWN && <details><summary>{all.length - SHOWN} more</summary>{table(all.slice(SHOWN))}</details>}
     </div>

@@ -120,7 +120,7 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
     }
     all.sort_by_key(|(run, row)| (run.validity.is_invalid(), std::cmp::Reverse((row.missed_periods, row.worst_ns))));
     page.push_str(
-        "<section><h2>Bursts of missed periods</h2><div class=\"scroll\"><table><thead><tr><th class=\"number\">worst</th>\
+        "<section><h2>Bursts of late wake-ups</h2><div class=\"scroll\"><table><thead><tr><th class=\"number\">worst</th>\
          <th class=\"number\">periods</th><th class=\"number\">missed</th><th class=\"number\">recovered after</th>\
          <th>series</th><th>run</th></tr></thead><tbody>\n",
     );
