@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use measure::{IntervalSink, RecordFile, RunContext};
 use record::Record;
 use units::CpuSet;
@@ -22,6 +22,9 @@ pub(crate) struct OutputArgs {
     /// Also write the record to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file of --output if it is there already
+    #[arg(long, requires = "output")]
+    force: bool,
     /// Print what was seen for each caveat, and what cannot be observed here
     #[arg(short, long)]
     verbose: bool,
@@ -45,6 +48,10 @@ impl OutputArgs {
     pub(crate) fn prepare(self) -> anyhow::Result<Destination> {
         output::set_verbose(self.verbose);
         if let Some(file) = &self.output {
+            // A run of hours is lost by one arrow key too many. What is no regular file takes the record beside others.
+            if file.is_file() && !self.force {
+                bail!("{} is there already: name another file, or replace it with --force", file.display());
+            }
             save::check_file(file)?;
         }
         Ok(Destination { json: self.json, file: self.output, growing: None })

@@ -88,7 +88,9 @@ fn a_run_of_unknown_length_has_all_its_intervals_in_its_file_and_on_stdout() {
         .unwrap();
     eventually("five intervals", || read(&file).is_some_and(|record| intervals(&record) >= 5));
     // While it goes on nobody else writes its file.
-    let second = run(&["measure", "wakeup", "--policy", "other", "--duration", "100ms", "-o", file.to_str().unwrap()]);
+    let other =
+        ["measure", "wakeup", "--policy", "other", "--duration", "100ms", "--force", "-o", file.to_str().unwrap()];
+    let second = run(&other);
     assert_eq!(code(&second), 2, "{}", said(&second));
     assert!(said(&second).contains("another run of punctual is writing"), "{}", said(&second));
     signal(&child, "INT");
@@ -107,4 +109,29 @@ fn a_run_of_unknown_length_has_all_its_intervals_in_its_file_and_on_stdout() {
     let (validity, intervals) = (text.find("\n  \"validity\":").unwrap(), text.find("\n  \"intervals\":").unwrap());
     assert!(validity < intervals, "what people look for first stands first in a finished file");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_is_there_is_replaced_by_force_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    fs::write(&file, "a night's run").unwrap();
+    let path = file.to_str().unwrap();
+    for line in [
+        &["measure", "wakeup", "--policy", "other", "--duration", "200ms", "-o", path][..],
+        &["measure", "clock", "--samples", "1000", "-o", path],
+        &["measure", "noise", "--duration", "200ms", "-o", path],
+        &["app", "--cmd", "true", "-o", path],
+        &["packet", "send", "--to", "127.0.0.1:1", "--token", "PUNCTUAL1abc", "-o", path],
+    ] {
+        let refused = run(line);
+        assert_eq!(code(&refused), 2, "{line:?}: {}", said(&refused));
+        assert!(line[0] == "packet" || said(&refused).contains("is there already"), "{}", said(&refused));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "a night's run");
+    }
+    let line = ["measure", "clock", "--samples", "1000", "-o", path];
+    assert_eq!(code(&run(&[&line[..], &["--force"]].concat())), 0);
+    assert!(read(&file).is_some());
+    assert_eq!(code(&run(&["measure", "clock", "--samples", "1000", "-o", "/dev/null"])), 0, "no file is lost by it");
+    assert_eq!(code(&run(&["measure", "clock", "--force"])), 2, "there is nothing to replace");
 }

@@ -139,7 +139,13 @@ impl OneRun<'_> {
         command.args(["measure", "request", "-"]).stdin(Stdio::piped());
         // Whatever is known beforehand of a run: its record says so, and the campaign goes on.
         command.arg("--anyway");
-        command.args(["--label", self.label]).arg("--output").arg(self.file).stdout(Stdio::null()).stderr(messages);
+        // A run that was killed may have left its file: it is made again.
+        command
+            .args(["--label", self.label, "--force"])
+            .arg("--output")
+            .arg(self.file)
+            .stdout(Stdio::null())
+            .stderr(messages);
         Ok(command)
     }
 }
