@@ -3,12 +3,12 @@
 //! Input: a byte that chooses the pieces, then the file.
 #![no_main]
 
+use codecs::capture::file::{CaptureReader, MOST_FRAME_BYTES};
+use codecs::capture::frame::{Carried, carried};
+use codecs::capture::{ntp, ptp};
 use foreign::Options;
 use libfuzzer_sys::fuzz_target;
 use record::{Record, ValidityState};
-use sync::capture::file::{CaptureReader, MOST_FRAME_BYTES};
-use sync::capture::frame::{Carried, carried};
-use sync::capture::{ntp, ptp};
 
 fuzz_target!(|data: &[u8]| {
     let Some((piece, file)) = data.split_first() else { return };

@@ -3,9 +3,9 @@
 //! Input: a byte that chooses the request or the log, then the datagram or the line.
 #![no_main]
 
+use codecs::chrony::log::{Measurement, Statistics, TrackingUpdate};
+use codecs::chrony::{Address, Reply, Request, Seconds, decode};
 use libfuzzer_sys::fuzz_target;
-use sync::chrony::log::{Measurement, Statistics, TrackingUpdate};
-use sync::chrony::{Address, Reply, Request, Seconds, decode};
 
 /// A number is between its bound and its nearest nanosecond, and never more exact than it was sent.
 fn number(value: Seconds) {

@@ -12,7 +12,7 @@ const FORMATS: [&str; 4] = ["linuxptp-log", "chrony-tracking", "chrony-statistic
 fuzz_target!(|data: &[u8]| {
     let Some(([choice, piece], text)) = data.split_first_chunk::<2>() else { return };
     for line in text.split(|byte| *byte == b'\n') {
-        let _ = sync::linuxptp::log::parse(line);
+        let _ = codecs::linuxptp::log::parse(line);
     }
     let format = foreign::import_format(FORMATS[usize::from(*choice) % FORMATS.len()]).expect("it is in the table");
     let whole = foreign::import(text, Some(format), Options::default());

@@ -2,11 +2,11 @@
 //! or refused, none makes a panic; what is decoded has room in the datagram, and a request decodes to what was asked.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use sync::linuxptp::{
+use codecs::linuxptp::{
     ClockIdentity, EventSet, ManagementId, ManagementTlv, Message, PortIdentity, Request, Requester, SignalingTlv,
     SubscribeEvents, decode,
 };
+use libfuzzer_sys::fuzz_target;
 
 /// Bytes of the shortest TLV: type and length.
 const TLV_HEAD_BYTES: usize = 4;

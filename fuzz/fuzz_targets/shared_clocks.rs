@@ -3,10 +3,10 @@
 //! Input: a byte that chooses the form, eight bytes of a clock, then the memory.
 #![no_main]
 
+use codecs::clockbound::{self, ClockBound};
+use codecs::fbclock::FbClock;
+use codecs::vmclock::VmClock;
 use libfuzzer_sys::fuzz_target;
-use sync::clockbound::{self, ClockBound};
-use sync::fbclock::FbClock;
-use sync::vmclock::VmClock;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, data)) = data.split_first() else { return };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::support::{code, eventually_measures, may_be_real_time, punctual, record, signal, thread_of};
+use crate::support::{Running, code, eventually_measures, may_be_real_time, record, signal, thread_of};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, Scheduling, set_affinity, set_policy, set_scheduling_of};
 use record::{Reason, ReasonCode, Record};
@@ -18,37 +18,6 @@ const NOISE: [&str; 4] = ["measure", "noise", "--duration", "4s"];
 fn last_cpu() -> (CpuSet, String) {
     let cpu = kernel::sched::affinity_of(0).unwrap().last().unwrap();
     (CpuSet::from_iter([cpu]), cpu.to_string())
-}
-
-/// The program while it measures; a test that fails leaves none behind.
-struct Running(Option<Child>);
-
-impl Running {
-    fn start(arguments: &[&str], more: &[&str]) -> Self {
-        let all = [arguments, more, &["--json"]].concat();
-        Self(Some(punctual(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
-    }
-
-    fn output(mut self) -> Output {
-        self.0.take().unwrap().wait_with_output().unwrap()
-    }
-}
-
-impl std::ops::Deref for Running {
-    type Target = Child;
-
-    fn deref(&self) -> &Child {
-        self.0.as_ref().unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 /// Of `for 501 ms` or `for 1.2 s`, which are rounded.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::support::{code, eventually, punctual, run, said, signal, stdout};
+use crate::support::{Running, code, eventually, punctual, run, said, signal, stdout};
 use record::{ReasonCode, Record};
 use units::Random;
 
@@ -61,7 +61,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_what_its_file_held_before() {
     // What a killed run leaves beside its file is gone with the next one.
     assert!(fs::read_dir(folder.path()).unwrap().count() <= 2);
     let file = file.to_str().unwrap();
-    let output = run(&["measure", "wakeup", "--policy", "other", "--duration", "100ms", "-o", file]);
+    let output = run(&["measure", "wakeup", "--policy", "other", "--duration", "100ms", "--force", "-o", file]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{}", said(&output));
 }
 
@@ -69,23 +69,9 @@ fn a_run_that_is_killed_at_any_moment_leaves_what_its_file_held_before() {
 fn a_run_of_unknown_length_has_all_its_intervals_in_its_file_and_on_stdout() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.json");
-    let line = [
-        "measure",
-        "wakeup",
-        "--policy",
-        "other",
-        "--duration",
-        "unlimited",
-        "--interval-maximum",
-        "20ms",
-        "--json",
-        "-o",
-    ];
-    let child = punctual(&[&line[..], &[file.to_str().unwrap()]].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let line =
+        ["measure", "wakeup", "--policy", "other", "--duration", "unlimited", "--interval-maximum", "20ms", "-o"];
+    let child = Running::start(&line, &[file.to_str().unwrap()]);
     eventually("five intervals", || read(&file).is_some_and(|record| intervals(&record) >= 5));
     // While it goes on nobody else writes its file.
     let other =
@@ -94,7 +80,7 @@ fn a_run_of_unknown_length_has_all_its_intervals_in_its_file_and_on_stdout() {
     assert_eq!(code(&second), 2, "{}", said(&second));
     assert!(said(&second).contains("another run of punctual is writing"), "{}", said(&second));
     signal(&child, "INT");
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(stdout(&output), text);
     let record = Record::from_json(&text).unwrap();

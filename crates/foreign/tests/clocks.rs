@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
 }
 
 fn chrony_folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sync/fixtures/chrony/4.6.1")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../codecs/fixtures/chrony/4.6.1")
 }
 
 fn content(path: &std::path::Path) -> Vec<u8> {

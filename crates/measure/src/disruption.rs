@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use sync::vmclock::{BYTES, VmClock, VmClockError};
+use codecs::vmclock::{BYTES, VmClock, VmClockError};
 
 /// The device of the first such clock; there is one.
 pub(crate) const DEVICE: &str = "/dev/vmclock0";

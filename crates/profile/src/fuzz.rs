@@ -60,9 +60,9 @@ pub const ENTRIES: &[Entry] = &[
         for name in ["ptp4l", "phc2sys", "ts2phc"] {
             drop(crate::time_program::linuxptp(name, &arguments, Some(text)));
         }
-        let mut read = sync::chrony::config::Configuration::default();
+        let mut read = crate::time_config::chrony::Configuration::default();
         read.take(text);
-        let arguments = sync::chrony::config::Arguments::parse(&arguments);
+        let arguments = crate::time_config::chrony::Arguments::parse(&arguments);
         drop(crate::time_program::Chronyd::from_configuration(&arguments, &read));
         let _ = (crate::time_program::Ntpd::from_file(text), crate::time_program::may_set_system_clock(text, text));
         drop((crate::time_program::parse(text), crate::time::parse_discipline(text)));

@@ -32,6 +32,7 @@ pub mod sched;
 pub mod services;
 pub mod text;
 pub mod time;
+pub mod time_config;
 pub mod time_program;
 pub mod virt;
 

@@ -1,8 +1,8 @@
 //! What a running ptp4l says of itself over its management socket.
 
+use codecs::linuxptp::{ManagementId, ManagementTlv, Message, PortIdentity, PortState, decode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sync::linuxptp::{ManagementId, ManagementTlv, Message, PortIdentity, PortState, decode};
 
 /// What is asked for: each message is a question that changes nothing.
 pub const QUESTIONS: [ManagementId; 4] = [
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     /// Datagrams of linuxptp 4.2 with its example for IEEE 802.1AS.
-    const GPTP: &str = include_str!("../../sync/fixtures/linuxptp/4.2/gptp.txt");
+    const GPTP: &str = include_str!("../../codecs/fixtures/linuxptp/4.2/gptp.txt");
 
     fn datagrams() -> impl Iterator<Item = Vec<u8>> {
         GPTP.lines().filter_map(|line| line.strip_prefix("hex ")).map(|hex| {

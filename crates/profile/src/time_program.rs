@@ -3,10 +3,10 @@
 //! All time namespaces share the system clock, `CLOCK_REALTIME`: a program in a container steers the same clock as one
 //! outside of it, if it has the right to. What a program calls `eth0` is an interface of its own network namespace.
 
+use crate::time_config::chrony::{Arguments, Configuration, MakeStep};
+use crate::time_config::{Program, Settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sync::chrony::config::{Arguments, Configuration, MakeStep};
-use sync::linuxptp::{Program, Settings};
 
 use crate::ptp_state::PtpState;
 

@@ -1,21 +1,15 @@
 #![forbid(unsafe_code)]
-//! How far clocks are apart: what time services say over their sockets, in their logs and on the network, and the bounds and spread that follow from it.
+//! How far clocks are apart: the bounds and spread that follow from exchanges, and what a source states of its time.
 
 pub mod allan;
 pub mod bound;
-pub mod capture;
-pub mod chrony;
-pub mod clockbound;
 pub mod exchange;
 pub mod facts;
-pub mod fbclock;
 pub mod follow;
 mod followed;
 pub mod growth;
 mod intervals;
 pub mod judge;
-pub mod linuxptp;
 pub mod signed;
 mod stretch;
 pub mod track;
-pub mod vmclock;

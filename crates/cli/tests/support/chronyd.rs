@@ -46,7 +46,7 @@ impl Drop for Chronyd {
 
 /// What chronyd 4.3 answered as the client of a local server, to a question about the clock, with the question's number.
 fn chronyd_answer(question: &[u8]) -> Option<Vec<u8>> {
-    let text = include_str!("../../../sync/fixtures/chrony/4.3/client-tracking.txt");
+    let text = include_str!("../../../codecs/fixtures/chrony/4.3/client-tracking.txt");
     let tracking = u16::from_be_bytes([*question.get(4)?, *question.get(5)?]) == 33;
     let line = text.lines().find_map(|line| line.strip_prefix("< ")).filter(|_| tracking)?;
     let mut answer: Vec<u8> =

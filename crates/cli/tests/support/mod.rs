@@ -20,6 +20,38 @@ pub(crate) fn punctual(arguments: &[&str]) -> Command {
     command
 }
 
+/// The program while it measures; a test that fails leaves none behind.
+pub(crate) struct Running(Option<Child>);
+
+impl Running {
+    /// With its record on stdout.
+    pub(crate) fn start(arguments: &[&str], more: &[&str]) -> Self {
+        let all = [arguments, more, &["--json"]].concat();
+        Self(Some(punctual(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    pub(crate) fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl std::ops::Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 /// Runs it to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     punctual(arguments).output().unwrap()

@@ -1,10 +1,10 @@
 //! Captured messages of PTP and NTP, in pcap and pcapng files.
 //!
-//! What a capture can and cannot show is said in [`sync::capture`].
+//! What a capture can and cannot show is said in [`codecs::capture`].
 
+use codecs::capture::exchanges::Exchanges;
+use codecs::capture::file::{CaptureError, CaptureReader, is_capture};
 use record::ReasonCode;
-use sync::capture::exchanges::Exchanges;
-use sync::capture::file::{CaptureError, CaptureReader, is_capture};
 use units::format::{bytes as size, count};
 
 use super::clocks::Clocks;

@@ -7,11 +7,12 @@
 //! can have been off since the update before. The other two are about the clock as chronyd corrects it: a correction that is still
 //! being made by slewing is not in them, so their offsets are of no clock that a program can read, and have no bound.
 
+use codecs::chrony::log::{Measurement, Statistics, TrackingUpdate};
+use codecs::chrony::{BOUND_TRUSTS, LeapStatus, UtcTime};
+use codecs::stated;
 use record::{Moment, Place, ReasonCode, SyncChange, SyncService, SyncState};
 use sync::bound::OffsetBound;
-use sync::chrony::log::{Measurement, Statistics, TrackingUpdate};
-use sync::chrony::{BOUND_TRUSTS, LeapStatus, UtcTime};
-use sync::facts::{self, Statement};
+use sync::facts::Statement;
 use sync::follow::{About, Follower, Shown};
 use units::ClockId;
 use units::format::{count, span};
@@ -196,7 +197,7 @@ impl State {
                         delay_ns: ns(entry.peer_delay_s / 2.0),
                         frequency_ppb: None,
                     });
-                    self.shown(at, entry.source, &facts::of_measurement(&entry), shown);
+                    self.shown(at, entry.source, &stated::of_measurement(&entry), shown);
                 })
             }),
         };
@@ -284,7 +285,7 @@ impl State {
             return;
         }
         follower.reference(at, &format!("server {}", update.source));
-        follower.states(at, &facts::of_tracking_update(update));
+        follower.states(at, &stated::of_tracking_update(update));
         // What it estimates, and what was still to be corrected of earlier estimates.
         let Some(offset_ns) = ns(update.offset_s - update.remaining_correction_s) else { return };
         if was_synchronized {

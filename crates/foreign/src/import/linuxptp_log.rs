@@ -10,10 +10,10 @@ mod lines;
 
 use std::ops::RangeInclusive;
 
+use codecs::linuxptp::log::{LogLine, Message, Offset, Program, parse};
 use record::{Place, ReasonCode, SyncChange, SyncService, SyncState};
 use sync::bound::OffsetBound;
 use sync::follow::{About, Followed, Follower, Shown};
-use sync::linuxptp::log::{LogLine, Message, Offset, Program, parse};
 use units::format::{count, span};
 use units::{ClockId, ClockName};
 

@@ -1,6 +1,6 @@
 //! Configuration files as a process sees them: under its own root, with what they include.
 
-use sync::chrony::config::{Configuration, Include};
+use profile::time_config::chrony::{Configuration, Include};
 
 use crate::source::Source;
 

@@ -4,8 +4,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use codecs::linuxptp::{ClockIdentity, PortIdentity, Request, Requester};
 use profile::ptp_state::{PtpState, QUESTIONS};
-use sync::linuxptp::{ClockIdentity, Config, PortIdentity, Request, Requester};
+use profile::time_config::Config;
 
 use crate::named_socket::NamedSocket;
 

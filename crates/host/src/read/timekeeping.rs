@@ -9,10 +9,10 @@ use kernel::phc::HardwareClock;
 use profile::process::Task;
 use profile::ptp_state::PtpState;
 use profile::time::{Discipline, Leap, parse_discipline};
+use profile::time_config::chrony::{Arguments, Configuration};
+use profile::time_config::{Config, Program, Settings};
 use profile::time_program::{self, Chronyd, Ntpd, SYSTEM_CLOCK, TimeProgram, TimeSettings, WATCHED};
 use profile::{IssueReason, text};
-use sync::chrony::config::{Arguments, Configuration};
-use sync::linuxptp::{Config, Program, Settings};
 
 use super::process_files::{Files, read_text};
 use super::ptp4l::{self, NoAnswer};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use sync::linuxptp::log::{LogLine, Program};
+use codecs::linuxptp::log::{LogLine, Program};
 
 /// Lines of a kind: how many, and the first.
 #[derive(Clone, Copy, Debug, Default)]

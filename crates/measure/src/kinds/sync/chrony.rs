@@ -6,9 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use ::sync::bound::OffsetBound;
-use ::sync::chrony::{Address, BOUND_TRUSTS, Reply, Request, SourceState, Tracking, UtcTime, decode};
-use ::sync::facts;
 use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
+use codecs::chrony::{Address, BOUND_TRUSTS, Reply, Request, SourceState, Tracking, UtcTime, decode};
+use codecs::stated;
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 
@@ -121,8 +121,8 @@ impl Chrony {
             match decode(buffer.get(..length).unwrap_or(&[]), request, self.sequence) {
                 Ok(reply) => return Ok(reply),
                 // An answer that comes late is of one that runs.
-                Err(::sync::chrony::DecodeError::OtherRequest { .. }) => self.unanswered = 0,
-                Err(::sync::chrony::DecodeError::Foreign { .. }) => {}
+                Err(codecs::chrony::DecodeError::OtherRequest { .. }) => self.unanswered = 0,
+                Err(codecs::chrony::DecodeError::Foreign { .. }) => {}
                 Err(error) => return Err(error.to_string()),
             }
         }
@@ -150,7 +150,7 @@ impl Chrony {
         if !tracking.is_local_clock() {
             self.take_reference(at, tracking);
         }
-        self.follower.states(at, &facts::of_tracking(tracking));
+        self.follower.states(at, &stated::of_tracking(tracking));
         let server = (!tracking.is_local_clock()).then(|| match tracking.address {
             Address::Unspecified => letters(tracking.reference_id),
             address => address.to_string(),

@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
-use ::sync::clockbound::{ClockBound, ClockBoundError, ClockBoundStatus, HEADER_BYTES, MOST_BYTES, is_whole};
 use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
+use codecs::clockbound::{ClockBound, ClockBoundError, ClockBoundStatus, HEADER_BYTES, MOST_BYTES, is_whole};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, SyncState};
 use units::ClockId;
 

@@ -4,8 +4,8 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
-use ::sync::fbclock::{Anchor, BYTES_1, FbClock, FbClockError, ReadBy, SECTION_BYTES};
 use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
+use codecs::fbclock::{Anchor, BYTES_1, FbClock, FbClockError, ReadBy, SECTION_BYTES};
 use kernel::phc::HardwareClock;
 use record::{Interval, Moment, Place, SourceChoice, SyncService, SyncState};
 use units::ClockId;

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use ::sync::follow::{About, Followed, Follower, Part, SeriesName};
-use ::sync::vmclock::{Expected, HostStatus, VmClock};
+use codecs::vmclock::{Expected, HostStatus, VmClock};
 use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService};
 use units::ClockId;
 

@@ -1,8 +1,9 @@
 //! What each answer of ptp4l changes of what is known of it.
 
-use ::sync::facts::{self, Statement};
+use ::sync::facts::Statement;
 use ::sync::follow::Shown;
-use ::sync::linuxptp::{ManagementTlv, PortState, Timestamping};
+use codecs::linuxptp::{ManagementTlv, PortState, Timestamping};
+use codecs::stated;
 use record::Moment;
 
 use super::{ALL_EVERY, MOST_PORTS, Ptp, clock_words};
@@ -43,17 +44,17 @@ impl Ptp {
                 }
                 let known_as = clock_words(parent.parent_port_identity);
                 self.take_reference(at, is_same, &known_as);
-                self.take_statements(at, &facts::of_parent(parent));
+                self.take_statements(at, &stated::of_parent(parent));
             }
             ManagementTlv::CurrentDataSet(current) => {
                 self.seen.delay_ns = Some(current.mean_path_delay.floor_ns());
                 self.seen.current = Some(*current);
                 self.take_reference(at, true, "");
-                self.take_statements(at, &facts::of_current(current));
+                self.take_statements(at, &stated::of_current(current));
             }
             ManagementTlv::TimeProperties(time) => {
                 self.seen.time = Some(*time);
-                self.take_statements(at, &facts::of_time(time));
+                self.take_statements(at, &stated::of_time(time));
                 let is_software = self.seen.timestamping == Some(Timestamping::Software);
                 // With software stamps its clock runs on UTC, and the stamps of its master may be of TAI.
                 let scale_s = i64::from(time.current_utc_offset_s);
@@ -62,7 +63,7 @@ impl Ptp {
             ManagementTlv::TimeStatus(status) => {
                 self.seen.gm_present = status.gm_present;
                 self.seen.status = Some(*status);
-                self.take_statements(at, &facts::of_status(status));
+                self.take_statements(at, &stated::of_status(status));
                 let is_new = self.seen.ingress_ns.replace(status.ingress_time_ns) != Some(status.ingress_time_ns);
                 // Its first value may be of long ago.
                 if !is_new || !status.gm_present || status.ingress_time_ns == 0 || self.looks <= ALL_EVERY {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::sync::linuxptp::{Config, Program, Settings};
+use profile::time_config::{Config, Program, Settings};
 
 /// Where ptp4l makes its management socket unless it is configured: up to 4.4, and after.
 const KNOWN: [&str; 2] = ["/var/run/ptp4l", "/var/run/ptp/ptp4l"];

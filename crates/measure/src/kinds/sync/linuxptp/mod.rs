@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use ::sync::bound::OffsetBound;
 use ::sync::follow::{About, Followed, Follower, Part, SeriesName, Shown};
-use ::sync::linuxptp::{
+use codecs::linuxptp::{
     ClockIdentity, ManagementId, Message, PortIdentity, Request, Requester, SignalingTlv, Timestamping, decode,
 };
 use host::NamedSocket;

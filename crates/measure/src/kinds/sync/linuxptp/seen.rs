@@ -1,9 +1,10 @@
 //! What the answers of one ptp4l said last, and what follows from all of them together.
 
-use ::sync::facts::{self, Statement};
-use ::sync::linuxptp::{
+use ::sync::facts::Statement;
+use codecs::linuxptp::{
     ClockIdentity, CurrentDataSet, ParentDataSet, PortIdentity, PortState, TimeProperties, TimeStatus, Timestamping,
 };
+use codecs::stated;
 use record::SyncState;
 
 /// What its last answers said.
@@ -53,10 +54,10 @@ impl Seen {
     /// All that was stated of the time until now.
     pub(super) fn statements(&self) -> Vec<Statement> {
         let parts = [
-            self.time.as_ref().map(facts::of_time),
-            self.parent.as_ref().map(facts::of_parent),
-            self.current.as_ref().map(facts::of_current),
-            self.status.as_ref().map(facts::of_status),
+            self.time.as_ref().map(stated::of_time),
+            self.parent.as_ref().map(stated::of_parent),
+            self.current.as_ref().map(stated::of_current),
+            self.status.as_ref().map(stated::of_status),
         ];
         parts.into_iter().flatten().flatten().collect()
     }

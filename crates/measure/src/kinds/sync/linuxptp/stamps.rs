@@ -5,7 +5,7 @@ use std::path::Path;
 use ::sync::bound::{ClockReading, OffsetBound, OffsetBounds};
 use ::sync::exchange::{Exchange, Pairing, Received, Sent};
 use ::sync::growth::Steering;
-use ::sync::linuxptp::{DelayRecord, PortIdentity, SyncRecord, Timestamp};
+use codecs::linuxptp::{DelayRecord, PortIdentity, SyncRecord, Timestamp};
 use kernel::phc::HardwareClock;
 use record::Moment;
 use units::ClockName;
@@ -210,7 +210,7 @@ pub(super) fn hardware_clock_of(interface: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ::sync::linuxptp::{ClockIdentity, TimeInterval};
+    use codecs::linuxptp::{ClockIdentity, TimeInterval};
     use units::ClockId;
 
     use super::*;

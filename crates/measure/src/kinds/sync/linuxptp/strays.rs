@@ -1,6 +1,6 @@
 //! What came to the sockets for one ptp4l that was none of its messages, or was too much: the record says so.
 
-use ::sync::linuxptp::DecodeError;
+use codecs::linuxptp::DecodeError;
 use units::format;
 
 /// Counts it.
@@ -61,7 +61,7 @@ mod tests {
     fn what_strayed_is_counted_in_words_and_silence_says_nothing() {
         assert!(Strays::default().words().is_empty());
         let mut strays = Strays { foreign: 1_200, dropped: 7, unread: 2, ..Strays::default() };
-        let error = ::sync::linuxptp::decode(&[1, 2, 3]).unwrap_err();
+        let error = codecs::linuxptp::decode(&[1, 2, 3]).unwrap_err();
         strays.refused(&error);
         strays.refused(&error);
         let words = strays.words();

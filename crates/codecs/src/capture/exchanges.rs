@@ -13,9 +13,10 @@ use super::ntp::{self, NtpSide};
 use super::pair::{Key, Network, Source};
 use super::ptp::{self, PtpBody, PtpMessage};
 use super::waiting::{MOST_WAITING, Matched, State, Waiting, asked, matched, push};
-use crate::facts::{self, Statement};
-use crate::follow::Followed;
 use crate::linuxptp::{ClockIdentity, PortIdentity, TimeInterval};
+use crate::stated;
+use sync::facts::Statement;
+use sync::follow::Followed;
 
 /// More masters, or pairs of clocks, are not followed: they are counted.
 const MOST_SOURCES: usize = 64;
@@ -251,7 +252,7 @@ impl Exchanges {
                             master.last = None;
                             master.two_step.clear();
                         }
-                        master.stated = facts::of_announce(&announce);
+                        master.stated = stated::of_announce(&announce);
                         let stated = master.stated.clone();
                         self.stated(network, message.source, at, &stated);
                     }
@@ -446,7 +447,7 @@ impl Exchanges {
                 let key = Key::Ntp { server: from.ip(), client: to.ip() };
                 let Some(source) = self.source(key, is_directed, at) else { return };
                 source.follower.reference(at, &format!("server {}", from.ip()));
-                source.states(at, &facts::of_ntp(&message));
+                source.states(at, &stated::of_ntp(&message));
                 let wrong_ns = message.precision_ns();
                 // The server's stamps are rounded down, and the capture's too.
                 let upper_ns = at_ns.saturating_add(resolution_ns).saturating_sub(t3_ns).saturating_add(wrong_ns);

@@ -1,6 +1,6 @@
 //! Reads the fixtures.
 
-use sync::linuxptp::{ManagementMessage, ManagementTlv, Message, decode};
+use codecs::linuxptp::{ManagementMessage, ManagementTlv, Message, decode};
 
 const FILES: &[(&str, &str, &str)] = &[
     ("3.1.1", "e2e", include_str!("../../fixtures/linuxptp/3.1.1/e2e.txt")),

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
+use codecs::chrony::log::{ForeignLine, Measurement, Statistics, TrackingUpdate};
+use codecs::chrony::{LeapStatus, TimestampSource, UtcTime};
 use proptest::prelude::*;
-use sync::chrony::log::{ForeignLine, Measurement, Statistics, TrackingUpdate};
-use sync::chrony::{LeapStatus, TimestampSource, UtcTime};
 
 fn text(version: &str, name: &str) -> String {
     std::fs::read_to_string(format!("{}/fixtures/chrony/{version}/{name}.log", env!("CARGO_MANIFEST_DIR"))).unwrap()

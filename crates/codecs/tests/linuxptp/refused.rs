@@ -1,6 +1,6 @@
 //! What is cut off, overlong, foreign or contradictory is refused with its place.
 
-use sync::linuxptp::{DecodeError, ManagementTlv, Message, PortIdentity, SignalingTlv, decode};
+use codecs::linuxptp::{DecodeError, ManagementTlv, Message, PortIdentity, SignalingTlv, decode};
 
 use super::fixture::{datagrams, management, only_tlv};
 

@@ -1,7 +1,7 @@
 //! Lines of linuxptp's logs: each shape of 3.1 to 4.x, lines that are cut, and lines of other programs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step of a test is a failed test")]
 
-use sync::linuxptp::log::{LogLine, Message, Offset, Program, Summary, parse};
+use codecs::linuxptp::log::{LogLine, Message, Offset, Program, Summary, parse};
 
 fn read(line: &str) -> LogLine<'_> {
     parse(line.as_bytes()).unwrap_or_else(|| panic!("not taken: {line}"))

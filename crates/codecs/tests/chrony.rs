@@ -7,11 +7,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use proptest::prelude::*;
-use sync::chrony::{
+use codecs::chrony::{
     Address, DecodeError, LeapStatus, NtpData, NtpMode, Reply, Request, SourceData, SourceMode, SourceState,
     SourceStats, Status, TimestampSource, Tracking, UtcTime, decode,
 };
+use proptest::prelude::*;
 
 const VERSIONS: [&str; 2] = ["4.3", "4.6.1"];
 

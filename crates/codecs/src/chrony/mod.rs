@@ -25,7 +25,6 @@
 //! 28 bytes and its fields. The facts are from chrony's `candm.h`, `pktlength.c` and `util.c`, and from captures of
 //! chronyd 4.3 and 4.6.1, which are the fixtures of the tests.
 
-pub mod config;
 mod float;
 pub mod log;
 mod ntp_data;

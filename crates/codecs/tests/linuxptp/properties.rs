@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
-use proptest::prelude::*;
-use sync::linuxptp::{
+use codecs::linuxptp::{
     Action, ClockIdentity, EventSet, ManagementId, ManagementTlv, Message, PortIdentity, Request, Requester, ScaledNs,
     SignalingTlv, SubscribeEvents, decode,
 };
+use proptest::prelude::*;
 
 use super::fixture::{management, sections};
 

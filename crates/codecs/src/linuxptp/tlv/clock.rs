@@ -179,18 +179,7 @@ pub struct TimeSource(pub u8);
 impl TimeSource {
     /// The name in table 6; none for numbers of profiles and reserved ones.
     pub fn name(self) -> Option<&'static str> {
-        Some(match self.0 {
-            0x10 => "ATOMIC_CLOCK",
-            0x20 => "GNSS",
-            0x30 => "TERRESTRIAL_RADIO",
-            0x39 => "SERIAL_TIME_CODE",
-            0x40 => "PTP",
-            0x50 => "NTP",
-            0x60 => "HAND_SET",
-            0x90 => "OTHER",
-            0xa0 => "INTERNAL_OSCILLATOR",
-            _ => return None,
-        })
+        sync::facts::time_source_name(self.0)
     }
 }
 

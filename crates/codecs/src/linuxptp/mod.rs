@@ -15,7 +15,7 @@
 //! - Requests for another domain or `transportSpecific` get no answer, not even an error.
 //!
 //! ```
-//! use sync::linuxptp::{ManagementId, PortIdentity, Request, Requester};
+//! use codecs::linuxptp::{ManagementId, PortIdentity, Request, Requester};
 //!
 //! let source: PortIdentity = "000000.0000.00abcd-1".parse()?;
 //! let requester = Requester { transport_specific: 0, domain_number: 0, minor_version: 0, source };
@@ -24,7 +24,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod config;
 mod error;
 mod header;
 mod id;
@@ -33,19 +32,16 @@ pub mod log;
 mod management;
 mod reader;
 mod request;
-mod settings;
 mod signaling;
 mod time;
 mod tlv;
 
-pub use config::Config;
 pub use error::{DecodeError, EncodeError, IdentityError};
 pub use header::Header;
 pub use id::{ManagementErrorId, ManagementId};
 pub use identity::{ClockIdentity, PortIdentity};
 pub use management::{Action, ManagementMessage, ManagementTlvs};
 pub use request::{EncodedRequest, Request, Requester};
-pub use settings::{Program, Settings};
 pub use signaling::{DelayRecord, Record, Records, SignalingMessage, SignalingTlv, SignalingTlvs, SyncRecord};
 pub use time::{ScaledNs, TimeInterval, Timestamp};
 pub use tlv::{

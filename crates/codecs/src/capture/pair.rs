@@ -5,10 +5,10 @@ use core::net::IpAddr;
 use record::{Moment, Place, SyncService};
 
 use super::bounds::{CaptureBounds, MOST_SLEW_PPB, Taken};
-use crate::bound::OffsetBound;
-use crate::facts::Statement;
-use crate::follow::{About, Follower, Shown};
 use crate::linuxptp::{ClockIdentity, PortIdentity};
+use sync::bound::OffsetBound;
+use sync::facts::Statement;
+use sync::follow::{About, Follower, Shown};
 
 /// Bounds that exclude each other more often than in one of so many exchanges are no steps of a clock.
 const EXCHANGES_PER_STEP: u64 = 100;

@@ -1,9 +1,9 @@
 //! Exchanges put together from frames that are written here: masters, domains, one-step Sync, relays, time scales, time lost.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+use codecs::capture::exchanges::{Captured, Exchanges};
+use codecs::capture::file::Frame;
 use record::{HardBound, SyncChange};
-use sync::capture::exchanges::{Captured, Exchanges};
-use sync::capture::file::Frame;
 
 const S: i64 = 1_000_000_000;
 const EPOCH: i64 = 1_700_000_000 * S;

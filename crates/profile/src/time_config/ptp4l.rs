@@ -1,6 +1,6 @@
 //! What a ptp4l was started with, as far as it says where its sockets are and which messages it answers (ptp4l(8)).
 
-use super::settings::Settings;
+use super::linuxptp::Settings;
 
 /// From the settings of a ptp4l; what they do not state, or what is no value, is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ fn small(value: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::Program;
+    use super::super::linuxptp::Program;
     use super::*;
 
     fn config(line: &str, file: &str) -> Config {

@@ -1,11 +1,11 @@
 //! Bounds on an offset from captured exchanges, of a clock whose corrections are not known.
 //!
-//! [`OffsetBounds`](crate::bound::OffsetBounds) measures how its clock is corrected. A capture does not say it, so between two
+//! [`OffsetBounds`](sync::bound::OffsetBounds) measures how its clock is corrected. A capture does not say it, so between two
 //! messages the clock may be off by its own drift and by what the kernel corrects at most. A clock that is set shows as an
 //! exchange that excludes what was known before, at the latest with the exchange after it: so the bound of an exchange is
 //! stated only when the next one does not exclude it.
 
-use crate::bound::OffsetBound;
+use sync::bound::OffsetBound;
 
 /// The kernel corrects a clock's rate by at most this much (adjtimex(2), 500 parts per million; parts per billion).
 pub const MOST_SLEW_PPB: u32 = 500_000;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sync::linuxptp::{
+use codecs::linuxptp::{
     Action, ClockQuality, DelayMechanism, Event, ManagementId, ManagementTlv, MessageCounts, TimeProperties,
     Timestamping,
 };

@@ -1,6 +1,6 @@
 //! Bytes of daemons against values decoded by hand.
 
-use sync::linuxptp::{
+use codecs::linuxptp::{
     Action, DelayRecord, Event, EventSet, ManagementErrorId, ManagementId, ManagementTlv, Message, PortIdentity,
     PortState, Request, Requester, SignalingTlv, SubscribeEvents, SyncRecord, TimeInterval, Timestamp, decode,
 };
