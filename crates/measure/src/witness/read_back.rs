@@ -1,6 +1,7 @@
 //! What the kernel grants the measuring threads: asked for once, read back before the run, during it and at its end.
 
 use std::fs;
+use std::path::Path;
 use units::format::span;
 
 use kernel::sched::{Attributes, Policy, policy_name};
@@ -162,8 +163,10 @@ impl Grant {
         let is_home = cpu.is_some_and(|cpu| now.affinity == CpuSet::from_iter([cpu]));
         if now.affinity != first.affinity && !is_home {
             let home = cpu.map_or_else(|| format!("CPUs {}", first.affinity), |cpu| format!("CPU {cpu}"));
-            let why = match cpu.zip(online()) {
-                Some((cpu, online)) if !online.contains(cpu) => format!("CPU {cpu} went offline"),
+            let why = match cpu {
+                Some(cpu) if is_leaving(cpu, Path::new("/sys/devices/system/cpu")) => {
+                    format!("CPU {cpu} went offline")
+                }
                 _ => "its affinity was changed".to_owned(),
             };
             let detail = format!("thread {thread} left {home} for {}: {why}, seen {}", now.affinity, when());
@@ -177,8 +180,13 @@ impl Grant {
     }
 }
 
-fn online() -> Option<CpuSet> {
-    crate::kernel_text::read("/sys/devices/system/cpu/online").ok()?.parse().ok()
+/// Whether a CPU is offline, or on its way there: its threads are moved away before it is taken from the CPUs that are online
+/// (`sched_cpu_deactivate` and `take_cpu_down`, kernel/cpu.c). Where it is going is its `hotplug/target`, 0 from the beginning.
+fn is_leaving(cpu: u32, folder: &Path) -> bool {
+    let read = |name: &str| crate::kernel_text::read(folder.join(name)).ok();
+    let online: Option<CpuSet> = read("online").and_then(|text| text.parse().ok());
+    let is_offline = online.is_some_and(|online| !online.contains(cpu));
+    is_offline || read(&format!("cpu{cpu}/hotplug/target")).is_some_and(|target| target.trim() == "0")
 }
 
 #[cfg(test)]
@@ -227,6 +235,24 @@ mod tests {
         check(&ReadBack { tracer: Some("gdb".to_owned()), ..read_back(1, 80, "1") }, &[ReasonCode::Stopped]);
         let changed = &grant.changes(&read_back(0, 0, "1"), &|| "2 s into the run".to_owned())[0];
         assert_eq!(changed.detail, "thread 3 ran as fifo 80 and was changed to other, seen 2 s into the run");
+    }
+
+    #[test]
+    fn a_cpu_that_is_on_its_way_offline_is_leaving() {
+        let folder = tempfile::tempdir().unwrap();
+        let leaving = |online: &str, target: Option<&str>| {
+            fs::create_dir_all(folder.path().join("cpu3/hotplug")).unwrap();
+            fs::write(folder.path().join("online"), online).unwrap();
+            let file = folder.path().join("cpu3/hotplug/target");
+            target.map_or_else(|| drop(fs::remove_file(&file)), |target| fs::write(&file, target).unwrap());
+            is_leaving(3, folder.path())
+        };
+        assert!(!leaving("0-3\n", Some("238\n")), "its affinity was changed by somebody");
+        assert!(leaving("0-3\n", Some("0\n")), "its threads are moved away first");
+        assert!(leaving("0-2\n", Some("0\n")) && leaving("0-2\n", None));
+        assert!(!leaving("0-3\n", None), "a kernel without hotplug");
+        let own = kernel::sched::affinity_of(0).unwrap().first().unwrap();
+        assert!(!is_leaving(own, Path::new("/sys/devices/system/cpu")));
     }
 
     #[test]
