@@ -42,15 +42,15 @@ impl Assessment {
         }
     }
 
-    /// What the claim makes of runs that held the deadline, in a few words, where it is not shown.
+    /// What the claim makes of the conclusion, in a few words, where it is graver than what is said of the deadline.
     #[must_use]
     pub fn word_of_claim(&self) -> Option<&'static str> {
-        let state = self.claim.as_ref().filter(|_| self.answer == Answer::Holds)?.state;
-        match state {
-            ClaimState::Shown => None,
-            ClaimState::Broken => Some("The claim is broken"),
-            ClaimState::NeedsMore | ClaimState::NotShown => Some("The claim is not shown"),
-            ClaimState::CannotBeTold => Some("The claim cannot be told"),
+        match (self.answer, self.claim.as_ref()?.state) {
+            (Answer::DoesNotHold, _) | (_, ClaimState::Shown) => None,
+            (_, ClaimState::Broken) => Some("The claim is broken"),
+            (Answer::CannotBeTold, _) => None,
+            (Answer::Holds, ClaimState::NeedsMore | ClaimState::NotShown) => Some("The claim is not shown"),
+            (Answer::Holds, ClaimState::CannotBeTold) => Some("The claim cannot be told"),
         }
     }
 
@@ -97,6 +97,12 @@ mod tests {
             assert!(held.word_of_claim().unwrap().starts_with("The claim "));
             assert!(held.conclusion().starts_with(&format!("Claim: {}", claim.sentence)), "{}", held.conclusion());
             assert!(held.lines_below().all(|line| !line.starts_with("Claim: ")));
+            // Where the deadline cannot be told, what is broken is the claim, and not the deadline.
+            let untold = Assessment { answer: Answer::CannotBeTold, ..assessment.clone() };
+            let is_broken = claim.state == ClaimState::Broken;
+            assert_eq!(untold.word_of_claim(), is_broken.then_some("The claim is broken"));
+            let expected = if is_broken { Answer::DoesNotHold } else { Answer::CannotBeTold };
+            assert_eq!(untold.overall(), expected);
             claim.state
         };
         assert_eq!(assessed(Err("stress-ng is not installed")), ClaimState::CannotBeTold);
