@@ -18,7 +18,7 @@ function thread(name: string, bins: [number, number][], more: Partial<FollowedTh
 }
 
 function program(...threads: FollowedThreadView[]): ProgramView {
-  return { what: "'x'", threads, threads_left_out: 0, allocations: [], cost: COST };
+  return { what: "'x'", threads, threads_left_out: 0, looked_for: [], cost: COST };
 }
 
 test("periods are drawn by how far they are from what was asked for", () => {

@@ -166,8 +166,16 @@ fn each_part_is_recorded_with_what_it_achieved() {
     if !has_stress_ng() {
         return;
     }
-    let output = run(&measuring(&["--duration", "3s", "--load", "hard", "--without", "network,scheduler"]));
-    let record = record(&output);
+    // A part counts what it has finished, which on a busy machine takes longer.
+    let achieves = |load: &record::LoadManifest| {
+        let mut parts = load.parts.iter().filter(|part| part.dropped.is_none());
+        parts.all(|part| part.achieved.iter().any(|rate| rate.value > 0.0))
+    };
+    let measured = |duration: &str| {
+        record(&run(&measuring(&["--duration", duration, "--load", "hard", "--without", "network,scheduler"])))
+    };
+    let mut measured = ["3s", "6s", "12s"].iter().map(|duration| measured(duration)).enumerate();
+    let record = measured.find(|(turn, record)| *turn == 2 || achieves(&record.manifest().load)).unwrap().1;
     let load = &record.manifest().load;
     let names: Vec<&str> = load.parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!((names.as_slice(), load.share), (&PARTS[..], Some(0.75)));

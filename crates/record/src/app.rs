@@ -31,8 +31,21 @@ pub struct AppRun {
     /// looked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocations: Option<AllocationLook>,
+    /// What else of the audit could not be told, each with whom it concerns and why: the program had ended before the kernel
+    /// was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_looked_for: Vec<String>,
     /// Audit of the program: what prevents it from acting on time, the most severe first.
     pub findings: Vec<Finding>,
+}
+
+impl AppRun {
+    /// What was and what was not looked for, for the reader of a result: without that, no finding reads as no fault.
+    #[must_use]
+    pub fn looked_for(&self) -> Vec<String> {
+        let others = self.not_looked_for.iter().map(|what| format!("not looked for: {what}"));
+        self.allocations.iter().flat_map(AllocationLook::sentences).chain(others).collect()
+    }
 }
 
 /// Where calls of the memory allocator were counted, and where they were not. What the allocator serves from the memory that

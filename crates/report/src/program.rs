@@ -14,7 +14,7 @@ pub(crate) fn view(record: &Record) -> Option<ProgramView> {
         ended: app.ended.clone(),
         threads: app.threads.iter().map(|one| thread(one, record)).collect(),
         threads_left_out: app.threads_left_out.into(),
-        allocations: app.allocations.iter().flat_map(record::AllocationLook::sentences).collect(),
+        looked_for: app.looked_for(),
         cost: FollowingCostView {
             events: cost.events.into(),
             lost_events: cost.lost_events.into(),

@@ -42,7 +42,7 @@ function Program({ run, program, suffix }: Props) {
       </p>
       <Periods run={run} program={program} suffix={suffix} />
       <Preemptions run={run} program={program} suffix={suffix} />
-      {program.allocations.map((sentence) => <p class="muted">Audit: {sentence}.</p>)}
+      {program.looked_for.map((sentence) => <p class="muted">Audit: {sentence}.</p>)}
       <h3>What following cost</h3>
       <dl class="facts" data-facts={`cost${suffix}`}>
         {costFacts(program.cost, shortestPeriod(program)).map(({ name, value, under }) => (

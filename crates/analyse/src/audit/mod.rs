@@ -8,6 +8,7 @@ mod rules;
 mod seen;
 #[cfg(test)]
 mod tests;
+mod unasked;
 
 use profile::catalogue::{self, Catalogue, Look};
 use record::Finding;
@@ -15,6 +16,7 @@ use record::Finding;
 pub use self::seen::{
     AllocationsSeen, CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, LoopSeen, ProcessSeen, Seen, Target, ThreadSeen, Use,
 };
+pub use self::unasked::not_looked_for;
 
 /// A rule of the audit of a program.
 pub type Rule = catalogue::Rule<Look<Seen>>;

@@ -43,6 +43,8 @@ pub struct ThreadSeen {
     pub faults: FaultsSeen,
     /// The same, of its stack.
     pub stack_faults: FaultsSeen,
+    /// Those of `faults` that may have been of its stack: where that was could not be asked any more.
+    pub unplaced_faults: u64,
 }
 
 impl ThreadSeen {

@@ -126,6 +126,19 @@ fn each_fault_is_found_by_its_own_rule() {
 }
 
 #[test]
+fn what_could_no_longer_be_asked_is_said() {
+    let mut seen = good();
+    assert_eq!(not_looked_for(&seen), Vec::<String>::new());
+    (seen.threads[0].unplaced_faults, seen.processes[0].locked_bytes) = (4_096, None);
+    let said = not_looked_for(&seen);
+    assert!(said[0].starts_with("growth of the stack (thread motor (11, fifo 80): it had ended"), "{said:?}");
+    assert!(said[0].ends_with("where 4\u{202f}096 page faults were)"), "{said:?}");
+    assert!(said[1].starts_with("whether memory is locked (process good (10): it had ended"), "{said:?}");
+    seen.threads[0].real_time = false;
+    assert_eq!(not_looked_for(&seen), Vec::<String>::new(), "nothing is looked for of ordinary threads");
+}
+
+#[test]
 fn a_second_relative_sleep_is_both_relative_and_blocking() {
     check(&["app-blocking-in-loop", "app-relative-sleep"], |seen| {
         let detail = Detail::Sleep { clock: 1, absolute: false };

@@ -202,7 +202,7 @@ fn audit(app: &AppRun, colour: bool) -> String {
         findings::labelled(&mut text, "seen", findings::readings(finding), width);
         findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
     }
-    for sentence in app.allocations.iter().flat_map(record::AllocationLook::sentences) {
+    for sentence in app.looked_for() {
         text.push_str(&wrap::paragraph(&format!("audit: {sentence}"), "", width));
     }
     text

@@ -9,15 +9,12 @@ use kernel::usage::ThreadUsage;
 use record::Counters;
 use units::ClockId;
 
-use super::{LEAD_NS, now_ns};
+use super::{COMES_UP_WITHIN, LEAD_NS, now_ns, why_stuck};
 use crate::judge::ThreadEnd;
 use crate::witness::{Grant, ReadBack, Wanted};
 
 /// Stack of a measuring thread: far more than the loops need, little enough to touch.
 const STACK_BYTES: usize = 256 * 1024;
-/// How long a thread may take to come up before it counts as stuck.
-const ARM_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// How long a thread waits for its start before it looks at its clock again.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -34,11 +31,14 @@ pub enum ArmError {
     },
     /// A thread never came up.
     #[error(
-        "measuring thread {thread} did not come up within 5 s: something of higher priority holds its CPU; see 'punctual check'"
+        "measuring thread {thread} did not come up within {} s: {why}; see 'punctual check'",
+        COMES_UP_WITHIN.as_secs()
     )]
     Stuck {
         /// Number of the thread, from 0.
         thread: u32,
+        /// Who could have run in its place, as far as that can be read.
+        why: String,
     },
     /// SCHED_DEADLINE's admission control.
     #[error(
@@ -142,8 +142,8 @@ impl<C: Send + 'static> Member<C> {
             .stack_size(STACK_BYTES)
             .spawn(move || serve(work, wanted, &arrive, &wait))
             .map_err(|error| ArmError::Thread { thread, error })?;
-        let Ok((tid, grant)) = arrived.recv_timeout(ARM_TIMEOUT) else {
-            return Err(ArmError::Stuck { thread });
+        let Ok((tid, grant)) = arrived.recv_timeout(COMES_UP_WITHIN) else {
+            return Err(ArmError::Stuck { thread, why: why_stuck(wanted) });
         };
         Ok(Self { tid, grant, orders, handle: Some(handle) })
     }

@@ -5,6 +5,7 @@
 //! `Watching::end`. A kind brings its [`Work`], and what it made of its samples.
 
 mod member;
+mod stuck;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,6 +15,7 @@ use units::{ClockId, CpuSet};
 
 pub use self::member::ArmError;
 pub(crate) use self::member::{Member, Meter, Metered, Order, Report, Work, serve};
+pub(crate) use self::stuck::{COMES_UP_WITHIN, why_stuck};
 use crate::instrument::SelfCost;
 use crate::stop::WATCHDOG_S;
 use crate::witness::{Lookout, MemoryLock, Orders, Seen, Witness, Witnessed};

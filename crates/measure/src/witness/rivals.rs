@@ -76,7 +76,15 @@ pub(crate) struct Rival {
 }
 
 impl Rival {
-    fn text(&self) -> String {
+    /// A FIFO thread.
+    #[cfg(test)]
+    pub(crate) fn of(name: &str, tid: u32, priority: u32, cpus: &CpuSet) -> Self {
+        let (name, cpus) = (name.to_owned(), cpus.clone());
+        Self { tid, name, policy_number: 1, priority, runtime_ns: 0, period_ns: 0, cpus }
+    }
+
+    /// Its name with how it is scheduled and where it may run.
+    pub(crate) fn text(&self) -> String {
         let Self { tid, name, priority, cpus, .. } = self;
         let policy = policy_name(self.policy_number);
         let rank = match self.policy_number {

@@ -20,7 +20,7 @@ pub(super) fn plain_programs(page: &mut String, runs: &[Record]) {
         let _ = writeln!(page, "<h3>{}{doubt}: {}</h3>", escape(&run.label), escape(&what(program)));
         threads(page, program, run);
         preemptions(page, program);
-        for sentence in program.allocations.iter().flat_map(record::AllocationLook::sentences) {
+        for sentence in program.looked_for() {
             let _ = writeln!(page, "<p>Audit: {}.</p>", escape(&sentence));
         }
         cost(page, program);

@@ -17,9 +17,8 @@ pub struct ProgramView {
     pub threads: Vec<FollowedThreadView>,
     /// Threads of the program that were seen and are not in `threads`.
     pub threads_left_out: Exact,
-    /// Where calls of the memory allocator were looked for inside the loops and where not, in sentences; empty if the run
-    /// is of a version that looked for none.
-    pub allocations: Vec<String>,
+    /// What the audit looked for inside the loops and what it could not tell, in sentences; empty if nothing is to be said.
+    pub looked_for: Vec<String>,
     /// What tracing cost the program.
     pub cost: FollowingCostView,
 }

@@ -1,6 +1,6 @@
 //! The record of a followed program.
 
-use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit};
+use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit, not_looked_for};
 use record::{
     AppRun, AppTarget, AppThread, Counters, Detail, Effective, Measurement, MissedRow, Place, ReasonCode, Record,
     Request, Requested, Series, TracingCost, Validity, WorstSample,
@@ -150,6 +150,7 @@ impl Run<'_> {
                 own_cpu: approx_f64(self.own_ns) / approx_f64(elapsed_ns),
             },
             allocations: Some(self.heap.look.clone()),
+            not_looked_for: not_looked_for(&seen),
             findings,
         };
         let request = Request::App(self.config.clone());
@@ -405,6 +406,7 @@ fn seen_of(thread: &Thread, end: Option<&CycleEnd>) -> ThreadSeen {
         allocations: Vec::new(),
         faults: thread.faults,
         stack_faults: thread.stack_faults,
+        unplaced_faults: thread.unplaced_faults,
     }
 }
 

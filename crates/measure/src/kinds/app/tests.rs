@@ -303,7 +303,17 @@ fn faults_are_told_by_where_they_are() {
     play.turns(15, &mut fault);
     play.turns(5, &mut fault);
     let (thread, _) = play.thread();
-    assert_eq!((thread.stack_faults.times, thread.faults.times), (4, 4));
+    assert_eq!((thread.stack_faults.times, thread.faults.times, thread.unplaced_faults), (4, 4, 0));
+}
+
+#[test]
+fn faults_of_a_program_that_ended_before_it_was_asked_are_of_an_unknown_place() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.host.stack = None;
+    play.turns(20, &mut |play| play.event(TID, Body::Fault { address: 0x8010 }));
+    play.followed.sort_faults(&mut play.host, true);
+    let (thread, _) = play.thread();
+    assert_eq!((thread.stack_faults.times, thread.faults.times, thread.unplaced_faults), (0, 4, 4));
 }
 
 #[test]

@@ -149,6 +149,8 @@ pub(super) struct Thread {
     pub(super) cycle: Cycle,
     pub(super) faults: FaultsSeen,
     pub(super) stack_faults: FaultsSeen,
+    /// Those of `faults` that may have been of its stack: it had ended before its stack could be asked for.
+    pub(super) unplaced_faults: u64,
     pub(super) events: u64,
     pub(super) ended: bool,
 }
@@ -192,6 +194,7 @@ impl Thread {
             cycle: Cycle::new(frame),
             faults: FaultsSeen::default(),
             stack_faults: FaultsSeen::default(),
+            unplaced_faults: 0,
             events: 0,
             ended: false,
         }
@@ -444,6 +447,8 @@ impl Thread {
             if is_in_area || probed.is_some_and(|probed| probed.has_made(address)) {
                 continue;
             }
+            // Where its stack was can no longer be asked: it is a page fault, of what is not known.
+            self.unplaced_faults += u64::from(stack.is_none());
             let is_stack = stack.is_some_and(|(from, to)| (from..to).contains(&address));
             let faults = if is_stack { &mut self.stack_faults } else { &mut self.faults };
             if faults.times == 0 {

@@ -37,7 +37,7 @@ use crate::machine::Machine;
 use crate::stop::Stop;
 
 /// How long the partner may take for its part of what is agreed upon before the run.
-const AGREEMENT: Duration = Duration::from_secs(15);
+const AGREEMENT: Duration = Duration::from_secs(30);
 /// How long it may take to hand its half over: a long run's record is megabytes.
 const HANDING_OVER: Duration = Duration::from_secs(60);
 

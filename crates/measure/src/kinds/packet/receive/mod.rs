@@ -15,7 +15,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use units::ClockId;
 
 use self::hot::{ReceiveCounts, ReceiveLoop, Strangers};
-use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
+use crate::crew::{ArmError, COMES_UP_WITHIN, Member, Meter, Metered, Work, now_ns, why_stuck};
 use crate::explain::{OutlierWatch, Recorder, Watched};
 use crate::witness::Wanted;
 
@@ -27,8 +27,6 @@ const WARM_UP_NS: i64 = 1_000_000;
 const WARM_UP_INTERVAL_NS: i64 = 100_000;
 /// Packets that each kind of loop is warmed up with.
 const WARM_UP_PACKETS: u64 = 3;
-/// How long a thread may take from its order to its loop.
-const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the receiving thread and the controller share.
 #[derive(Debug, Default)]
@@ -128,10 +126,15 @@ impl Receives {
     /// Where the thread does not get that far.
     pub(crate) fn listen(&self) -> Result<(), ArmError> {
         self.member.begin_at(now_ns(ClockId::Monotonic));
-        let until = Instant::now() + LISTENS_WITHIN;
+        let until = Instant::now() + COMES_UP_WITHIN;
         while !self.shared.listens.load(Ordering::Acquire) {
-            if self.member.is_finished() || Instant::now() > until {
-                return Err(ArmError::Stuck { thread: 1 });
+            let wanted = self.member.grant.wanted;
+            if self.member.is_finished() {
+                let error = std::io::Error::other("it ended before it received anything");
+                return Err(ArmError::Thread { thread: wanted.thread, error });
+            }
+            if Instant::now() > until {
+                return Err(ArmError::Stuck { thread: wanted.thread, why: why_stuck(wanted) });
             }
             std::thread::sleep(Duration::from_micros(200));
         }
