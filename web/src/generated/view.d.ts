@@ -1626,16 +1626,15 @@ export interface MomentView2 {
  * A followed program.
  */
 export interface ProgramView {
-  /**
-   * Where calls of the memory allocator were looked for inside the loops and where not, in sentences; empty if the run
-   * is of a version that looked for none.
-   */
-  allocations: string[];
   cost: FollowingCostView;
   /**
    * How the program ended; null if it outlived the run.
    */
   ended?: string | null;
+  /**
+   * What the audit looked for inside the loops and what it could not tell, in sentences; empty if nothing is to be said.
+   */
+  looked_for: string[];
   /**
    * The followed threads.
    */

@@ -36,7 +36,7 @@ fn words(cpus: &CpuSet, rivals: &[Rival], ready: Option<u32>) -> String {
             ready.map_or_else(String::new, |ready| format!("; {ready} threads of this machine are ready to run"));
         return format!("no other program's thread that runs before it was found on {on}{ready}");
     }
-    let named: Vec<String> = rivals.iter().take(NAMED).map(|rival| rival.text()).collect();
+    let named: Vec<String> = rivals.iter().take(NAMED).map(Rival::text).collect();
     let more = match rivals.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
