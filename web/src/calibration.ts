@@ -139,10 +139,11 @@ export function groupAt(lanes: Lane[], y: number): Group | undefined {
   return undefined;
 }
 
-/** From the lowest to the highest difference (ns), zero and some room included. */
+/** From the lowest to the highest difference or bound (ns), zero and some room included. */
 export function rangeOf(lanes: Lane[]): [number, number] {
   const all = lanes.flatMap(({ groups }) => groups.flatMap(({ rows }) =>
-    rows.flatMap(({ difference_ns: ns }) => (ns === null || ns === undefined ? [] : [num(ns)]))));
+    rows.flatMap(({ difference_ns: ns, least_ns: least, most_ns: most }) =>
+      [...(ns === null || ns === undefined ? [] : [num(ns)]), num(least), num(most)])));
   const [low, high] = [Math.min(0, ...all), Math.max(1000, ...all)];
   const room = (high - low) * 0.08;
   return [Math.min(low, -3500) - room, high + room];
@@ -195,18 +196,27 @@ function drawGroup(ctx: CanvasRenderingContext2D, theme: Theme, group: Group, y:
   }
   ctx.globalAlpha = 1;
   const beyond: CalibrationRowView[] = [];
+  let missing = 0;
   for (const row of group.rows) {
-    if (row.outcome !== "within") beyond.push(row);
+    if (row.outcome === "not-found") missing += 1;
+    else if (row.outcome !== "within") beyond.push(row);
     else drawShape(ctx, isLoad ? "triangle" : "circle", toX(num(row.difference_ns)), y, 6, !isLoad, colour, theme.background);
   }
   ctx.textAlign = "left";
   for (const row of beyond) {
     const wrong = row.outcome !== "exception";
-    const x = toX(row.difference_ns === null || row.difference_ns === undefined ? Infinity : num(row.difference_ns));
+    const x = toX(num(row.difference_ns));
     drawShape(ctx, wrong ? "cross" : "diamond", x, y, 10, wrong, wrong ? theme.broken : colour, theme.background);
     if (wrong) {
       ctx.textAlign = "right";
-      drawText(ctx, row.outcome === "not-found" ? "not found" : "wrong", x - 9, y, theme.broken, theme.background);
+      drawText(ctx, "wrong", x - 9, y, theme.broken, theme.background);
     }
+  }
+  if (missing > 0) {
+    // They have no place on the axis: one mark at its end says how many.
+    const x = toX(Infinity);
+    drawShape(ctx, "cross", x, y, 10, true, theme.broken, theme.background);
+    ctx.textAlign = "right";
+    drawText(ctx, `${missing} not found`, x - 9, y, theme.broken, theme.background);
   }
 }

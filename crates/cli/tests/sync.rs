@@ -334,7 +334,7 @@ fn another_grand_master_and_a_lost_one_make_the_run_invalid() {
     }
 }
 
-/// The record of a run of 6 s, which asks some 24 times, in which something happens after so many questions; and its exit
+/// The record of a run of 8 s, which asks some 32 times, in which something happens after so many questions; and its exit
 /// status. What happens is told when the run has ended.
 fn with_change(
     ptp4l: &Ptp4l,
@@ -348,7 +348,7 @@ fn with_change(
         script.until_asked(looks, &ended);
         change(&script, &ended);
     });
-    let done = ptp4l.follow(&[&["--time", "6s"], more].concat());
+    let done = ptp4l.follow(&[&["--time", "8s"], more].concat());
     run_ended.store(true, Ordering::Relaxed);
     thread.join().unwrap();
     (record(&done), code(&done))
@@ -386,7 +386,8 @@ fn a_grand_master_in_holdover_and_a_silent_ptp4l_make_the_run_invalid() {
     let ptp4l = Ptp4l::start(0);
     let (found, code) = with_change(&ptp4l, 10, &["--limit", "500ms"], |script, run_ended| {
         script.is_silent.store(true, Ordering::Relaxed);
-        script.until_asked(6, run_ended);
+        // It counts as silent after 1.5 to 2 s, which are eight questions.
+        script.until_asked(12, run_ended);
         script.is_silent.store(false, Ordering::Relaxed);
     });
     assert!(found.sync().unwrap().events.iter().any(|event| event.detail.contains("does not answer")));

@@ -63,14 +63,14 @@ function Beyond({ rows }: { rows: CalibrationRowView[] }) {
   return (
     <div class="scroll"><table>
       <thead><tr>
-        <th>outcome</th><th>boot</th><th>measured</th><th>injected</th><th class="number">length</th><th class="number">truth, us</th>
+        <th>outcome</th><th>boot</th><th>measured</th><th>injected</th><th class="number">length</th><th class="number">truth, us</th><th class="number">baseline, us</th>
         <th class="number">reading, us</th><th class="number">difference, us</th><th class="number">allowed, us</th><th class="number">exception up to, us</th>
       </tr></thead>
       <tbody>{rows.map((row) => (
         <tr>
           <td class={row.outcome === "exception" ? "" : "broken-text"}>{row.outcome === "exception" ? "exception" : row.outcome === "not-found" ? "not found" : "wrong"}</td>
           <td>{row.boot}</td><td>{row.measurement}</td><td>{kindName(row.kind)}</td><td class="number">{format.span(row.asked_length_ns)}</td>
-          <td class="number">{format.microseconds(row.truth_ns)}</td>
+          <td class="number">{format.microseconds(row.truth_ns)}</td><td class="number">{format.microseconds(row.baseline_ns)}</td>
           <td class="number">{row.reading_ns === null || row.reading_ns === undefined ? "\u2013" : format.microseconds(row.reading_ns)}</td>
           <td class="number">{row.difference_ns === null || row.difference_ns === undefined ? "\u2013" : signed(num(row.difference_ns))}</td>
           <td class="number">{signed(num(row.least_ns))} to {signed(num(row.most_ns))}</td><td class="number">{signed(num(row.exception_ns))}</td>

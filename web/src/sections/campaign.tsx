@@ -197,6 +197,9 @@ function Conditions({ document }: { document: CampaignResult }) {
   );
 }
 
+/** So many runs stand open. */
+const MOST_RUNS = 16;
+
 function Runs({ campaign }: { campaign: CampaignView }) {
   const { document, run_reasons: reasons } = campaign;
   if (document.runs.length === 0) return <p class="nothing">No run has been made yet. Go on with: punctual campaign resume FOLDER</p>;
@@ -213,7 +216,15 @@ function Runs({ campaign }: { campaign: CampaignView }) {
   return (
     <>
       {shared.size > 0 && <p class="note">Of every run: {[...shared].join("; ")}.</p>}
-      <div class="runs"><Table head={head} rows={rows} words={6} invalid={unusable} /></div>
+      <div class="runs">
+        <Table head={head} rows={rows.slice(0, MOST_RUNS)} words={6} invalid={unusable.slice(0, MOST_RUNS)} />
+        {rows.length > MOST_RUNS && (
+          <details>
+            <summary>{rows.length - MOST_RUNS} more runs</summary>
+            <Table head={head} rows={rows.slice(MOST_RUNS)} words={6} invalid={unusable.slice(MOST_RUNS)} />
+          </details>
+        )}
+      </div>
     </>
   );
 }

@@ -10,7 +10,7 @@ import {
 import { Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { Exact, ExplanationView, RunView } from "../generated/view.d.ts";
-import { invalidReason, placeName, type Results } from "../model.ts";
+import { placeName, type Results } from "../model.ts";
 import type { Theme } from "../theme.ts";
 import { FindingLink } from "./finding_link.tsx";
 import { Time } from "./worst.tsx";
@@ -132,7 +132,7 @@ function OneRun({ results, run, at, named, repeated }: { results: Results; run: 
   return (
     <div class={`explained ${invalid ? "is-invalid" : ""}`}>
       {named && <h3>{run.label}{invalid ? " (invalid)" : ""}</h3>}
-      {invalid && <div class="caveats"><div class="caveat invalid"><p><b>{"\u2298"} Invalid: not a result.</b> {invalidReason(run)}</p></div></div>}
+      {invalid && <div class="caveats"><div class="caveat invalid"><p><b>{"\u2298"} Invalid: not a result.</b></p></div></div>}
       {explanation.sources.length === 0
         ? <p class="nothing">{explanation.sentence}</p>
         : <p class={`asked ${invalid ? "invalid-text" : ""}`}>{explanation.sentence}{explanation.change && !invalid && <> <b>What to change:</b> <Remedy {...explanation.change} results={results} />.</>}</p>}

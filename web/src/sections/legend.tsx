@@ -5,6 +5,9 @@ import type { RunView } from "../generated/view.d.ts";
 import { shapeOf, type Shape } from "../marks.ts";
 import type { Lane } from "../model.ts";
 
+/** So many stand open: a server has hundreds of CPUs. */
+const MOST_LANES = 16;
+
 interface Props {
   lanes: Lane[];
   runs: RunView[];
@@ -26,26 +29,33 @@ export function Legend({ lanes, runs, head, values, readout }: Props) {
   const [state, store] = useChoices();
   // Names may be those of conditions, longer than any CPU's.
   const name = Math.min(17, Math.max(6, ...lanes.map((lane) => lane.name.length * 0.5 + 2)));
+  // Where not all stand open, those that the picture colours come first: they are the worst.
+  const ordered = lanes.length > MOST_LANES ? [...lanes].sort((a, b) => Number(a.rank === null) - Number(b.rank === null)) : lanes;
+  const row = (lane: Lane) => (
+    <button
+      class="lane" data-lane={lane.key} aria-pressed={state.lift === lane.key} title={`Lift ${lane.name} (arrow up and down)`}
+      onMouseEnter={() => store.set({ hover: lane.key })} onMouseLeave={() => store.set({ hover: null })}
+      onClick={() => store.set({ lift: state.lift === lane.key ? null : lane.key })}
+    >
+      <Swatch shape={shapeOf(lane.rank)} rank={lane.rank} />
+      <span class="name">{lane.name}</span>
+      {values(lane).map((value, i) => (
+        <span class={`number ${runs[i]!.state === "invalid" ? "invalid-text" : ""}`}>
+          {value}<span class="at">{readout(lane)[i]}</span>
+        </span>
+      ))}
+    </button>
+  );
   return (
     <div class="legend" style={{ "--runs": runs.length, "--name": `${name}rem` }}>
       <p class="note">{head}</p>
-      <div class="lanes">
-        {lanes.map((lane) => (
-          <button
-            class="lane" data-lane={lane.key} aria-pressed={state.lift === lane.key} title={`Lift ${lane.name} (arrow up and down)`}
-            onMouseEnter={() => store.set({ hover: lane.key })} onMouseLeave={() => store.set({ hover: null })}
-            onClick={() => store.set({ lift: state.lift === lane.key ? null : lane.key })}
-          >
-            <Swatch shape={shapeOf(lane.rank)} rank={lane.rank} />
-            <span class="name">{lane.name}</span>
-            {values(lane).map((value, i) => (
-              <span class={`number ${runs[i]!.state === "invalid" ? "invalid-text" : ""}`}>
-                {value}<span class="at">{readout(lane)[i]}</span>
-              </span>
-            ))}
-          </button>
-        ))}
-      </div>
+      <div class="lanes">{ordered.slice(0, MOST_LANES).map(row)}</div>
+      {lanes.length > MOST_LANES && (
+        <details open={ordered.slice(MOST_LANES).some((lane) => lane.key === state.lift)}>
+          <summary>{lanes.length - MOST_LANES} more</summary>
+          <div class="lanes">{ordered.slice(MOST_LANES).map(row)}</div>
+        </details>
+      )}
     </div>
   );
 }

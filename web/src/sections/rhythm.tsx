@@ -5,7 +5,6 @@ import { CanvasChart } from "../canvas_chart.tsx";
 import { Figure } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RhythmView, RunView } from "../generated/view.d.ts";
-import { invalidReason } from "../model.ts";
 import { drawRhythm, foldedAt, foldedOf, foldedText, HEIGHT, scaleOf, type Folded } from "../rhythm.ts";
 import type { Theme } from "../theme.ts";
 
@@ -58,7 +57,7 @@ export function Rhythms({ runs }: { runs: RunView[] }) {
         return (
           <div class={`explained ${invalid ? "is-invalid" : ""}`}>
             {scanned.length > 1 && <h3>{run.label}{invalid ? " (invalid)" : ""}</h3>}
-            {invalid && <div class="caveats"><div class="caveat invalid"><p><b>{"⊘"} Invalid: not a result.</b> {invalidReason(run)}</p></div></div>}
+            {invalid && <div class="caveats"><div class="caveat invalid"><p><b>{"⊘"} Invalid: not a result.</b></p></div></div>}
             {rhythms.map((rhythm, i) => <OneRhythm id={`rhythm-${runs.indexOf(run)}-${i}`} run={run} rhythm={rhythm} />)}
             <p class="note">{sentence}{hidden.map((one) => ` Hidden: ${one}.`)}</p>
           </div>

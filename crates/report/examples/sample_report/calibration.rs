@@ -112,15 +112,15 @@ fn checks() -> Vec<CalibrationCheckView> {
 /// A calibration with one exception, as real ones have.
 pub(crate) fn passes() -> CalibrationView {
     let mut rows = rows();
-    beyond(&mut rows[130], 11_200, CalibrationOutcomeView::Exception);
+    beyond(&mut rows[130], 990_000, 11_200, CalibrationOutcomeView::Exception);
     calibration(true, rows, checks())
 }
 
 /// A calibration that fails: two wrong readings, three delays that were not found, and a check that does not hold.
 pub(crate) fn fails() -> CalibrationView {
     let mut rows = rows();
-    beyond(&mut rows[83], -4_100, CalibrationOutcomeView::Outside);
-    beyond(&mut rows[210], 31_000, CalibrationOutcomeView::Outside);
+    beyond(&mut rows[83], 990_000, -4_100, CalibrationOutcomeView::Outside);
+    beyond(&mut rows[210], 4_990_000, 31_000, CalibrationOutcomeView::Outside);
     for row in &mut rows[3..6] {
         (row.reading_ns, row.difference_ns, row.missed) = (None, None, None);
         row.outcome = CalibrationOutcomeView::NotFound;
@@ -135,7 +135,8 @@ pub(crate) fn fails() -> CalibrationView {
     calibration(false, rows, checks)
 }
 
-fn beyond(row: &mut CalibrationRowView, difference_ns: i64, outcome: CalibrationOutcomeView) {
+fn beyond(row: &mut CalibrationRowView, truth_ns: i64, difference_ns: i64, outcome: CalibrationOutcomeView) {
+    row.reading_ns = Some((truth_ns + 7_900 + difference_ns).into());
     row.difference_ns = Some(difference_ns.into());
     row.outcome = outcome;
 }

@@ -26,7 +26,7 @@ fn shape_of(condition: &Condition) -> Shape {
     for (knob, _) in condition.levels.iter().enumerate().filter(|(_, level)| **level > 0) {
         match knob {
             0 => shape.mode_us *= 0.78,
-            1 => shape.tail_us *= 0.55,
+            1 => (shape.mode_us, shape.tail_us) = (shape.mode_us * 0.78, shape.tail_us * 0.55),
             2 => (shape.mode_us, shape.tail_us) = (shape.mode_us * 1.12, shape.tail_us * 1.5),
             3 => (shape.mode_us, shape.hump_us, shape.hump_share) = (shape.mode_us * 0.9, shape.hump_us * 1.9, 0.09),
             _ => {}
@@ -126,10 +126,17 @@ impl Simulated {
         wakeup(&plan, validity)
     }
 
+    fn by_visit(&self) -> BTreeMap<(usize, usize), &Record> {
+        self.records.iter().map(|(key, record)| (*key, record)).collect()
+    }
+
+    fn evidence<'a>(&'a self, records: &'a BTreeMap<(usize, usize), &'a Record>) -> Evidence<'a> {
+        Evidence { campaign: &self.campaign, state: &self.state, records, resamples: 1_000 }
+    }
+
     fn finish(self) -> CampaignInput {
-        let records = self.records.iter().map(|(key, record)| (*key, record)).collect();
-        let evidence = Evidence { campaign: &self.campaign, state: &self.state, records: &records, resamples: 1_000 };
-        CampaignInput { result: evidence.conclude(), records: self.files }
+        let result = self.evidence(&self.by_visit()).conclude();
+        CampaignInput { result, records: self.files }
     }
 }
 
@@ -152,8 +159,9 @@ pub(crate) fn complete() -> CampaignInput {
     let mut simulated = Simulated::new(campaign(&KNOBS, "one-at-a-time", 8, true));
     let first = simulated.campaign.layout(None);
     simulated.measure(&first.visits, &first);
-    simulated.state.take(Event::Winners { conditions: vec![1, 2] });
-    let all = simulated.campaign.layout(Some(&[1, 2]));
+    let winners = simulated.evidence(&simulated.by_visit()).winners();
+    simulated.state.take(Event::Winners { conditions: winners.clone() });
+    let all = simulated.campaign.layout(Some(&winners));
     simulated.measure(&all.visits[first.visits.len()..], &all);
     simulated.state.take(Event::End);
     simulated.finish()
