@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::begin::Refusal;
+use run::{Class, RunError};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub(crate) enum Exit {
 impl Exit {
     /// How a command ends that failed: 3 where a run was refused since it would have been invalid, else 2.
     pub(crate) fn from_error(error: &anyhow::Error) -> Self {
-        if error.is::<Refusal>() { Self::Invalid } else { Self::Usage }
+        let class = error.downcast_ref::<RunError>().map(RunError::class);
+        if class == Some(Class::Refused) { Self::Invalid } else { Self::Usage }
     }
 
     /// The one that outranks the other: invalid outranks broken, and broken outranks what holds.

@@ -87,13 +87,10 @@ fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {
 
 /// What this program starts itself for, never a person: `None` where the word is none of these.
 fn for_itself(word: &str) -> Option<std::io::Result<()>> {
+    if let Some(helped) = run::helper(word) {
+        return Some(helped);
+    }
     match word {
-        // Ends the load when the controller is gone.
-        measure::load::GUARD_COMMAND => Some(measure::load::guard()),
-        // Takes the time stamps that ptp4l sends, so that it never waits for this program.
-        measure::sync::RECEIVER_COMMAND => Some(measure::sync::receive()),
-        // Sets an interface to stamp packets, and back when the run is over or gone.
-        measure::packet::RESTORER_COMMAND => Some(measure::packet::restore()),
         // Takes a campaign's settings back when the campaign is gone.
         conduct::guard::GUARD_COMMAND => Some(commands::campaign::guard()),
         #[cfg(feature = "lab")]

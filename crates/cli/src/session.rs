@@ -1,16 +1,21 @@
-//! What commands that measure have in common: the context of a run, and where its record goes.
+//! What commands that measure have in common: the road from a request to its record, and where that goes.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use measure::{IntervalSink, RecordFile, RunContext};
-use record::Record;
+use measure::{Decider, IntervalSink, Machine, RecordFile, RunContext, Stop};
+use record::{LoadRequest, Record, Request, RunRequest};
+use run::{Beside, Explaining, Surroundings};
 use units::CpuSet;
 
+use crate::begin::AnywayArgs;
+use crate::commands::measure::claim::{ClaimArgs, Sure};
 use crate::exit::Exit;
 use crate::records;
 use crate::save::{self, Saved};
+use crate::view::live_run::LiveRun;
+use crate::view::{app, result};
 use terminal::output;
 
 /// Where the record goes.
@@ -151,4 +156,80 @@ pub(crate) fn context(label: &str) -> RunContext {
         profile_sha256: None,
         time_zone: jiff::tz::TimeZone::system().iana_name().map(str::to_owned),
     }
+}
+
+/// This program's own file, which guards loads and programs that are followed.
+pub(crate) fn own_program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program's own file, which guards what it starts")
+}
+
+/// How a user wants a request carried out.
+pub(crate) struct Asked<'a> {
+    /// Whether a run is made that will be invalid.
+    pub(crate) anyway: AnywayArgs,
+    /// Where its record goes.
+    pub(crate) output: OutputArgs,
+    /// A word for people in the record.
+    pub(crate) label: &'a str,
+    /// A claim that the run answers.
+    pub(crate) claim: &'a ClaimArgs,
+}
+
+/// Measures one part of something larger, with a live view on the terminal.
+pub(crate) fn measure_part(
+    (request, load): (Request, Option<LoadRequest>),
+    explaining: Explaining,
+    surroundings: &Surroundings<'_>,
+    stop: &Stop,
+    label: &str,
+) -> anyhow::Result<Record> {
+    let measurement = request.measurement();
+    let prepared = run::prepare(RunRequest { request, load, partner: None }, explaining, surroundings)?;
+    let mut live = LiveRun::new(measurement, label, prepared.about());
+    let beside = Beside { context: &context(label), stop, watch: &mut live, sink: None, decider: None };
+    let record = prepared.run(surroundings, beside);
+    live.finish();
+    Ok(record?)
+}
+
+/// Carries a request out, with a live view on the terminal, and delivers its record.
+pub(crate) fn carry_out(request: RunRequest, asked: Asked<'_>) -> anyhow::Result<Exit> {
+    let Asked { anyway, output, label, claim } = asked;
+    let (machine, own_program) = (Machine::read(), own_program()?);
+    let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway: anyway.choice() };
+    let measurement = request.request.measurement();
+    let prepared = run::prepare(request, Explaining::MeasuredFirst, &surroundings)?;
+    let mut destination = output.prepare()?;
+    let stop = Stop::on_signals().context("cannot handle signals")?;
+    if prepared.about().hands_on {
+        destination.grow(&prepared.about().housekeeping)?;
+    }
+    if prepared.about().measures_cost_first {
+        output::note("first what explaining costs: four short runs, without, with, with, without");
+    }
+    let sure = claim.sure();
+    let mut live = LiveRun::new(measurement, label, prepared.about());
+    let beside = Beside {
+        context: &context(label),
+        stop: &stop,
+        watch: &mut live,
+        sink: destination.sink(),
+        decider: sure.as_ref().map(|sure| sure as &dyn Decider),
+    };
+    let record = prepared.run(&surroundings, beside);
+    live.finish();
+    let mut record = record?;
+    if let Some(why) = sure.as_ref().and_then(Sure::decided) {
+        record.manifest_mut().ended_because = Some(why);
+        // It was judged before it was known that the claim ended it, as one that was cut short.
+        if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
+            record.verdict = Some(analyse::verdict(&record, deadline_ns));
+        }
+    }
+    let file = destination.file().map(Path::to_owned);
+    let exit = destination.deliver(&record, |colour| match record.app() {
+        Some(_) => app::app(&record, colour),
+        None => result::table_of_file(&record, file.as_deref(), colour),
+    })?;
+    claim.conclude(&record, sure.as_ref(), exit)
 }

@@ -46,6 +46,8 @@ pub struct LiveView {
 
 /// Called a few times a second on the controller's thread, never on a measured CPU where there is another.
 pub trait Observer {
+    /// All is armed, and the first schedule is next: what has to begin together with the measurement begins here.
+    fn begins(&mut self) {}
     /// Shows the run so far.
     fn observe(&mut self, view: &LiveView);
 }

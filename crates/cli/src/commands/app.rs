@@ -1,20 +1,14 @@
 //! `punctual app`: the user's own program, measured and audited.
 
-use anyhow::{Context as _, bail};
-use measure::app;
-use measure::{Machine, Stop};
-use record::{AppRequest, AppTarget, Record};
+use record::{AppRequest, AppTarget, Request, RunRequest};
 use units::Ns;
 
 use crate::begin::AnywayArgs;
+use crate::commands::measure::claim::ClaimArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
 use crate::run_length::RunLength;
-use crate::session::{self, LabelArgs, OutputArgs};
-use crate::view::{self, live::LiveTerminal};
-
-/// What the period of a program is taken for before it is known: an interval of the record has to hold several.
-const USUAL_PERIOD: Ns = Ns::from_ms(1);
+use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
 
 /// Follow your own program: how late its threads run, and how it is written
 ///
@@ -62,17 +56,11 @@ pub(crate) struct AppArgs {
 }
 
 impl AppArgs {
-    /// The length of an interval of the record, where one was asked for or the turns of a load's parts want one.
-    fn interval_maximum(&self, duration: Option<Ns>) -> Option<Ns> {
-        self.interval_maximum.or_else(|| self.load.interval_maximum(duration?, USUAL_PERIOD))
-    }
-
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let (duration, is_asked) = match self.duration {
             Some(length) => (length.limit(), true),
             None => (Some(Ns::from_s(60)), false),
         };
-        let interval_maximum = self.interval_maximum(duration);
         let target = match (self.cmd, self.pid) {
             (Some(command), _) => AppTarget::Command { command },
             (None, Some(pid)) => AppTarget::Process { pid },
@@ -85,9 +73,11 @@ impl AppArgs {
             may_end: !is_asked,
             deadline: self.deadline,
             from_wake_up: self.from_wake_up,
-            interval_maximum,
+            interval_maximum: self.interval_maximum,
         };
-        carry_out(&config, (&self.load, self.anyway), self.output, &self.label.label)
+        let request = RunRequest { request: Request::App(config), load: self.load.request()?, partner: None };
+        let (anyway, output, claim) = (self.anyway, self.output, ClaimArgs::default());
+        carry_out(request, Asked { anyway, output, label: &self.label.label, claim: &claim })
     }
 }
 
@@ -99,49 +89,6 @@ fn shell_words(words: &[String]) -> String {
         if is_plain { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// Carries a request out, under a load.
-pub(crate) fn carry_out(
-    request: &AppRequest,
-    (load, anyway): (&LoadArgs, AnywayArgs),
-    output: OutputArgs,
-    label: &str,
-) -> anyhow::Result<Exit> {
-    let machine = Machine::read();
-    let own = std::env::current_exe().context("cannot find this program's own file, which guards the program")?;
-    let name = match &request.target {
-        AppTarget::Command { command } => command.clone(),
-        AppTarget::Process { pid } => format!("process {pid}"),
-    };
-    let duration_ns = request.duration.map(Ns::unsigned);
-    let load = load.prepare(&units::CpuSet::new(), &machine)?;
-    let rotate_over = load.as_ref().map(|load| load.rotate_over(duration_ns)).transpose()?.flatten();
-    let destination = output.prepare()?;
-    let stop = Stop::on_signals().context("cannot handle signals")?;
-    let mut load = load.map(|load| load.start(anyway)).transpose()?;
-    if let Some(load) = &mut load {
-        load.begin_window(rotate_over);
-    }
-    let mut live = LiveTerminal::with_head(&format!("app  {name}"), duration_ns);
-    let mut record = app::measure(request, &own, &machine, &session::context(label), &stop, &mut live)?;
-    live.finish();
-    if let Some(how) = not_run(&record) {
-        bail!("'{name}' could not be run ({how}), as the shell says above: correct it, or install what it names");
-    }
-    if let Some(load) = load {
-        load.finish_into(&mut record);
-    }
-    destination.deliver(&record, |colour| view::app::app(&record, colour))
-}
-
-/// How the shell ended that did not find the program, or may not run it (POSIX, 2.8.2); `None` of a program that ran.
-fn not_run(record: &Record) -> Option<&str> {
-    const SHELL_GAVE_UP: [&str; 2] = ["exit status 126", "exit status 127"];
-    let app = record.app().filter(|app| app.command.is_some())?;
-    // What ran for longer, and ends with such a status, has been followed.
-    let is_at_once = record.measured_ns() < Ns::from_s(1).unsigned();
-    app.ended.as_deref().filter(|how| is_at_once && SHELL_GAVE_UP.contains(how))
 }
 
 #[cfg(test)]
@@ -170,16 +117,5 @@ mod tests {
         assert_eq!(program(&["app", "--", "sh", "-c", "echo 'a b'; "]).unwrap().0, "sh -c 'echo '\\''a b'\\''; '");
         assert!(program(&["app", "--rate", "1000"]).is_err(), "an option that nobody has is no program");
         assert!(program(&["app", "--cmd", "true", "./control"]).is_err(), "one program");
-    }
-
-    #[test]
-    fn intervals_are_short_enough_for_the_turns_of_a_loads_parts() {
-        let interval = |words: &[&str]| {
-            let line = ["app", "--cmd", "true", "--load", "hard"].iter().chain(words);
-            Line::try_parse_from(line).unwrap().app.interval_maximum(Some(Ns::from_s(70)))
-        };
-        assert_eq!(interval(&[]), None);
-        assert_eq!(interval(&["--rotate"]), Some(Ns::from_ms(500)), "six parts and all together, each for 10 s");
-        assert_eq!(interval(&["--rotate", "--interval-maximum", "2s"]), Some(Ns::from_s(2)));
     }
 }

@@ -10,24 +10,22 @@ use std::time::Instant;
 use analyse::cause::Surroundings;
 use analyse::tail::Claim;
 use anyhow::{Context as _, bail};
-use measure::load::LoadSpec;
-use measure::noise::NoisePlan;
-use measure::wakeup::Plan;
 use measure::{Machine, Stop};
-use record::{ClockRequest, End, ExplainRequest, NoiseRequest, Placement, Record, WakeupRequest};
+use record::{
+    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunRequest, WakeupRequest,
+};
+use run::{Anyway, Explaining};
 use summary::{Answer, Assessment, AssessmentDocument, AssessmentInput, Part};
 use units::{CpuSet, Ns};
 
 use self::folder::Folder;
 use self::plan::TimePlan;
 use crate::begin::AnywayArgs;
-use crate::commands::measure as measuring;
-use crate::commands::measure::wakeup::Cost;
 use crate::commands::tail::exit_of_claim;
 use crate::exit::Exit;
 use crate::loads::LoadChoice;
 use crate::node::Node;
-use crate::{names, records};
+use crate::{names, records, session};
 use terminal::output;
 
 /// Readings of each clock: enough for the cost, a second at most.
@@ -81,56 +79,66 @@ impl AssessArgs {
         if self.deadline.0 <= 0 {
             bail!("the deadline is {}: it must be above zero", self.deadline);
         }
-        let machine = Machine::read();
-        let spec = self.load_choice.spec(&self.load)?;
+        let (machine, own_program) = (Machine::read(), session::own_program()?);
+        let here = |anyway| run::Surroundings { machine: &machine, own_program: &own_program, anyway };
+        let asked = here(self.anyway.choice());
+        let all_the_same = here(AnywayArgs { anyway: true }.choice());
         let times = TimePlan::new(self.time, measure::can_disable_idle_states())?;
-        // All plans are made before anything is measured, so that errors are reported at once.
-        let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
-        let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
-        let times = times.with_explaining(measure::affordable_takes(&idle.config));
-        let mut loaded = Plan::new(self.wakeup_under(&spec, times.loaded), &machine)?;
-        let noise_config =
-            NoiseRequest { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseRequest::default() };
-        let noise_plan = NoisePlan::new(&noise_config, &machine)?;
-        let load = self.load_choice.prepare(spec, &idle.measured, &machine)?;
-        let load_title = load.title();
+        // All is planned before anything is measured, so that errors are reported at once; what is refused is said once.
+        let silent = here(Anyway { is_wanted: true, warn: &|_| () });
+        let plan = |request: Request, load: Option<&LoadRequest>, surroundings: &run::Surroundings<'_>| {
+            let request = RunRequest { request, load: load.cloned(), partner: None };
+            run::prepare(request, Explaining::Known(None), surroundings)
+        };
+        let mut idle = self.wakeup(times.idle, None, !self.no_explain);
+        let measured = plan(Request::Wakeup(idle.clone()), None, &asked)?.about().measured.clone();
+        let held = times.held.map(|time| self.wakeup(time, Some(0), false));
+        if let Some(held) = &held {
+            plan(Request::Wakeup(held.clone()), None, &silent)?;
+        }
+        let times = times.with_explaining(measure::affordable_takes(&idle));
+        let load = self.load_choice.request(&self.load);
+        let mut loaded = self.wakeup(times.loaded, None, !self.no_explain);
+        let under_load = plan(Request::Wakeup(loaded.clone()), Some(&load), &silent)?;
+        let load_title = under_load.load_title().unwrap_or_default();
+        let noise = NoiseRequest { cpus: Some(measured.clone()), duration: times.noise, ..NoiseRequest::default() };
+        plan(Request::Noise(noise.clone()), None, &silent)?;
         let folder = Folder::prepare(self.output.clone())?;
         // What would make the assessment worthless is said now, not after all of it was measured.
-        let may_begin = self.anyway.check_policy(idle.threads[0].policy).and_then(|()| load.try_out(self.anyway));
-        if let Err(refused) = may_begin {
+        if let Err(refused) = under_load.try_load(&asked) {
             folder.discard();
-            return Err(refused);
+            return Err(refused.into());
         }
         let stop = Stop::on_signals().context("cannot handle signals")?;
+        let measure = |request: Request, load: Option<LoadRequest>, cost, label: &str| {
+            session::measure_part((request, load), Explaining::Known(cost), &all_the_same, &stop, label)
+        };
 
         let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times, began: Instant::now() };
         steps.next("reading the machine", None);
         let node = Node::read();
-        let measured = idle.measured.clone();
-        let cpu = measured.last();
 
         steps.next("cost of reading clocks", None);
-        let config = ClockRequest { samples: CLOCK_SAMPLES, cpu, ..ClockRequest::default() };
-        let clock = measuring::clock::measure_with_progress(&config, &machine, &stop, "clock")?;
+        let clock = ClockRequest { samples: CLOCK_SAMPLES, cpu: measured.last(), ..ClockRequest::default() };
+        let clock = measure(Request::Clock(clock), None, None, "clock")?;
 
         steps.next("wake-ups, idle", Some(times.idle));
-        let (explain, cost) = measure::affordable(&idle.config, &machine, &stop);
-        (idle.config.explain, loaded.config.explain) = (explain, explain);
-        let idle = measuring::wakeup::measure_with_progress(idle, Cost::Known(cost.clone()), None, &stop, "idle")?;
+        let (explain, cost) = measure::affordable(&idle, &machine, &stop);
+        (idle.explain, loaded.explain) = (explain, explain);
+        let idle = measure(Request::Wakeup(idle), None, cost.clone(), "idle")?;
         let held = held.map(|held| {
             attempt(&stop, || {
                 steps.next("wake-ups, idle states disabled", times.held);
-                measuring::wakeup::measure_with_progress(held, Cost::Known(None), None, &stop, "idle states disabled")
+                measure(Request::Wakeup(held), None, None, "idle states disabled")
             })
         });
         let loaded = attempt(&stop, || {
             steps.next(&format!("wake-ups, under load {load_title}"), Some(times.loaded));
-            let load = Some((load, AnywayArgs { anyway: true }));
-            measuring::wakeup::measure_with_progress(loaded, Cost::Known(cost), load, &stop, "under load")
+            measure(Request::Wakeup(loaded), Some(load), cost, "under load")
         });
         let noise = attempt(&stop, || {
             steps.next("gaps of a thread that never sleeps", Some(times.noise));
-            measuring::noise::measure_with_progress(&noise_plan, &stop, "noise", None)
+            measure(Request::Noise(noise), None, None, "noise")
         });
 
         let changes = node.changes();
@@ -173,14 +181,6 @@ impl AssessArgs {
             hold_dma_latency_us,
             explain: explain.then(ExplainRequest::default),
             ..WakeupRequest::default()
-        }
-    }
-
-    /// The wake-ups under load: in intervals that are short beside the turns of its parts, where these take turns.
-    fn wakeup_under(&self, spec: &LoadSpec, time: Ns) -> WakeupRequest {
-        WakeupRequest {
-            interval_maximum: self.load_choice.parts().interval_maximum(spec, time, self.interval),
-            ..self.wakeup(time, None, !self.no_explain)
         }
     }
 
@@ -255,15 +255,7 @@ impl Steps<'_> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: AssessArgs,
-    }
 
     #[test]
     fn a_part_that_fails_or_never_begins_is_missing_with_its_reason() {
@@ -273,17 +265,5 @@ mod tests {
         stop.end_early();
         let never = attempt(&stop, || Err(anyhow::anyhow!("it began all the same")));
         assert!(matches!(part(&never), Part::Missing(ENDED_BEFORE)));
-    }
-
-    #[test]
-    fn where_the_load_takes_turns_the_intervals_are_short_beside_them() {
-        let interval_maximum = |line: &[&str]| {
-            let args = Line::parse_from(line).args;
-            let spec = args.load_choice.spec(&args.load).unwrap();
-            args.wakeup_under(&spec, Ns::from_s(30)).interval_maximum
-        };
-        assert_eq!(interval_maximum(&["assess"]), None);
-        // Six parts and all together, in 30 s.
-        assert_eq!(interval_maximum(&["assess", "--rotate"]), Some(Ns(30_000_000_000 / 7 / 20)));
     }
 }

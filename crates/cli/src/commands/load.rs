@@ -7,7 +7,7 @@ use measure::load::LoadSpec;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::{loads, names};
+use crate::names;
 use terminal::output;
 use terminal::wrap;
 
@@ -134,8 +134,8 @@ impl LoadCommandArgs {
         // A name that is built in is a load too, and a file needs no dot here.
         let spec = match LoadSpec::built_in(file) {
             Some(spec) => spec,
-            None if file.contains(['/', '.']) => loads::by_name(file)?,
-            None => loads::by_name(&format!("./{file}")).with_context(|| {
+            None if file.contains(['/', '.']) => run::load_by_name(file)?,
+            None => run::load_by_name(&format!("./{file}")).with_context(|| {
                 let known: Vec<&str> = LoadSpec::built_in_names().collect();
                 format!(
                     "'{file}' is neither a file nor one of the loads that come with the program ({})",

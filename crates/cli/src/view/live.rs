@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use measure::wakeup::Plan;
 use measure::{LiveView, Observer};
 use units::format;
 
@@ -28,19 +27,6 @@ pub(crate) struct LiveTerminal {
 }
 
 impl LiveTerminal {
-    /// For a run that is about to start.
-    pub(crate) fn new(name: &str, plan: &Plan) -> Self {
-        let requested = plan.requested();
-        let place = if requested.pinned { format!("CPU {}", plan.measured) } else { "unpinned".to_owned() };
-        let policy = if requested.priority > 0 {
-            format!("{} {}", requested.policy, requested.priority)
-        } else {
-            requested.policy.clone()
-        };
-        let interval = format::span(plan.config.interval.0);
-        Self::with_head(&format!("{name}  {place}  {policy}  every {interval}"), plan.duration_ns)
-    }
-
     /// For any run that reports its progress.
     pub(crate) fn with_head(head: &str, duration_ns: Option<u64>) -> Self {
         let width = wrap::row_width_of_stderr();

@@ -5,6 +5,7 @@ pub(crate) mod blocks;
 pub(crate) mod explanation;
 pub(crate) mod findings;
 pub(crate) mod live;
+pub(crate) mod live_run;
 pub(crate) mod load;
 pub(crate) mod packet;
 #[cfg(feature = "packet")]

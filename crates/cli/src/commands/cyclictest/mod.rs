@@ -24,7 +24,7 @@ use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
 use self::text::{Screen, Shown, Status};
 use crate::exit::Exit;
-use crate::{begin, manual, save, session};
+use crate::{manual, save, session};
 use terminal::output;
 
 pub(crate) use self::describe::documented;
@@ -99,7 +99,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
         output::data(&text::verbose_head(machine.present.len(), machine.online.len()));
     }
     notes.iter().for_each(|note| output::note(note));
-    if let Err(error) = begin::try_policy(plan.threads[0].policy) {
+    if let Err(error) = run::try_policy(plan.threads[0].policy) {
         output::note(&format!("Unable to change scheduling policy: {error}"));
         output::note(
             "Run as root, raise the limit RLIMIT_RTPRIO, or give the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual",

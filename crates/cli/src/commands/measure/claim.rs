@@ -22,7 +22,7 @@ const LONGEST: Ns = Ns::from_s(60);
 const SCHEDULES: i64 = 100;
 
 #[derive(Default, clap::Args)]
-pub(super) struct ClaimArgs {
+pub(crate) struct ClaimArgs {
     /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 if its limit is exceeded too
     /// often, 3 if that cannot be distinguished from chance
     #[arg(long, value_name = "TEXT")]
@@ -43,12 +43,12 @@ impl ClaimArgs {
         Some(longest.clamp(SHORTEST, LONGEST).max(Ns(interval.0.saturating_mul(SCHEDULES))))
     }
 
-    pub(super) fn sure(&self) -> Option<Sure> {
+    pub(crate) fn sure(&self) -> Option<Sure> {
         self.claim.filter(|_| self.until_sure).map(Sure::new)
     }
 
     /// Says whether the claim is shown, and why the run ended; the exit code is the graver one.
-    pub(super) fn conclude(&self, record: &Record, sure: Option<&Sure>, exit: Exit) -> anyhow::Result<Exit> {
+    pub(crate) fn conclude(&self, record: &Record, sure: Option<&Sure>, exit: Exit) -> anyhow::Result<Exit> {
         let Some(claim) = self.claim else { return Ok(exit) };
         let options = TailOptions { claim: Some(claim), horizons_ns: vec![claim.horizon_ns], ..TailOptions::default() };
         let Some(answered) = tail::tail(&[record], &options)?.claim else { bail!("the claim was not answered") };
@@ -64,7 +64,7 @@ impl ClaimArgs {
 }
 
 /// Looks at the run until its claim is decided.
-pub(super) struct Sure(Mutex<Watch>, Claim);
+pub(crate) struct Sure(Mutex<Watch>, Claim);
 
 impl Sure {
     fn new(claim: Claim) -> Self {
@@ -72,7 +72,7 @@ impl Sure {
     }
 
     /// What ended the run; `None` where the claim was not decided.
-    pub(super) fn decided(&self) -> Option<String> {
+    pub(crate) fn decided(&self) -> Option<String> {
         let watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let state = watch.decided().map(|decided: &ClaimAnswer| decided.state)?;
         let claim = self.1;

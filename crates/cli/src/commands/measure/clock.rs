@@ -1,17 +1,14 @@
 //! `punctual measure clock`.
 
-use anyhow::{Context as _, bail};
-use kernel::sched::Policy;
-use measure::clock::{self};
-use measure::{LiveView, Machine, Observer as _, Stop};
-use record::ClockRequest;
+use anyhow::bail;
+use record::{ClockRequest, Request, RunRequest};
 use units::ClockId;
 
+use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::names;
-use crate::session::{self, LabelArgs, OutputArgs};
-use crate::view::{live::LiveTerminal, result};
+use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct ClockArgs {
@@ -64,41 +61,8 @@ impl ClockArgs {
             cpu: self.cpu,
             priority: self.priority,
         };
-        carry_out(&config, self.anyway, self.output, &self.label.label)
+        let request = RunRequest { request: Request::Clock(config), load: None, partner: None };
+        let Self { anyway, output, label, .. } = self;
+        carry_out(request, Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() })
     }
-}
-
-/// Carries a request out.
-pub(crate) fn carry_out(
-    request: &ClockRequest,
-    anyway: AnywayArgs,
-    output: OutputArgs,
-    label: &str,
-) -> anyhow::Result<Exit> {
-    let destination = output.prepare()?;
-    // One that is out of range is no priority, and is refused as that below.
-    if let Some(priority) = request.priority.filter(|priority| (1..=99).contains(priority)) {
-        anyway.check_policy(Policy::Fifo(priority))?;
-    }
-    let stop = Stop::on_signals().context("cannot handle signals")?;
-    let record = measure_with_progress(request, &Machine::read(), &stop, label)?;
-    destination.deliver(&record, |colour| result::table(&record, colour))
-}
-
-/// Measures with a bar on the terminal.
-pub(crate) fn measure_with_progress(
-    config: &ClockRequest,
-    machine: &Machine,
-    stop: &Stop,
-    label: &str,
-) -> anyhow::Result<record::Record> {
-    // The bar counts thousandths, shown as if a run of a second.
-    const WHOLE: u64 = 1_000_000_000;
-    let mut live = LiveTerminal::with_head("clock  cost of reading", Some(WHOLE));
-    let record = clock::measure(config, machine, &session::context(label), stop, &mut |share| {
-        let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE));
-        live.observe(&LiveView { elapsed_ns, duration_ns: Some(WHOLE), ..LiveView::default() });
-    })?;
-    live.finish();
-    Ok(record)
 }

@@ -1,6 +1,6 @@
 //! `punctual measure`: one measurement, with a record.
 
-mod claim;
+pub(crate) mod claim;
 pub(crate) mod clock;
 pub(crate) mod noise;
 mod request;

@@ -3,14 +3,15 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+#[cfg(not(feature = "packet"))]
+use anyhow::bail;
 use record::{Request, RunRequest};
 
-use super::{clock, noise, sync, wakeup};
+use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
-use crate::loads::LoadArgs;
-use crate::session::{LabelArgs, OutputArgs};
+use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct RequestArgs {
@@ -34,35 +35,23 @@ impl RequestArgs {
         } else {
             std::fs::read_to_string(&self.file).with_context(|| format!("cannot read {shown}"))?
         };
-        let RunRequest { request, load, partner } =
-            RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
-        let load = LoadArgs::from_request(load)?;
-        match request {
-            Request::Wakeup(request) => {
-                wakeup::carry_out(request, (&load, self.anyway), self.output, &self.label.label)
-            }
-            Request::Noise(request) => noise::carry_out(&request, (&load, self.anyway), self.output, &self.label.label),
-            Request::Clock(_) if load.is_any() => {
-                bail!("in {shown}: the cost of reading clocks is measured without a load")
-            }
-            Request::Clock(request) => clock::carry_out(&request, self.anyway, self.output, &self.label.label),
-            Request::Sync(_) if load.is_any() => {
-                bail!("in {shown}: clocks are compared without a load of their own; start it beside")
-            }
-            Request::Sync(request) => sync::carry_out(&request, self.output, &self.label.label),
+        let whole = RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
+        match &whole {
             #[cfg(not(feature = "packet"))]
-            Request::Packet(_) => bail!(
+            RunRequest { request: Request::Packet(_), partner, .. } => bail!(
                 "in {shown}: this program was built for a first verdict, without measurements between two nodes (here with {}): 'make build' makes the whole one",
-                partner.map_or_else(|| "none".to_owned(), |partner| partner.to)
+                partner.as_ref().map_or("none", |partner| &partner.to)
             ),
             #[cfg(feature = "packet")]
-            Request::Packet(request) => {
+            RunRequest { request: Request::Packet(request), partner, .. } => {
                 // The request was checked: it has a partner, and no load.
-                let partner = partner.with_context(|| format!("in {shown}: a partner is missing"))?;
-                crate::commands::packet::carry_out(&request, &partner, self.anyway, (self.output, &self.label.label))
+                let partner = partner.as_ref().with_context(|| format!("in {shown}: a partner is missing"))?;
+                crate::commands::packet::carry_out(request, partner, self.anyway, (self.output, &self.label.label))
             }
-            Request::App(request) => {
-                crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)
+            _ => {
+                let Self { anyway, output, label, .. } = self;
+                let asked = Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() };
+                carry_out(whole, asked).with_context(|| format!("in {shown}"))
             }
         }
     }

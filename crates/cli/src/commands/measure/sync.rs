@@ -1,14 +1,12 @@
 //! `punctual measure sync`.
 
-use anyhow::{Context as _, bail};
-use measure::sync;
-use measure::{Machine, Stop};
-use record::{SourceChoice, SyncRequest};
+use record::{Request, RunRequest, SourceChoice, SyncRequest};
 use units::Ns;
 
+use super::claim::ClaimArgs;
+use crate::begin::AnywayArgs;
 use crate::exit::Exit;
-use crate::session::{self, LabelArgs, OutputArgs};
-use crate::view::sync as view;
+use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {
@@ -101,28 +99,11 @@ impl SyncArgs {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let config = self.config();
-        carry_out(&config, self.output, &self.label.label)
+        let request = RunRequest { request: Request::Sync(self.config()), load: None, partner: None };
+        let Self { output, label, .. } = self;
+        let asked = Asked { anyway: AnywayArgs::default(), output, label: &label.label, claim: &ClaimArgs::default() };
+        carry_out(request, asked)
     }
-}
-
-/// Carries a request out.
-pub(crate) fn carry_out(request: &SyncRequest, output: OutputArgs, label: &str) -> anyhow::Result<Exit> {
-    if request.source == SourceChoice::Kernel && request.limit.is_some() {
-        bail!(
-            "the kernel has no offset of its own to hold against --limit: leave --source out, or name ptp, chrony or phc"
-        );
-    }
-    let mut destination = output.prepare()?;
-    let machine = Machine::read();
-    destination.grow(&machine.housekeeping(&machine.isolated))?;
-    let stop = Stop::on_signals().context("cannot handle signals")?;
-    let live = view::Live::new(request.duration);
-    let context = session::context(label);
-    let record =
-        sync::measure(request, &machine, &context, &stop, &mut |so_far| live.show(so_far), destination.sink())?;
-    live.finish();
-    destination.deliver(&record, |colour| view::table(&record, colour))
 }
 
 #[cfg(test)]

@@ -1,23 +1,16 @@
 //! `punctual measure wakeup`.
 
-use std::path::Path;
-
-use anyhow::{Context as _, bail};
-use measure::load::RunningLoad;
-use measure::wakeup::{Armed, Beside, Plan};
-use measure::{Decider, IntervalSink, Machine, Stop};
-use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, WakeupRequest};
+use anyhow::bail;
+use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, Request, RunRequest, WakeupRequest};
 use units::{ClockId, CpuSet, Ns};
 
-use super::claim::{ClaimArgs, Sure};
+use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
-use crate::loads::{LoadArgs, PreparedLoad};
+use crate::loads::LoadArgs;
 use crate::names;
 use crate::run_length::RunLength;
-use crate::session::{self, LabelArgs, OutputArgs};
-use crate::view::{live::LiveTerminal, result};
-use terminal::output;
+use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct WakeupArgs {
@@ -176,7 +169,7 @@ impl WakeupArgs {
             (None, _) if self.unpinned => Placement::Unpinned,
             (None, _) => Placement::Default,
         };
-        let mut request = WakeupRequest {
+        WakeupRequest {
             placement,
             threads: self.threads,
             policy,
@@ -200,75 +193,17 @@ impl WakeupArgs {
             }),
             jitter: self.jitter.then(|| self.jitter_seed.unwrap_or_else(seed_of_now)),
             ..WakeupRequest::default()
-        };
-        if request.interval_maximum.is_none() {
-            let turns = |length| self.load.interval_maximum(length, self.interval);
-            request.interval_maximum = length(&request).and_then(turns);
         }
-        request
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         if self.runtime.is_some() && self.policy != PolicyName::Deadline {
             bail!("--runtime is for --policy deadline alone");
         }
-        let request = self.config();
-        carry_out_until(request, (&self.load, self.anyway), self.output, &self.label.label, &self.claim)
+        let request = RunRequest { request: Request::Wakeup(self.config()), load: self.load.request()?, partner: None };
+        let Self { anyway, output, label, claim, .. } = self;
+        carry_out(request, Asked { anyway, output, label: &label.label, claim: &claim })
     }
-}
-
-/// Carries a request out, under a load.
-pub(crate) fn carry_out(
-    mut request: WakeupRequest,
-    (load, anyway): (&LoadArgs, AnywayArgs),
-    output: OutputArgs,
-    label: &str,
-) -> anyhow::Result<Exit> {
-    if request.interval_maximum.is_none() {
-        request.interval_maximum = length(&request).and_then(|length| load.interval_maximum(length, request.interval));
-    }
-    carry_out_until(request, (load, anyway), output, label, &ClaimArgs::default())
-}
-
-/// How long a run is to last, where that is known.
-fn length(request: &WakeupRequest) -> Option<Ns> {
-    match request.end {
-        End::After(length) => Some(length),
-        End::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(request.interval.0))),
-        End::WhenTold => None,
-    }
-}
-
-fn carry_out_until(
-    request: WakeupRequest,
-    (load, anyway): (&LoadArgs, AnywayArgs),
-    output: OutputArgs,
-    label: &str,
-    claim: &ClaimArgs,
-) -> anyhow::Result<Exit> {
-    let machine = Machine::read();
-    let plan = Plan::new(request, &machine)?;
-    let load = load.prepare(&plan.measured, &machine)?;
-    let mut destination = output.prepare()?;
-    anyway.check_policy(plan.threads[0].policy)?;
-    let stop = Stop::on_signals().context("cannot handle signals")?;
-    let rotate_over = load.as_ref().map(|load| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
-    let load = load.map(|load| load.start(anyway)).transpose()?.map(|load| (load, rotate_over));
-    destination.grow(&plan.housekeeping)?;
-    if plan.config.explain.is_some() {
-        output::note("first what explaining costs: four short runs, without, with, with, without");
-    }
-    let sure = claim.sure();
-    let cost = Cost::Measured(&machine);
-    let mut record = measure_until(plan, cost, load, &stop, label, (sure.as_ref(), destination.sink()))?;
-    record.manifest_mut().ended_because = sure.as_ref().and_then(Sure::decided);
-    // It was judged before it was known that the claim ended it, as one that was cut short.
-    if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
-        record.verdict = Some(analyse::verdict(&record, deadline_ns));
-    }
-    let file = destination.file().map(Path::to_owned);
-    let exit = destination.deliver(&record, |colour| result::table_of_file(&record, file.as_deref(), colour))?;
-    claim.conclude(&record, sure.as_ref(), exit)
 }
 
 /// A seed that differs from run to run.
@@ -276,63 +211,4 @@ fn seed_of_now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     // Below 2^53, so that every reader of the record sees the same number.
     u64::from(since.subsec_nanos()) ^ (since.as_secs() << 20 & ((1 << 52) - 1))
-}
-
-/// Measures with a live view on the terminal, under a load where one is given.
-pub(crate) fn measure_with_progress(
-    plan: Plan,
-    cost: Cost<'_>,
-    load: Option<(PreparedLoad, AnywayArgs)>,
-    stop: &Stop,
-    label: &str,
-) -> anyhow::Result<record::Record> {
-    let rotate_over = load.as_ref().map(|(load, _)| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
-    let load = load.map(|(load, anyway)| load.start(anyway)).transpose()?.map(|load| (load, rotate_over));
-    measure_until(plan, cost, load, stop, label, (None, None))
-}
-
-/// The same, no longer than it takes to decide a claim, and with the intervals handed on as they end; under a load that runs,
-/// whose parts take turns where a length is given with it (ns).
-fn measure_until(
-    plan: Plan,
-    cost: Cost<'_>,
-    mut load: Option<(RunningLoad, Option<u64>)>,
-    stop: &Stop,
-    label: &str,
-    (sure, sink): (Option<&Sure>, Option<&dyn IntervalSink>),
-) -> anyhow::Result<record::Record> {
-    let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
-    let cost = cost.measure_cost(&plan, stop);
-    let mut live = LiveTerminal::new(&name, &plan);
-    let armed = Armed::new(plan, stop)?.with_cost(cost);
-    let show_bins = live.is_shown();
-    if let Some((load, rotate_over)) = &mut load {
-        load.begin_window(*rotate_over);
-    }
-    let context = session::context(label);
-    let beside = Beside { show_bins, decider: sure.map(|sure| sure as &dyn Decider), sink, ..Beside::default() };
-    let mut record = armed.run(&context, stop, &mut live, beside).record;
-    live.finish();
-    if let Some((load, _)) = load {
-        load.finish_into(&mut record);
-    }
-    Ok(record)
-}
-
-/// Where the cost of explaining comes from.
-pub(crate) enum Cost<'a> {
-    /// From short runs right before the run, beside its load, where explaining is asked for.
-    Measured(&'a Machine),
-    /// From an earlier run.
-    Known(Option<record::ExplainingCost>),
-}
-
-impl Cost<'_> {
-    fn measure_cost(self, plan: &Plan, stop: &Stop) -> Option<record::ExplainingCost> {
-        plan.config.explain?;
-        match self {
-            Self::Measured(machine) => measure::measure_cost(&plan.config, machine, stop),
-            Self::Known(cost) => cost,
-        }
-    }
 }

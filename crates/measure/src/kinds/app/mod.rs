@@ -195,6 +195,7 @@ pub fn measure(
             is_published: false,
         },
     );
+    observer.begins();
     let started = moment_now();
     let frame = Frame {
         first_ns: started.monotonic.as_ns(),

@@ -106,6 +106,7 @@ pub fn measure(
         is_published: sink.is_some(),
     };
     let watching = Watching::begin(&plan.cpus, orders);
+    observer.begins();
     let started = crate::clock_watch::moment_now();
     watching.run_starts(started);
     throttle.run_begins();

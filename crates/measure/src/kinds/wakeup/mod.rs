@@ -71,6 +71,7 @@ impl Armed {
         beside: Beside<'_>,
     ) -> RunProducts {
         let watching = Watching::begin(&self.plan.measured, self.orders(beside.sink.is_some()));
+        observer.begins();
         let (started, start_ns, wait) = self.go();
         watching.run_starts(started);
         let shown = Shown::default();

@@ -1,0 +1,59 @@
+//! What reading a clock costs.
+
+use kernel::sched::Policy;
+use measure::{LiveView, Machine, clock};
+use record::{ClockRequest, Record};
+use units::CpuSet;
+
+use super::About;
+use crate::error::RunError;
+use crate::prepared::Beside;
+use crate::surroundings::Surroundings;
+
+/// It knows its share and not its time: a view shows it as if it were a run of a second.
+const WHOLE_NS: u64 = 1_000_000_000;
+
+#[derive(Debug)]
+pub(super) struct Planned {
+    request: ClockRequest,
+    housekeeping: CpuSet,
+}
+
+impl Planned {
+    pub(super) fn new(request: ClockRequest, machine: &Machine) -> Self {
+        let housekeeping = machine.housekeeping(&request.cpu.into_iter().collect());
+        Self { request, housekeeping }
+    }
+}
+
+impl super::Planned for Planned {
+    fn about(&self) -> About {
+        About {
+            measured: self.request.cpu.into_iter().collect(),
+            housekeeping: self.housekeeping.clone(),
+            // One that is out of range is no priority, and is refused as that.
+            policy: self.request.priority.filter(|priority| (1..=99).contains(priority)).map(Policy::Fifo),
+            length_ns: Some(WHOLE_NS),
+            heading: "cost of reading".to_owned(),
+            hands_on: false,
+            tells_turns: false,
+            no_load: Some("the cost of reading clocks is measured without a load"),
+            measures_cost_first: false,
+        }
+    }
+
+    fn measure(
+        self: Box<Self>,
+        surroundings: &Surroundings<'_>,
+        beside: Beside<'_>,
+        begins: &mut dyn FnMut(),
+    ) -> Result<Record, RunError> {
+        let Beside { context, stop, watch, .. } = beside;
+        begins();
+        let mut shown = |share: f64| {
+            let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE_NS));
+            watch.threads(&LiveView { elapsed_ns, duration_ns: Some(WHOLE_NS), ..LiveView::default() });
+        };
+        clock::measure(&self.request, surroundings.machine, context, stop, &mut shown).map_err(RunError::usage)
+    }
+}

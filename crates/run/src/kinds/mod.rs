@@ -1,0 +1,105 @@
+//! The kinds of measurement that one node takes: a file each, and one line in [`plan`].
+
+mod app;
+mod clock;
+mod noise;
+mod sync;
+mod wakeup;
+
+use kernel::sched::Policy;
+use measure::{LiveView, Machine, Observer};
+use record::{ExplainingCost, Record, Request};
+use units::{CpuSet, Ns};
+
+use crate::error::RunError;
+use crate::prepared::Beside;
+use crate::surroundings::{Surroundings, Watch};
+
+/// Where the cost of explaining comes from, where explaining is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Explaining {
+    /// From short runs right before the run, beside its load.
+    #[default]
+    MeasuredFirst,
+    /// From an earlier run; `None` where that could not tell it.
+    Known(Option<ExplainingCost>),
+}
+
+/// What is known of a run before it begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// The CPUs that are measured; empty where the kernel chooses, or a program that is followed.
+    pub measured: CpuSet,
+    /// The CPUs for all that the run needs beside: who looks at it belongs there too.
+    pub housekeeping: CpuSet,
+    /// The policy that its threads ask for; `None` where it has none of its own.
+    pub policy: Option<Policy>,
+    /// How long it will take (ns), where that is known.
+    pub length_ns: Option<u64>,
+    /// What stands at the head of a view of it, in words.
+    pub heading: String,
+    /// Whether its intervals are handed on as they end.
+    pub hands_on: bool,
+    /// Whether it tells which turn of a load's parts each sample belongs to.
+    pub tells_turns: bool,
+    /// Why it takes no load; `None` where it takes one.
+    pub no_load: Option<&'static str>,
+    /// Whether short runs for the cost of explaining come first.
+    pub measures_cost_first: bool,
+}
+
+/// A measurement that was planned. Nothing has started.
+pub(crate) trait Planned: std::fmt::Debug {
+    /// What is known of it.
+    fn about(&self) -> About;
+
+    /// Arms it, calls `begins` in the moment between that and the first schedule, and measures.
+    fn measure(
+        self: Box<Self>,
+        surroundings: &Surroundings<'_>,
+        beside: Beside<'_>,
+        begins: &mut dyn FnMut(),
+    ) -> Result<Record, RunError>;
+}
+
+/// Plans a request. `turns` is the length of an interval that the turns of a load's parts want.
+pub(crate) fn plan(
+    request: Request,
+    turns: Option<Ns>,
+    explaining: Explaining,
+    machine: &Machine,
+) -> Result<Box<dyn Planned>, RunError> {
+    Ok(match request {
+        Request::Wakeup(request) => Box::new(wakeup::Planned::new(request, turns, explaining, machine)?),
+        Request::Noise(request) => Box::new(noise::Planned::new(&request, machine)?),
+        Request::Clock(request) => Box::new(clock::Planned::new(request, machine)),
+        Request::Sync(request) => Box::new(sync::Planned::new(request, machine)?),
+        Request::App(request) => Box::new(app::Planned::new(request, turns, machine)),
+        Request::Packet(_) => return Err(RunError::usage("packets are measured with a partner")),
+    })
+}
+
+/// How long a run of this request takes and how far its schedules are apart, where both are known and matter for its intervals.
+pub(crate) fn length_and_interval(request: &Request) -> Option<(Ns, Ns)> {
+    match request {
+        Request::Wakeup(request) => Some((wakeup::length(request)?, request.interval)),
+        Request::App(request) => Some((request.duration?, app::USUAL_PERIOD)),
+        _ => None,
+    }
+}
+
+/// A [`Watch`] as the measurements know it, and what begins with them.
+pub(crate) struct Threads<'a> {
+    pub(crate) watch: &'a mut dyn Watch,
+    pub(crate) begins: &'a mut dyn FnMut(),
+}
+
+impl Observer for Threads<'_> {
+    fn begins(&mut self) {
+        (self.begins)();
+    }
+
+    fn observe(&mut self, view: &LiveView) {
+        self.watch.threads(view);
+    }
+}

@@ -1,0 +1,84 @@
+//! Timer wake-up latency.
+
+use measure::Machine;
+use measure::wakeup::{Armed, Beside as BesideWakeup, Plan};
+use record::{End, Record, WakeupRequest};
+use units::{Ns, format};
+
+use super::{About, Explaining, Threads};
+use crate::error::RunError;
+use crate::prepared::Beside;
+use crate::surroundings::Surroundings;
+
+/// How long a run is to last, where that is known.
+pub(super) fn length(request: &WakeupRequest) -> Option<Ns> {
+    match request.end {
+        End::After(length) => Some(length),
+        End::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(request.interval.0))),
+        End::WhenTold => None,
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Planned {
+    plan: Plan,
+    explaining: Explaining,
+}
+
+impl Planned {
+    pub(super) fn new(
+        mut request: WakeupRequest,
+        turns: Option<Ns>,
+        explaining: Explaining,
+        machine: &Machine,
+    ) -> Result<Self, RunError> {
+        request.interval_maximum = request.interval_maximum.or(turns);
+        Ok(Self { plan: Plan::new(request, machine).map_err(RunError::usage)?, explaining })
+    }
+
+    fn heading(&self) -> String {
+        let requested = self.plan.requested();
+        let place = if requested.pinned { format!("CPU {}", self.plan.measured) } else { "unpinned".to_owned() };
+        let policy = if requested.priority > 0 {
+            format!("{} {}", requested.policy, requested.priority)
+        } else {
+            requested.policy.clone()
+        };
+        format!("{place}  {policy}  every {}", format::span(self.plan.config.interval.0))
+    }
+}
+
+impl super::Planned for Planned {
+    fn about(&self) -> About {
+        About {
+            measured: self.plan.measured.clone(),
+            housekeeping: self.plan.housekeeping.clone(),
+            policy: self.plan.threads.first().map(|thread| thread.policy),
+            length_ns: self.plan.duration_ns,
+            heading: self.heading(),
+            hands_on: true,
+            tells_turns: true,
+            no_load: None,
+            measures_cost_first: self.plan.config.explain.is_some() && self.explaining == Explaining::MeasuredFirst,
+        }
+    }
+
+    fn measure(
+        self: Box<Self>,
+        surroundings: &Surroundings<'_>,
+        beside: Beside<'_>,
+        begins: &mut dyn FnMut(),
+    ) -> Result<Record, RunError> {
+        let Self { plan, explaining } = *self;
+        let Beside { context, stop, watch, sink, decider } = beside;
+        let cost = match (plan.config.explain, explaining) {
+            (None, _) => None,
+            (Some(_), Explaining::MeasuredFirst) => measure::measure_cost(&plan.config, surroundings.machine, stop),
+            (Some(_), Explaining::Known(cost)) => cost,
+        };
+        let armed = Armed::new(plan, stop).map_err(RunError::failed)?.with_cost(cost);
+        let show_bins = watch.wants_bins();
+        let beside = BesideWakeup { show_bins, decider, sink, ..BesideWakeup::default() };
+        Ok(armed.run(context, stop, &mut Threads { watch, begins }, beside).record)
+    }
+}

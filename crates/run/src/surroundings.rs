@@ -1,0 +1,41 @@
+//! What belongs to the node that carries a request out, and not to the request.
+
+use std::path::Path;
+
+use measure::sync::LiveSync;
+use measure::{LiveView, Machine};
+
+use crate::policy::Anyway;
+
+/// This node's own part in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The machine as it was read.
+    pub machine: &'a Machine,
+    /// This program's own file: a load, and a program that is followed, are guarded by processes that it starts from it.
+    pub own_program: &'a Path,
+    /// Whether a run is made that is known to be invalid before it begins.
+    pub anyway: Anyway<'a>,
+}
+
+/// Who sees a run while it goes on: called a few times a second, never on a measured CPU where there is another, but for the
+/// cost of reading clocks, which is shown between two blocks of readings.
+pub trait Watch: Send {
+    /// The threads that are measured, so far.
+    fn threads(&mut self, so_far: &LiveView);
+    /// The clocks that are followed, so far.
+    fn clocks(&mut self, so_far: &LiveSync);
+    /// Whether bins are looked at: they cost the drain some time.
+    fn wants_bins(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody looks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unseen;
+
+impl Watch for Unseen {
+    fn threads(&mut self, _: &LiveView) {}
+    fn clocks(&mut self, _: &LiveSync) {}
+}
