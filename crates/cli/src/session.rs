@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use measure::{Decider, IntervalSink, Machine, RecordFile, RunContext, Stop};
 use record::{LoadRequest, Record, Request, RunRequest};
-use run::{Beside, Explaining, Surroundings};
+use run::{Anyway, Beside, Explaining, Surroundings};
 use units::CpuSet;
 
 use crate::begin::AnywayArgs;
@@ -184,7 +184,9 @@ pub(crate) fn measure_part(
     label: &str,
 ) -> anyhow::Result<Record> {
     let measurement = request.measurement();
-    let prepared = run::prepare(RunRequest { request, load, partner: None }, explaining, surroundings)?;
+    // What would make it invalid was said before the first part.
+    let silent = Surroundings { anyway: Anyway { is_wanted: true, warn: &|_| () }, ..*surroundings };
+    let prepared = run::prepare(RunRequest { request, load, partner: None }, explaining, &silent)?;
     let mut live = LiveRun::new(measurement, label, prepared.about());
     let beside = Beside { context: &context(label), stop, watch: &mut live, sink: None, decider: None };
     let record = prepared.run(surroundings, beside);

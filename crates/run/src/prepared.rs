@@ -49,12 +49,10 @@ pub fn prepare(
         .and_then(|(load, (length, interval))| crate::load::turns_interval(load, length, interval));
     let planned = kinds::plan(request, turns, explaining, surroundings.machine)?;
     let about = planned.about();
-    let load = load.map(|load| PreparedLoad::find(&load, &about.measured, surroundings.machine)).transpose()?;
-    if load.is_some() {
-        if let Some(why) = about.no_load {
-            return Err(RunError::usage(why));
-        }
+    if let (Some(_), Some(why)) = (&load, about.no_load) {
+        return Err(RunError::usage(why));
     }
+    let load = load.map(|load| PreparedLoad::find(&load, &about.measured, surroundings.machine)).transpose()?;
     if load.as_ref().is_some_and(PreparedLoad::takes_turns) && !about.tells_turns {
         return Err(RunError::usage(
             "--rotate attributes wake-ups to parts of the load: it is for 'measure wakeup' and 'app'",
@@ -105,5 +103,48 @@ impl Prepared {
             load.finish_into(&mut record);
         }
         Ok(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use measure::Machine;
+    use record::{ClockRequest, LoadRequest, NoiseRequest, Request};
+    use units::Ns;
+
+    use super::*;
+    use crate::{Anyway, Unseen};
+
+    fn with_surroundings<T>(take: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+        let (machine, own_program) = (Machine::read(), Path::new("/nowhere"));
+        let anyway = Anyway { is_wanted: false, warn: &|_| () };
+        take(&Surroundings { machine: &machine, own_program, anyway })
+    }
+
+    #[test]
+    fn a_measurement_says_once_that_it_begins() {
+        let gaps = NoiseRequest { duration: Ns::from_ms(100), ..NoiseRequest::default() };
+        let clocks = ClockRequest { samples: 1_000, ..ClockRequest::default() };
+        for request in [Request::Noise(gaps), Request::Clock(clocks)] {
+            let begun = with_surroundings(|surroundings| {
+                let planned = kinds::plan(request, None, Explaining::MeasuredFirst, surroundings.machine).unwrap();
+                let (context, stop, mut begun) = (RunContext::default(), Stop::new(), 0);
+                let beside = Beside { context: &context, stop: &stop, watch: &mut Unseen, sink: None, decider: None };
+                let record = planned.measure(surroundings, beside, &mut || begun += 1).unwrap();
+                assert!(record.samples() > 0 || record.measurement.name() == "noise", "{record:?}");
+                begun
+            });
+            assert_eq!(begun, 1);
+        }
+    }
+
+    #[test]
+    fn a_load_that_a_kind_does_not_take_is_refused_before_it_is_looked_for() {
+        let load = LoadRequest { name: Some("nobody-has-it".to_owned()), ..LoadRequest::default() };
+        let request = RunRequest { request: Request::Clock(ClockRequest::default()), load: Some(load), partner: None };
+        let refused = with_surroundings(|here| prepare(request, Explaining::MeasuredFirst, here).unwrap_err());
+        assert!(refused.to_string().contains("without a load"), "{refused}");
     }
 }

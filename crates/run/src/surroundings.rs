@@ -31,7 +31,7 @@ pub trait Watch: Send {
     }
 }
 
-/// Nobody looks.
+/// A run that nobody looks at while it goes on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unseen;
 
