@@ -1,6 +1,7 @@
 //! The user's own program.
 
-use measure::{Machine, app};
+use measure::Machine;
+use measure::app::{self, AppError};
 use record::{AppRequest, AppTarget, Record};
 use units::{CpuSet, Ns};
 
@@ -56,7 +57,10 @@ impl super::Planned for Planned {
         let Beside { context, stop, watch, .. } = beside;
         let Surroundings { machine, own_program, .. } = surroundings;
         let record = app::measure(&self.request, own_program, machine, context, stop, &mut Threads { watch, begins })
-            .map_err(RunError::usage)?;
+            .map_err(|error| match error {
+            AppError::Source(_) | AppError::InContainer => RunError::failed(error),
+            _ => RunError::usage(error),
+        })?;
         match not_run(&record) {
             Some(how) => Err(RunError::usage(format!(
                 "'{}' could not be run ({how}), as the shell says above: correct it, or install what it names",

@@ -1,7 +1,8 @@
 //! What reading a clock costs.
 
 use kernel::sched::Policy;
-use measure::{LiveView, Machine, clock};
+use measure::clock::{self, ClockError};
+use measure::{LiveView, Machine};
 use record::{ClockRequest, Record};
 use units::CpuSet;
 
@@ -54,6 +55,9 @@ impl super::Planned for Planned {
             let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE_NS));
             watch.threads(&LiveView { elapsed_ns, duration_ns: Some(WHOLE_NS), ..LiveView::default() });
         };
-        clock::measure(&self.request, surroundings.machine, context, stop, &mut shown).map_err(RunError::usage)
+        clock::measure(&self.request, surroundings.machine, context, stop, &mut shown).map_err(|error| match error {
+            ClockError::Thread(_) => RunError::failed(error),
+            _ => RunError::usage(error),
+        })
     }
 }

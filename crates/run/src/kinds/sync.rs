@@ -1,6 +1,7 @@
 //! How far clocks are apart.
 
-use measure::{Machine, sync};
+use measure::Machine;
+use measure::sync::{self, SyncError};
 use record::{Record, SourceChoice, SyncRequest};
 use units::{CpuSet, Ns};
 
@@ -50,6 +51,9 @@ impl super::Planned for Planned {
         let Beside { context, stop, watch, sink, .. } = beside;
         begins();
         sync::measure(&self.request, surroundings.machine, context, stop, &mut |so_far| watch.clocks(so_far), sink)
-            .map_err(RunError::usage)
+            .map_err(|error| match error {
+                SyncError::Wait(_) => RunError::failed(error),
+                _ => RunError::usage(error),
+            })
     }
 }
