@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::support::chronyd::Chronyd;
-use crate::support::{code, eventually, record, run, said};
+use crate::support::{code, eventually, record, run, said, signal};
 use record::{HardBound, ReasonCode, Record, SyncChange, SyncSource, SyncState, VerdictState};
 use tempfile::TempDir;
 
@@ -277,7 +277,7 @@ fn a_bound_that_came_late_holds_no_limit() {
     let ptp4l = Ptp4l::start(0);
     ptp4l.script.listens.store(true, Ordering::Relaxed);
     let limit = ["--limit", "500ms"];
-    let (found, code) = with_change(&ptp4l, 18, &limit, |script, _| script.listens.store(false, Ordering::Relaxed));
+    let (found, code) = with_change(&ptp4l, 18, &limit, |script| script.listens.store(false, Ordering::Relaxed));
     let verdict = found.verdict.unwrap();
     assert_eq!((code, verdict.state), (3, VerdictState::CannotTell), "{}", verdict.reason);
     // On a busy machine the run may see none of them.
@@ -318,7 +318,7 @@ fn without_raw_stamps_there_is_no_bound_and_no_limit_holds() {
 fn another_grand_master_and_a_lost_one_make_the_run_invalid() {
     for lost in [false, true] {
         let ptp4l = Ptp4l::start(0);
-        let (found, code) = with_change(&ptp4l, 10, &[], move |script, _| {
+        let (found, code) = with_change(&ptp4l, 10, &[], move |script| {
             if lost { &script.listens } else { &script.other_master }.store(true, Ordering::Relaxed);
         });
         assert_eq!(code, 3);
@@ -340,13 +340,13 @@ fn with_change(
     ptp4l: &Ptp4l,
     looks: u64,
     more: &[&str],
-    change: impl FnOnce(&Script, &AtomicBool) + Send + 'static,
+    change: impl FnOnce(&Script) + Send + 'static,
 ) -> (Record, i32) {
     let (script, run_ended) = (Arc::clone(&ptp4l.script), Arc::new(AtomicBool::new(false)));
     let ended = Arc::clone(&run_ended);
     let thread = std::thread::spawn(move || {
         script.until_asked(looks, &ended);
-        change(&script, &ended);
+        change(&script);
     });
     let done = ptp4l.follow(&[&["--time", "8s"], more].concat());
     run_ended.store(true, Ordering::Relaxed);
@@ -359,7 +359,7 @@ fn nothing_is_put_together_over_a_change_of_the_time_scale() {
     let ptp4l = Ptp4l::start(0);
     // PTP time scale: this clock, on UTC, is 37 s ahead of what the stamps were taken for.
     let (found, code) =
-        with_change(&ptp4l, 10, &["--limit", "500ms"], |script, _| script.flags.store(8, Ordering::Relaxed));
+        with_change(&ptp4l, 10, &["--limit", "500ms"], |script| script.flags.store(8, Ordering::Relaxed));
     let run = found.sync().unwrap();
     let event = run.events.iter().find(|event| event.what == SyncChange::TimeScale).unwrap();
     assert!(event.detail.contains("time scale flag: arbitrary to PTP"), "{event:?}");
@@ -378,19 +378,17 @@ fn a_grand_master_in_holdover_and_a_silent_ptp4l_make_the_run_invalid() {
     let ptp4l = Ptp4l::start(0);
     ptp4l.script.class.store(6, Ordering::Relaxed);
     let (found, code) =
-        with_change(&ptp4l, 10, &["--limit", "500ms"], |script, _| script.class.store(7, Ordering::Relaxed));
+        with_change(&ptp4l, 10, &["--limit", "500ms"], |script| script.class.store(7, Ordering::Relaxed));
     let event = found.sync().unwrap().events.iter().find(|event| event.what == SyncChange::Holdover).cloned();
     assert!(event.is_some_and(|event| event.detail == "clock class: 6 to 7"), "{:?}", found.sync().unwrap().events);
     assert!(found.validity.has(ReasonCode::SyncLost) && code == 3, "{:?}", found.validity.reasons());
 
     let ptp4l = Ptp4l::start(0);
-    let (found, code) = with_change(&ptp4l, 10, &["--limit", "500ms"], |script, run_ended| {
-        script.is_silent.store(true, Ordering::Relaxed);
-        // It counts as silent after 1.5 to 2 s, which are eight questions.
-        script.until_asked(12, run_ended);
-        script.is_silent.store(false, Ordering::Relaxed);
-    });
-    assert!(found.sync().unwrap().events.iter().any(|event| event.detail.contains("does not answer")));
+    // It counts as silent after seven questions, 1.5 to 2 s.
+    let (found, code) =
+        with_change(&ptp4l, 4, &["--limit", "500ms"], |script| script.is_silent.store(true, Ordering::Relaxed));
+    let events = &found.sync().unwrap().events;
+    assert!(events.iter().any(|event| event.detail.contains("does not answer")), "{events:?}");
     assert!(found.validity.has(ReasonCode::SyncLost) && code == 3, "{:?}", found.validity.reasons());
 }
 
@@ -466,16 +464,20 @@ fn what_comes_to_the_sockets_and_is_none_of_it_is_counted_and_changes_nothing() 
 fn a_ptp4l_that_starts_while_the_run_goes_on_is_followed_from_there_on() {
     let ptp4l = Ptp4l::start(50_000);
     let file = ptp4l.path("late.json");
-    let mut run = crate::support::punctual(&["measure", "sync", "--source", "ptp", "--time", "7s", "-o"])
+    // Until it is interrupted.
+    let mut run = crate::support::punctual(&["measure", "sync", "--source", "ptp", "--time", "100s", "-o"])
         .arg(&file)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
     // It has looked for services once its own socket is there.
-    let name = format!("punctual-sync-{}-0", run.id());
-    let sockets = [PathBuf::from("/run").join(&name), std::env::temp_dir().join(&name)];
-    eventually("its socket", || sockets.iter().any(|path| path.exists()));
+    let name = format!("punctual-answers-sync-{}-", run.id());
+    let has_it = |folder: PathBuf| {
+        let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.any(|entry| entry.file_name().to_string_lossy().starts_with(&name))
+    };
+    eventually("its socket", || has_it("/run".into()) || has_it(std::env::temp_dir()));
     // A process that looks like one, with the sockets of the one above.
     let script = ptp4l.path("ptp4l");
     std::fs::write(&script, "#!/bin/sh\nread -r line\n").unwrap();
@@ -486,6 +488,8 @@ fn a_ptp4l_that_starts_while_the_run_goes_on_is_followed_from_there_on() {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
+    ptp4l.script.until_asked(8, &AtomicBool::new(false));
+    signal(&run, "INT");
     run.wait().unwrap();
     let _ = late.kill();
     late.wait().unwrap();

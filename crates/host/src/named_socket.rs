@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How the names of our own sockets begin.
-const PREFIX: &str = "punctual-sync-";
+const PREFIX: &str = "punctual-answers-";
 
 /// Sockets of this process, so that each has a name of its own.
 static MADE: AtomicU32 = AtomicU32::new(0);
@@ -27,13 +27,14 @@ impl Drop for NamedSocket {
 }
 
 impl NamedSocket {
-    /// One for answers, which are sent to its name.
+    /// One for answers, which are sent to its name: what asks, this process, and a number. Whoever looks at the folder sees which
+    /// question it is, of a profile or of a run.
     ///
     /// # Errors
     /// Where no folder takes it.
-    pub fn for_answers() -> io::Result<Self> {
+    pub fn for_answers(to: &str) -> io::Result<Self> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let name = format!("{PREFIX}{to}-{}-{number}", std::process::id());
         let folders = [PathBuf::from("/run"), std::env::temp_dir()];
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for folder in folders {
@@ -120,7 +121,7 @@ mod tests {
         let path = folder.path().join("events");
         let first = NamedSocket::at(&path).unwrap();
         assert_eq!(NamedSocket::at(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        let other = NamedSocket::for_answers().unwrap();
+        let other = NamedSocket::for_answers("test").unwrap();
         other.send_to(b"x", &path).unwrap();
         let mut buffer = [0; 8];
         assert_eq!(first.receive(&mut buffer), Some(&b"x"[..]));

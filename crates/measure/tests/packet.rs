@@ -221,6 +221,9 @@ fn packet(session: &Session, sequence: u64) -> [u8; HEADER_BYTES] {
     bytes
 }
 
+/// Numbers of packets that somebody else sends first.
+const COPIED: [u64; 10] = [60, 70, 80, 90, 100, 110, 120, 130, 140, 149];
+
 #[test]
 fn foreign_forged_and_doubled_packets_are_counted_apart_and_make_no_delay() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -232,13 +235,19 @@ fn foreign_forged_and_doubled_packets_are_counted_apart_and_make_no_delay() {
             socket.send_to(&packet(&Session { number: 1, ..SESSION }, number), to).unwrap();
             socket.send_to(&packet(&Session { key: [8; 16], ..SESSION }, number), to).unwrap();
         }
-        socket.send_to(&packet(&SESSION, 100), to).unwrap();
+        for number in COPIED {
+            socket.send_to(&packet(&SESSION, number), to).unwrap();
+        }
     });
     let flow = flow(&record, 0);
     assert_eq!((flow.foreign, flow.forged), (40, 20), "{flow:?}");
-    // The genuine one came first, so the packet that was sent under its number is the copy.
-    assert_eq!((flow.doubled, flow.arrived), (1, flow.sent), "{flow:?}");
-    assert_eq!(taken(&record, "sent_to_received"), flow.sent.unwrap());
+    // The genuine ones came first, so what was sent under their numbers are the copies; what a busy machine skipped is none.
+    let (sent, arrived) = (flow.sent.unwrap(), flow.arrived.unwrap());
+    let skipped = arrived - sent;
+    assert!(skipped <= flow.skipped.unwrap(), "{flow:?}");
+    assert_eq!(flow.doubled + skipped, COPIED.len() as u64, "{flow:?}");
+    assert!(flow.doubled > 0, "{flow:?}");
+    assert_eq!(taken(&record, "sent_to_received"), arrived);
 }
 
 #[test]

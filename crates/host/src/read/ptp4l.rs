@@ -48,7 +48,7 @@ pub(super) fn ask(config: &Config, located: &dyn Fn(&str) -> Option<String>) -> 
 }
 
 fn ask_at(socket: &Path, config: &Config) -> io::Result<PtpState> {
-    let own = NamedSocket::for_answers()?;
+    let own = NamedSocket::for_answers("profile")?;
     let requester = Requester {
         transport_specific: config.transport_specific.unwrap_or(0) & 0xf,
         domain_number: config.domain_number.unwrap_or(0),

@@ -8,6 +8,7 @@ mod find;
 mod pending;
 mod receiver;
 mod seen;
+mod silence;
 mod stamps;
 mod strays;
 
@@ -30,6 +31,7 @@ use self::pending::Pending;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
 use self::seen::Seen;
+use self::silence::Silence;
 use self::stamps::Stamps;
 use self::strays::Strays;
 use super::live::LiveSource;
@@ -37,10 +39,6 @@ use super::source::{NotFollowed, Source};
 use super::system_clock::Occasions;
 use crate::clocks::{self, Now};
 
-/// Silence after which it has gone (ns).
-const GONE_NS: i64 = 1_500_000_000;
-/// From one look to the next, if this program had no CPU for a while (ns).
-const STILL_NS: i64 = 1_000_000_000;
 /// Looks for one at which everything is asked, and not only what can change at any moment.
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
@@ -76,9 +74,7 @@ pub(crate) struct Ptp {
     sequence: u16,
     looks: u32,
     answered_ns: i64,
-    /// When it was first asked without an answer since, and when it was looked at last (ns of the uncorrected clock).
-    asked_ns: Option<i64>,
-    looked_ns: i64,
+    silence: Silence,
     follower: Option<Follower>,
     begun: (Moment, u64),
     seen: Seen,
@@ -120,7 +116,7 @@ impl Ptp {
                 (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}"))
             }
         };
-        let (own, refusal) = match NamedSocket::for_answers() {
+        let (own, refusal) = match NamedSocket::for_answers("sync") {
             Ok(own) => (Some(own), None),
             Err(error) => (None, Some(format!("no socket for the answers of ptp4l can be made: {error}"))),
         };
@@ -140,8 +136,7 @@ impl Ptp {
             sequence: 0,
             looks: 0,
             answered_ns: 0,
-            asked_ns: None,
-            looked_ns: 0,
+            silence: Silence::default(),
             follower: None,
             begun,
             seen: Seen::default(),
@@ -362,7 +357,7 @@ impl Source for Ptp {
                 }
             };
             self.answered_ns = now.realtime.raw_ns;
-            self.asked_ns = None;
+            self.silence.answered();
             for tlv in message.tlvs().map_while(Result::ok) {
                 self.take_tlv(now.moment, &tlv);
             }
@@ -383,12 +378,7 @@ impl Source for Ptp {
         self.strays.unread += u64::from(self.allowance == 0);
         self.allowance = MOST_BETWEEN_LOOKS;
         let raw_ns = now.realtime.raw_ns;
-        // Where this program did not run for a while, answers wait to be read: that is no silence.
-        if raw_ns - self.looked_ns > STILL_NS {
-            self.asked_ns = None;
-        }
-        self.looked_ns = raw_ns;
-        if self.answered_ns != 0 && self.asked_ns.is_some_and(|asked_ns| raw_ns - asked_ns > GONE_NS) {
+        if self.answered_ns != 0 && self.silence.is_long(raw_ns) {
             self.socket = None;
             if let Some(follower) = &mut self.follower {
                 follower.state(now.moment, SyncState::Lost, "ptp4l does not answer");
@@ -400,7 +390,7 @@ impl Source for Ptp {
         self.ask(&CHANGING);
         self.ask(&[LAST]);
         self.looks = self.looks.wrapping_add(1);
-        self.asked_ns.get_or_insert(raw_ns);
+        self.silence.asked(raw_ns);
         // The socket that answers questions alone refuses PORT_PROPERTIES_NP (seen with 4.2).
         if self.seen.timestamping.is_none() && self.answered_ns != 0 && self.looks > 2 * ALL_EVERY {
             if let Some((interface, is_software)) = self.found.port.clone() {
