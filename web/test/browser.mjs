@@ -34,7 +34,7 @@ before(async () => {
     // As the tests in Rust have built it, for the whole workspace and not optimized: anything else is built anew, for minutes.
     const inherited = { cwd: join(web, ".."), stdio: ["ignore", "ignore", "inherit"] };
     execFileSync("cargo", ["build", "--quiet", "--locked", "--workspace", "--example", "sample_report"], inherited);
-    const target = process.env.CARGO_TARGET_DIR ?? "target";
+    const target = join(process.env.CARGO_TARGET_DIR ?? "target", process.env.CARGO_BUILD_TARGET ?? "");
     execFileSync(join(target, "debug", "examples", "sample_report"), [samples], inherited);
   }
   const looked = process.env.CHROMIUM ?? BROWSERS.join(" and ");

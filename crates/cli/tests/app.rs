@@ -196,7 +196,7 @@ fn a_running_process_is_followed_by_its_number_and_thread_s_name() {
         return;
     }
     let mut child =
-        Command::new("timeout").arg("30").arg(built().join("periodic-good-c")).arg("20000").spawn().unwrap();
+        Command::new("timeout").arg("300").arg(built().join("periodic-good-c")).arg("200000").spawn().unwrap();
     let mut pid = 0;
     eventually("the program", || {
         let text = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();

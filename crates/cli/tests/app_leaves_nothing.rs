@@ -83,7 +83,7 @@ fn a_killed_run_leaves_no_breakpoint_in_the_program() {
     }
     // In its loop it calls no allocator, so that the probes stay for seconds.
     let mut child =
-        Command::new("timeout").arg("30").arg(built().join("periodic-good-c")).arg("25000").spawn().unwrap();
+        Command::new("timeout").arg("300").arg(built().join("periodic-good-c")).arg("250000").spawn().unwrap();
     let mut pid = 0;
     eventually("the program", || {
         let text = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
