@@ -1,28 +1,36 @@
-//! The discrete Fourier transform of a train of events: a radix-2 transform in place.
+//! The discrete Fourier transform of a train of events: in place, two stages of a radix-2 transform at a time.
 
 use crate::float;
+
+type Complex = (f64, f64);
 
 /// A transform of one size, with its factors computed once.
 #[derive(Debug)]
 pub(super) struct Fourier {
-    /// The factors of all stages, from the smallest to the largest, so that each stage reads them in order.
-    factors: Vec<(f64, f64)>,
+    /// For each pass after the first, by the length of a quarter of its blocks: what the second, third and fourth quarter are
+    /// turned by, place after place, so that a pass reads them in order.
+    passes: Vec<(usize, Vec<[Complex; 3]>)>,
     size: usize,
 }
 
 impl Fourier {
-    /// For a power of two, 2 or more.
+    /// For a power of two, 4 or more.
     pub(super) fn new(size: usize) -> Self {
-        let mut factors = Vec::with_capacity(size);
-        let mut half = 1;
-        while half < size {
-            factors.extend((0..half).map(|k| {
-                let (sin, cos) = (-std::f64::consts::PI * float(k) / float(half)).sin_cos();
+        let mut passes = Vec::new();
+        let mut quarter = if size.trailing_zeros() % 2 == 0 { 4 } else { 2 };
+        while 4 * quarter <= size {
+            let factor = |turns: f64| {
+                let (sin, cos) = (-std::f64::consts::TAU * turns).sin_cos();
                 (cos, sin)
-            }));
-            half *= 2;
+            };
+            let at = |k: usize| float(k) / float(4 * quarter);
+            passes.push((
+                quarter,
+                (0..quarter).map(|k| [factor(2.0 * at(k)), factor(at(k)), factor(3.0 * at(k))]).collect(),
+            ));
+            quarter *= 4;
         }
-        Self { factors, size }
+        Self { passes, size }
     }
 
     pub(super) const fn size(&self) -> usize {
@@ -30,7 +38,7 @@ impl Fourier {
     }
 
     /// Transforms `data`, whose length is the size, in place.
-    pub(super) fn transform(&self, data: &mut [(f64, f64)]) {
+    pub(super) fn transform(&self, data: &mut [Complex]) {
         let bits = self.size.trailing_zeros();
         for i in 0..self.size {
             let j = i.reverse_bits() >> (usize::BITS - bits);
@@ -38,20 +46,53 @@ impl Fourier {
                 data.swap(i, j);
             }
         }
-        let mut half = 1;
-        while half < self.size {
-            let factors = &self.factors[half - 1..2 * half - 1];
-            for block in data.chunks_exact_mut(2 * half) {
-                let (low, high) = block.split_at_mut(half);
-                for ((a, b), w) in low.iter_mut().zip(high).zip(factors) {
-                    let turned = (b.0 * w.0 - b.1 * w.1, b.0 * w.1 + b.1 * w.0);
-                    *b = (a.0 - turned.0, a.1 - turned.1);
-                    *a = (a.0 + turned.0, a.1 + turned.1);
+        // Nothing is turned in the first pass, which takes one stage where their number is odd.
+        if bits % 2 == 0 {
+            for block in data.chunks_exact_mut(4) {
+                if let [a, b, c, d] = block {
+                    (*a, *b, *c, *d) = of_four(*a, *b, *c, *d);
                 }
             }
-            half *= 2;
+        } else {
+            for block in data.chunks_exact_mut(2) {
+                if let [a, b] = block {
+                    (*a, *b) = (plus(*a, *b), minus(*a, *b));
+                }
+            }
+        }
+        for (quarter, factors) in &self.passes {
+            for block in data.chunks_exact_mut(4 * quarter) {
+                let (low, high) = block.split_at_mut(2 * quarter);
+                let (first, second) = low.split_at_mut(*quarter);
+                let (third, fourth) = high.split_at_mut(*quarter);
+                let quarters = first.iter_mut().zip(second).zip(third.iter_mut().zip(fourth));
+                for (((a, b), (c, d)), [of_b, of_c, of_d]) in quarters.zip(factors) {
+                    (*a, *b, *c, *d) = of_four(*a, times(*b, *of_b), times(*c, *of_c), times(*d, *of_d));
+                }
+            }
         }
     }
+}
+
+const fn plus(a: Complex, b: Complex) -> Complex {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+const fn minus(a: Complex, b: Complex) -> Complex {
+    (a.0 - b.0, a.1 - b.1)
+}
+
+const fn times(a: Complex, b: Complex) -> Complex {
+    (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
+}
+
+/// The transform of four values, in the order of reversed bits.
+const fn of_four(a: Complex, b: Complex, c: Complex, d: Complex) -> (Complex, Complex, Complex, Complex) {
+    let (even, odd) = (plus(a, b), minus(a, b));
+    let (sum, difference) = (plus(c, d), minus(c, d));
+    // A quarter of a turn, backwards.
+    let turned = (difference.1, -difference.0);
+    (plus(even, sum), plus(odd, turned), minus(even, sum), minus(odd, turned))
 }
 
 /// The power of two real trains, the one in the real and the other in the imaginary parts of what was transformed, at
@@ -74,7 +115,12 @@ mod tests {
 
     #[test]
     fn it_is_the_transform_by_its_definition() {
-        let size = 64;
+        for size in [4, 8, 64, 128] {
+            check(size);
+        }
+    }
+
+    fn check(size: usize) {
         let mut random = units::Random::new(7);
         let data: Vec<(f64, f64)> = (0..size).map(|_| (random.unit(), random.unit())).collect();
         let mut fast = data.clone();
@@ -89,8 +135,8 @@ mod tests {
         };
         let found = powers(&fast);
         for (k, (first, second)) in found[0].iter().zip(&found[1]).enumerate() {
-            assert!((first - power(k, |value| value.0)).abs() < 1e-9, "{k}");
-            assert!((second - power(k, |value| value.1)).abs() < 1e-9, "{k}");
+            assert!((first - power(k, |value| value.0)).abs() < 1e-9, "{k} of {size}");
+            assert!((second - power(k, |value| value.1)).abs() < 1e-9, "{k} of {size}");
         }
     }
 }

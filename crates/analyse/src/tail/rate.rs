@@ -8,6 +8,8 @@
 //! Annals of Mathematical Statistics 41, 1970), however often and whenever it is tested. So the same test can be used
 //! for a finished run and for a run that ends as soon as its claim is decided.
 
+use std::sync::LazyLock;
+
 use units::approx_f64;
 
 use super::blocks::Blocks;
@@ -23,7 +25,7 @@ const MOST_PIECES: usize = 16_384;
 /// With fewer pieces than this, the length of a burst is unknown; it may be a quarter of them.
 const FEW_PIECES: usize = 40;
 /// Number of higher rates that are tested against the allowed one, as powers of the square root of two.
-const MULTIPLES: u32 = 40;
+const MOST_MULTIPLES: u32 = 40;
 /// Lower rates that are tested, as parts of the allowed one, with their weights. No exceedance at all is the most usual
 /// alternative.
 const PARTS: [(f64, f64); 5] = [(0.0, 0.5), (0.125, 0.125), (0.25, 0.125), (0.5, 0.125), (0.71, 0.125)];
@@ -133,14 +135,29 @@ impl Exceedances {
     }
 }
 
+/// A multiple of the mean that is looked for.
+struct Multiple {
+    /// Its natural logarithm.
+    ln: f64,
+    /// What it is above 1.
+    more: f64,
+    /// The natural logarithm of its weight. The sum of the weights 1 / (k (k + 1)) is less than 1.
+    ln_weight: f64,
+}
+
+/// Half an octave apart.
+static MULTIPLES: LazyLock<Vec<Multiple>> = LazyLock::new(|| {
+    (1..=MOST_MULTIPLES)
+        .map(|step| {
+            let ln = f64::from(step) * std::f64::consts::LN_2 / 2.0;
+            Multiple { ln, more: ln.exp_m1(), ln_weight: -(f64::from(step) * f64::from(step + 1)).ln() }
+        })
+        .collect()
+});
+
 /// Logarithm of the evidence that the true number of bursts is above `mean`.
 fn above(bursts: f64, mean: f64) -> f64 {
-    let each = (1..=MULTIPLES).map(|step| {
-        let ln_multiple = f64::from(step) * std::f64::consts::LN_2 / 2.0;
-        // The sum of the weights 1 / (k (k + 1)) is less than 1.
-        bursts * ln_multiple - ln_multiple.exp_m1() * mean - (f64::from(step) * f64::from(step + 1)).ln()
-    });
-    ln_sum(each)
+    ln_sum(MULTIPLES.iter().map(|multiple| bursts * multiple.ln - multiple.more * mean + multiple.ln_weight))
 }
 
 /// Logarithm of the evidence that the true number of exceeding intervals is below `mean`.
@@ -152,10 +169,17 @@ fn below(count: f64, mean: f64) -> f64 {
     ln_sum(each)
 }
 
+/// What adds nothing to a sum of numbers of which the largest is 1 (natural logarithm): its exponential is no normal number.
+const NOTHING_LN: f64 = -700.0;
+
 /// Logarithm of the sum of the exponentials of `each`, without overflow.
 fn ln_sum(each: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = each.clone().fold(f64::NEG_INFINITY, f64::max);
-    if most.is_finite() { most + each.map(|one| (one - most).exp()).sum::<f64>().ln() } else { most }
+    if !most.is_finite() {
+        return most;
+    }
+    let parts = each.map(|one| one - most).filter(|less| *less > NOTHING_LN);
+    most + parts.map(f64::exp).sum::<f64>().ln()
 }
 
 /// The point between `decides` and `open` at which `decided` stops being true (bisection).
