@@ -6,6 +6,7 @@
 
 mod begin;
 mod commands;
+mod destination;
 mod exit;
 mod grammar;
 mod loads;

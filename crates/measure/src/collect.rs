@@ -2,13 +2,15 @@
 
 use analyse::rhythm::LateWakeup;
 use analyse::{Row, StallRules, StallTotals, StallTracker};
-use record::{Counters, Histogram, HistogramRecorder, Interval, MissedRow, Moment, Place, Series, WorstSample};
+use record::{
+    Counters, Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, MissedRow, Moment, Place,
+    Series, WorstSample,
+};
 
 use crate::clock_watch::ClockWatch;
 use crate::explain::Known;
 use crate::late::Late;
 use crate::linear::{EqualBins, LinearHistogram};
-use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 use crate::timetable::Timetable;
 use crate::witness::LEAST_STOP_NS;
@@ -460,20 +462,24 @@ impl Collector {
     }
 
     /// The samples so far, as a person sees them; identity and schedule are the caller's to fill in.
-    pub(crate) fn live(&self) -> LiveThread {
+    pub(crate) fn live(&self) -> LiveSeries {
         let (total, current) = (&self.total, &self.current);
         let count = (total.count() + current.count()).max(1);
         let sum_ns = total.sum_ns() + current.sum_ns();
-        LiveThread {
-            thread: self.thread,
-            cpu: self.cpu,
-            samples: self.samples(),
-            last_ns: self.last_ns,
-            min_ns: total.min_ns().into_iter().chain(current.min_ns()).min().unwrap_or(0),
-            mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
-            max_ns: total.max_ns().max(current.max_ns()).unwrap_or(0),
+        let samples = self.samples();
+        LiveSeries {
+            place: Place::thread(self.thread, self.cpu),
+            detail: LiveDetail::Thread { tid: 0, priority: 0, interval_ns: 0 },
+            samples,
+            // Before the first one there is none, and not one of 0.
+            figures: (samples > 0).then(|| LiveFigures {
+                last_ns: self.last_ns,
+                min_ns: total.min_ns().into_iter().chain(current.min_ns()).min().unwrap_or(0),
+                mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
+                max_ns: total.max_ns().max(current.max_ns()).unwrap_or(0),
+                uncertainty: None,
+            }),
             missed_periods: self.tracker.as_ref().map_or(0, |tracker| tracker.totals().missed_periods),
-            ..LiveThread::default()
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) const CUT_SHORT: &str =
 /// keep it waiting.
 pub trait IntervalSink: Sync {
     /// Takes finished intervals, each with the number of its series, and the record of all that was measured until then: as
-    /// the run would be judged were it cut short now. The record's own intervals are not filled in.
+    /// the run would be judged were it cut short now. Whatever intervals that record has itself are not looked at.
     fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record);
 }
 

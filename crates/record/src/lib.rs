@@ -8,9 +8,11 @@
 
 mod app;
 mod basis;
+mod events;
 mod explanation;
 mod finding;
 mod kind;
+mod live;
 mod load;
 mod load_words;
 mod manifest;
@@ -28,6 +30,7 @@ mod wire;
 
 pub use app::{AllocationLook, AppRun, AppThread, Preemption, TracingCost, TurnCauses};
 pub use basis::{LEAST_SAMPLES, LEAST_SHARE_DIVISOR, NEARLY_ALL_PERCENT, Shortfall, least_basis_markdown};
+pub use events::{Fold, RefusalClass, RunEvent, Told};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation, Owner,
     PartHistogram, TimelineSegment, WakeupParts,
@@ -37,6 +40,7 @@ pub use histogram::{
     Bin, Histogram, HistogramError, HistogramRecorder, Quantile, SIGNIFICANT_DIGITS, Unplaced, equal_bins_end_ns,
 };
 pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, MEASURED, Measurement, Sampling, Sign};
+pub use live::{Live, LiveDetail, LiveFigures, LiveSeries};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use load_words::describe_command;
 pub use manifest::{

@@ -35,6 +35,11 @@ fn the_schema_of_requests_with_their_loads_is_published() {
 }
 
 #[test]
+fn the_schema_of_events_is_published() {
+    check("docs/schema/run-event-1.json", &format!("{:#}\n", record::RunEvent::json_schema()));
+}
+
+#[test]
 fn the_table_of_kinds_is_published() {
     let mut text = String::from(
         "# Kinds of measurement\n\n\

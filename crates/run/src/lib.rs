@@ -12,6 +12,7 @@ mod kinds;
 mod load;
 mod policy;
 mod prepared;
+mod stream;
 mod surroundings;
 
 pub use error::{Class, Refusal, RunError};
@@ -20,4 +21,5 @@ pub use kinds::{About, Explaining};
 pub use load::load_by_name;
 pub use policy::{Anyway, try_policy};
 pub use prepared::{Beside, Prepared, prepare};
+pub use stream::EventStream;
 pub use surroundings::{Surroundings, Unseen, Watch};

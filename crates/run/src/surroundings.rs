@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use measure::sync::LiveSync;
-use measure::{LiveView, Machine};
+use measure::Machine;
+use record::Live;
 
 use crate::policy::Anyway;
 
@@ -21,10 +21,8 @@ pub struct Surroundings<'a> {
 /// Who sees a run while it goes on: called a few times a second, never on a measured CPU where there is another, but for the
 /// cost of reading clocks, which is shown between two blocks of readings.
 pub trait Watch: Send {
-    /// The threads that are measured, so far.
-    fn threads(&mut self, so_far: &LiveView);
-    /// The clocks that are followed, so far.
-    fn clocks(&mut self, so_far: &LiveSync);
+    /// The run so far.
+    fn live(&mut self, so_far: &Live);
     /// Whether bins are looked at: they cost the drain some time.
     fn wants_bins(&self) -> bool {
         false
@@ -36,6 +34,5 @@ pub trait Watch: Send {
 pub struct Unseen;
 
 impl Watch for Unseen {
-    fn threads(&mut self, _: &LiveView) {}
-    fn clocks(&mut self, _: &LiveSync) {}
+    fn live(&mut self, _: &Live) {}
 }

@@ -5,10 +5,11 @@ use units::Ns;
 
 use crate::begin::AnywayArgs;
 use crate::commands::measure::claim::ClaimArgs;
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
 use crate::run_length::RunLength;
-use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
+use crate::session::{Asked, LabelArgs, carry_out};
 
 /// Follow your own program: how late its threads run, and how it is written
 ///

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use foreign::IMPORTS;
 use record::{Origin, Record};
 
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::records::RecordArgs;
-use crate::session::OutputArgs;
 use crate::view::result;
 use terminal::output;
 use terminal::wrap;

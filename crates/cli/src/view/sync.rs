@@ -1,63 +1,14 @@
-//! How far clocks are apart, on a terminal: while they are followed, and the result.
+//! How far clocks are apart, on a terminal.
 
-use std::fmt::Write as _;
-use std::io;
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use measure::sync::LiveSync;
 use record::{HardBound, Record, SyncChange, SyncRun, SyncSource, SyncState};
-use units::{Ns, format};
+use units::format;
 
 use super::result::{conclusion, when};
-use terminal::output;
 use terminal::table::Table;
 use terminal::wrap;
 
 /// Events that are printed; the record holds more.
 const SHOWN_EVENTS: usize = 12;
-const BAR_COLUMNS: usize = 40;
-
-/// Draws on a terminal, is silent elsewhere.
-pub(crate) struct Live {
-    bar: Option<ProgressBar>,
-}
-
-impl Live {
-    pub(crate) fn new(duration: Ns) -> Self {
-        let bar = output::draws_on(&io::stderr()).then(|| {
-            let length = u64::try_from(duration.0 / 1_000_000).ok();
-            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(4));
-            let template = format!("sync\n[{{bar:{BAR_COLUMNS}}}] {{msg}}");
-            // The library accepts this template; its own default would do as well.
-            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
-            bar
-        });
-        Self { bar }
-    }
-
-    pub(crate) fn show(&self, so_far: &LiveSync) {
-        let Some(bar) = &self.bar else { return };
-        bar.set_position(so_far.elapsed_ns / 1_000_000);
-        let mut text = format::span(so_far.elapsed_ns / 1_000_000_000 * 1_000_000_000).replace("0 ns", "0 s");
-        for source in &so_far.sources {
-            let state = source.state.map_or("-", SyncState::word);
-            let offset = source.offset_ns.map_or_else(|| "-".to_owned(), format::latency);
-            let bound = source.bound.map_or_else(String::new, |bound| {
-                format!("   within {} to {}", format::latency(bound.lower_ns), format::latency(bound.upper_ns))
-            });
-            // Writing to a string does not fail.
-            let _ = write!(text, "\n  {:<14} {state:<9} offset {offset:>10}{bound}", source.name);
-        }
-        bar.set_message(output::shown(&text));
-    }
-
-    pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
 
 /// The result of a run.
 pub(crate) fn table(record: &Record, colour: bool) -> String {

@@ -20,7 +20,7 @@ use crate::{
 /// The record of one run, immutable once written.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Record")]
-struct RecordWire<'a> {
+pub(crate) struct RecordWire<'a> {
     /// Name of the schema: `punctual/record`.
     schema: Cow<'a, str>,
     /// Version of the schema.

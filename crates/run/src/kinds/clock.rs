@@ -1,9 +1,9 @@
 //! What reading a clock costs.
 
 use kernel::sched::Policy;
+use measure::Machine;
 use measure::clock::{self, ClockError};
-use measure::{LiveView, Machine};
-use record::{ClockRequest, Record};
+use record::{ClockRequest, Live, Record};
 use units::CpuSet;
 
 use super::About;
@@ -53,7 +53,7 @@ impl super::Planned for Planned {
         begins();
         let mut shown = |share: f64| {
             let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE_NS));
-            watch.threads(&LiveView { elapsed_ns, duration_ns: Some(WHOLE_NS), ..LiveView::default() });
+            watch.live(&Live { elapsed_ns, duration_ns: Some(WHOLE_NS), ..Live::default() });
         };
         clock::measure(&self.request, surroundings.machine, context, stop, &mut shown).map_err(|error| match error {
             ClockError::Thread(_) => RunError::failed(error),

@@ -7,8 +7,8 @@ mod sync;
 mod wakeup;
 
 use kernel::sched::Policy;
-use measure::{LiveView, Machine, Observer};
-use record::{ExplainingCost, Record, Request};
+use measure::{Machine, Observer};
+use record::{ExplainingCost, Live, Record, Request};
 use units::{CpuSet, Ns};
 
 use crate::error::RunError;
@@ -99,7 +99,7 @@ impl Observer for Threads<'_> {
         (self.begins)();
     }
 
-    fn observe(&mut self, view: &LiveView) {
-        self.watch.threads(view);
+    fn observe(&mut self, view: &Live) {
+        self.watch.live(view);
     }
 }

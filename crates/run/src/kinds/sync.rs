@@ -50,7 +50,7 @@ impl super::Planned for Planned {
     ) -> Result<Record, RunError> {
         let Beside { context, stop, watch, sink, .. } = beside;
         begins();
-        sync::measure(&self.request, surroundings.machine, context, stop, &mut |so_far| watch.clocks(so_far), sink)
+        sync::measure(&self.request, surroundings.machine, context, stop, &mut |so_far| watch.live(so_far), sink)
             .map_err(|error| match error {
                 SyncError::Wait(_) => RunError::failed(error),
                 _ => RunError::usage(error),

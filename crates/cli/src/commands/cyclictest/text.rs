@@ -9,7 +9,8 @@
 use std::fmt::Write as _;
 use std::sync::mpsc::Receiver;
 
-use measure::{LiveView, Observer, Stop, TappedSample};
+use measure::{Observer, Stop, TappedSample};
+use record::{Live, LiveDetail, LiveSeries, Place};
 use units::Ns;
 
 use super::ThreadResult;
@@ -154,26 +155,34 @@ impl Screen {
         self.drawn = true;
     }
 
-    fn status(&self, view: &LiveView) -> Vec<Status> {
+    fn status(&self, view: &Live) -> Vec<Status> {
         let unit_ns = self.unit_ns();
-        view.threads
+        view.series
             .iter()
-            .map(|thread| Status {
-                thread: thread.thread,
-                tid: thread.tid,
-                priority: thread.priority,
-                interval_us: thread.interval_ns / 1_000,
-                cycles: thread.samples,
-                min: (thread.samples > 0).then_some(thread.min_ns / unit_ns),
-                actual: u64::try_from(thread.last_ns).unwrap_or(0) / unit_ns,
-                average: units::round_u64(thread.mean_ns.floor()) / unit_ns,
-                max: thread.max_ns / unit_ns,
+            .filter_map(|series| {
+                let (Place::Thread { thread, .. }, LiveDetail::Thread { tid, priority, interval_ns }) =
+                    (&series.place, &series.detail)
+                else {
+                    return None;
+                };
+                let figures = series.figures.unwrap_or_default();
+                Some(Status {
+                    thread: *thread,
+                    tid: *tid,
+                    priority: *priority,
+                    interval_us: interval_ns / 1_000,
+                    cycles: series.samples,
+                    min: series.figures.map(|figures| figures.min_ns / unit_ns),
+                    actual: u64::try_from(figures.last_ns).unwrap_or(0) / unit_ns,
+                    average: units::round_u64(figures.mean_ns.floor()) / unit_ns,
+                    max: figures.max_ns / unit_ns,
+                })
             })
             .collect()
     }
 
-    fn has_ended(&self, view: &LiveView) -> bool {
-        let counted = self.loops.is_some_and(|loops| view.threads.iter().any(|thread| thread.samples >= loops));
+    fn has_ended(&self, view: &Live) -> bool {
+        let counted = self.loops.is_some_and(|loops| view.series.iter().any(|thread| thread.samples >= loops));
         counted || self.duration.is_some_and(|duration| view.elapsed_ns >= duration.unsigned())
     }
 
@@ -188,15 +197,15 @@ impl Screen {
 }
 
 impl Observer for Screen {
-    fn observe(&mut self, view: &LiveView) {
+    fn observe(&mut self, view: &Live) {
         if self.has_ended(view) {
             self.stop.end_early();
         }
         self.print_samples();
-        if view.threads.is_empty() {
+        if view.series.is_empty() {
             return;
         }
-        let max_ns = view.threads.iter().map(|thread| thread.max_ns).max().unwrap_or(0);
+        let max_ns = view.series.iter().map(LiveSeries::max_ns).max().unwrap_or(0);
         let new_maximum = max_ns > self.max_ns;
         self.max_ns = self.max_ns.max(max_ns);
         if self.shown == Shown::Status || (self.shown == Shown::NewMaxima && new_maximum) {

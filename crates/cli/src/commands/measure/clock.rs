@@ -6,9 +6,10 @@ use units::ClockId;
 
 use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::names;
-use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
+use crate::session::{Asked, LabelArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct ClockArgs {

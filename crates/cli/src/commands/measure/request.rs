@@ -6,18 +6,25 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 #[cfg(not(feature = "packet"))]
 use anyhow::bail;
-use record::{Request, RunRequest};
+use record::{RefusalClass, Request, RunEvent, RunRequest};
+use run::{Class, RunError};
+use terminal::output;
 
 use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
-use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
+use crate::session::{Asked, LabelArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct RequestArgs {
     /// A file with the request as JSON, as docs/schema/run-request-1.json describes it; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Print what becomes of the run as it goes on, a line of JSON each, as docs/schema/run-event-1.json describes it; what was
+    /// told until then is a record at every moment
+    #[arg(long, conflicts_with = "json")]
+    events: bool,
     #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
@@ -28,6 +35,23 @@ pub(crate) struct RequestArgs {
 
 impl RequestArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let tells = self.events;
+        self.measure().inspect_err(|error| {
+            if tells {
+                let class = match error.downcast_ref::<RunError>().map(RunError::class) {
+                    Some(Class::Refused) => RefusalClass::Refused,
+                    Some(Class::Failed) => RefusalClass::Failed,
+                    Some(Class::Usage) | None => RefusalClass::Usage,
+                };
+                output::data(&RunEvent::Refused { class, why: format!("{error:#}") }.to_line());
+            }
+        })
+    }
+
+    fn measure(mut self) -> anyhow::Result<Exit> {
+        if self.events {
+            self.output = self.output.with_events();
+        }
         let shown = self.file.display().to_string();
         let text = if shown == "-" {
             let mut text = String::new();

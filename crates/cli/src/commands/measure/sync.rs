@@ -5,8 +5,9 @@ use units::Ns;
 
 use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
-use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
+use crate::session::{Asked, LabelArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {

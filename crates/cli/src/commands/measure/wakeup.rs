@@ -6,11 +6,12 @@ use units::{ClockId, CpuSet, Ns};
 
 use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
 use crate::names;
 use crate::run_length::RunLength;
-use crate::session::{Asked, LabelArgs, OutputArgs, carry_out};
+use crate::session::{Asked, LabelArgs, carry_out};
 
 #[derive(clap::Args)]
 pub(crate) struct WakeupArgs {

@@ -12,12 +12,13 @@ use peer::{ChannelError, Listener, local_policy, read_policy};
 use record::{PacketRequest, Record};
 
 use super::dialog::{Connection, SESSION};
-use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, say_why, warn_of_loss};
+use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, length_ns, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
+use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
-use crate::session::{self as run_session, Destination, LabelArgs, OutputArgs};
+use crate::session::{self as run_session, LabelArgs};
+use crate::view::live::LiveRun;
 use crate::view::packet as view;
-use crate::view::packet_live::Live;
 use terminal::output;
 
 /// How long the initiator may take to say what it wants.
@@ -181,7 +182,7 @@ fn serve(
     };
     measured::Dialog::say(&mut connection, &Message::Ready { partner: ends.endpoints(&node) })?;
     let (machine, context) = (Machine::read(), run_session::context(label));
-    let live = Live::new(request.end);
+    let live = LiveRun::with_head("packet", length_ns(request.end));
     let setup = Setup {
         request: &request,
         role: Role::Partner,

@@ -7,7 +7,7 @@ mod send;
 use measure::packet::{Dialog as _, PacketError};
 use measure::{Machine, Stop};
 use packet::dialog::Message;
-use record::{EvidenceSource, ExplainRequest, ExplainingCost, HardwareMode, PacketRequest, ReasonCode, Record};
+use record::{End, EvidenceSource, ExplainRequest, ExplainingCost, HardwareMode, PacketRequest, ReasonCode, Record};
 use units::Ns;
 
 use self::dialog::Connection;
@@ -86,6 +86,14 @@ fn hardware_stamps() -> impl clap::builder::TypedValueParser<Value = HardwareMod
         ("auto", "those that it takes anyway, set so by a time service or by hwtstamp_ctl", HardwareMode::Auto),
         ("on", "an interface that takes none is set to for the run, and back afterwards", HardwareMode::On),
     ])
+}
+
+/// How long a run will take (ns), where that is known before it.
+fn length_ns(end: End) -> Option<u64> {
+    match end {
+        End::After(length) => Some(length.unsigned()),
+        End::Samples(_) | End::WhenTold => None,
+    }
 }
 
 /// A parser of one of a few names, each with its help.

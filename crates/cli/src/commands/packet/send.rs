@@ -10,16 +10,19 @@ use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::{Message, PacketJob, session};
 use peer::{Endpoint, connect, read_token, resolve};
-use record::{End, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record};
+use record::{
+    End, Live, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record, Request, RunEvent,
+};
 use units::Ns;
 
 use super::dialog::{Connection, SESSION};
-use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, names, say_why, warn_of_loss};
+use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, length_ns, names, say_why, warn_of_loss};
 use crate::begin::AnywayArgs;
+use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
-use crate::session::{self as run_session, LabelArgs, OutputArgs};
+use crate::session::{self as run_session, LabelArgs};
+use crate::view::live::LiveRun;
 use crate::view::packet as view;
-use crate::view::packet_live::Live;
 
 const CONNECTING: Duration = Duration::from_secs(10);
 const ANSWERING: Duration = Duration::from_secs(15);
@@ -205,7 +208,7 @@ impl Partner<'_> {
             TokenSource::File(path) => read_token(&path)?,
         };
         let to = Endpoint::parse(self.to)?;
-        let destination = output.prepare()?;
+        let mut destination = output.prepare()?;
         let addresses = resolve(&to.host, to.port_or_default(), Instant::now() + CONNECTING)?;
         addresses.iter().try_for_each(|address| measured::check_way(*address))?;
         let explain = self.explain.with_cost(request, threads, &Stop::new());
@@ -213,7 +216,13 @@ impl Partner<'_> {
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut connection = Connection::new(channel, None);
-        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop));
+        let started = RunEvent::Started {
+            measurement: Request::Packet(request.clone()).measurement(),
+            label: label.to_owned(),
+            duration_ns: length_ns(request.end),
+        };
+        destination.begin(started, &machine.housekeeping(&machine.isolated))?;
+        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop), &destination);
         connection.close();
         let record = measured?;
         warn_of_loss(&record);
@@ -226,6 +235,7 @@ fn run_with(
     connection: &mut Connection<'_>,
     (request, explain): (&PacketRequest, Explains),
     (machine, label, stop): (&Machine, &str, &Stop),
+    destination: &Destination,
 ) -> anyhow::Result<Record> {
     let channel = &connection.channel;
     let (local, reaches) = (channel.local_address()?, channel.partner().address);
@@ -245,7 +255,7 @@ fn run_with(
         None => bail!("the node that listens did not answer within 15 s: see what it printed"),
     };
     let context = run_session::context(label);
-    let live = Live::new(request.end);
+    let live = LiveRun::with_head("packet", length_ns(request.end));
     let setup = Setup {
         request,
         role: Role::Initiator,
@@ -257,7 +267,11 @@ fn run_with(
         stop,
         explain,
     };
-    let record = measured::lead(&setup, ends, &partner, connection, &mut |so_far| live.show(so_far))
+    let mut watch = |so_far: &Live| {
+        live.show(so_far);
+        destination.live(so_far);
+    };
+    let record = measured::lead(&setup, ends, &partner, connection, &mut watch)
         .inspect_err(|error| say_why(connection, error))?;
     live.finish();
     Ok(record)

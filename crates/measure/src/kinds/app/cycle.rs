@@ -230,9 +230,9 @@ impl Cycle {
         self.candidates.iter_mut().for_each(|candidate| candidate.flush(clocks));
     }
 
-    pub(super) fn live(&self) -> Option<crate::live::LiveThread> {
+    pub(super) fn live(&self) -> Option<record::LiveSeries> {
         let chosen = self.chosen?;
-        Some(self.candidates[chosen].samples.live()).filter(|live| live.samples > 0)
+        self.candidates[chosen].samples.live().filter(|live| live.samples > 0)
     }
 
     /// Ends the account. Where no loop was recognized, the most frequent sleep gives the latencies nevertheless.

@@ -27,7 +27,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use kernel::tracefs::Tracefs;
-use record::{AppRequest, AppTarget, Record};
+use record::{AppRequest, AppTarget, LiveDetail, LiveSeries, Place, Record};
 use units::{ClockId, CpuSet, Ns};
 
 use self::follow::Followed;
@@ -42,7 +42,7 @@ use self::timers::Offsets;
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
 use crate::crew::Watching;
-use crate::live::{LiveThread, LiveView, Observer};
+use crate::live::Observer;
 use crate::machine::Machine;
 use crate::stop::Stop;
 use crate::witness::{MemoryLock, Orders, StopLimits};
@@ -313,21 +313,19 @@ fn take(
     Ok(source.take(now_ns, last, |cpu, event| followed.event(cpu, event, &mut around))?)
 }
 
-fn view(followed: &Followed, elapsed: Duration, duration: Option<Ns>) -> LiveView {
+fn view(followed: &Followed, elapsed: Duration, duration: Option<Ns>) -> record::Live {
     let any_real_time = followed.threads.iter().any(|thread| thread.real_time);
     let shown = followed.threads.iter().filter(|thread| !thread.ended && (thread.real_time || !any_real_time));
-    LiveView {
+    record::Live {
         elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
         duration_ns: duration.map(Ns::unsigned),
-        threads: (0_u32..)
+        series: (0_u32..)
             .zip(shown)
-            .map(|(number, thread)| LiveThread {
-                thread: number,
-                tid: thread.tid,
-                priority: thread.scheduling().1,
-                ..thread.cycle.live().unwrap_or_else(|| thread.run.live())
+            .filter_map(|(number, thread)| {
+                let live = thread.cycle.live().or_else(|| thread.run.live()).filter(|live| live.samples > 0)?;
+                let detail = LiveDetail::Thread { tid: thread.tid, priority: thread.scheduling().1, interval_ns: 0 };
+                Some(LiveSeries { place: Place::thread(number, live.place.cpu()), detail, ..live })
             })
-            .filter(|live| live.samples > 0)
             .collect(),
         bins: Vec::new(),
     }

@@ -4,7 +4,6 @@ use analyse::StallRules;
 
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
-use crate::live::LiveThread;
 use crate::ring::Pair;
 
 /// What all collectors of a run have in common.
@@ -74,8 +73,8 @@ impl Samples {
         self.collector = Some(collector);
     }
 
-    pub(super) fn live(&self) -> LiveThread {
-        self.collector.as_ref().map(Collector::live).unwrap_or_default()
+    pub(super) fn live(&self) -> Option<record::LiveSeries> {
+        self.collector.as_ref().map(Collector::live)
     }
 
     /// All of them; `None` where there is not one.

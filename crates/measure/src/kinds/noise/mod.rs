@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::{KernelClock, Schedule, sleep_until};
 use record::{
-    Counters, Instrument, Measurement, Moment, NoiseTotals, Place, ReasonCode, Record, Request, Series, SeriesDetail,
+    Counters, Instrument, Live, Measurement, Moment, NoiseTotals, Place, ReasonCode, Record, Request, Series,
+    SeriesDetail,
 };
 use units::{ClockId, format};
 
@@ -26,7 +27,7 @@ use crate::context::RunContext;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Watching, Work, now_ns};
 use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink};
 use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge};
-use crate::live::{LiveView, Observer};
+use crate::live::Observer;
 use crate::ring::{Pair, Ring, Slot};
 use crate::stop::Stop;
 use crate::witness::{
@@ -244,10 +245,10 @@ fn watch(
                 worker.member.call_off();
             }
         }
-        observer.observe(&LiveView {
+        observer.observe(&Live {
             elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
             duration_ns: Some(plan.duration_ns),
-            threads: collectors.iter().map(|(collector, _)| collector.live()).collect(),
+            series: collectors.iter().map(|(collector, _)| collector.live()).collect(),
             bins: Vec::new(),
         });
         clocks.sleep(PERIOD);

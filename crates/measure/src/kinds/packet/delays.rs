@@ -2,12 +2,11 @@
 
 use packet::receiving::{HardwareParts, Settled};
 use packet::relation::Delay;
-use record::{Counters, Place, Series, Uncertainty, WorstSample};
+use record::{Counters, LiveSeries, Place, Series, Uncertainty, WorstSample};
 
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::explain::Known;
-use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 
 /// The two points of a latency that ended at a time.
@@ -145,13 +144,13 @@ impl Delays {
     }
 
     /// What was collected so far, for the eye.
-    pub(crate) fn live(&self) -> LiveThread {
-        self.collector.live()
-    }
-
-    /// The error of the interval that is open.
-    pub(crate) const fn error(&self) -> Option<Uncertainty> {
-        self.open
+    pub(crate) fn live(&self) -> LiveSeries {
+        let mut live = self.collector.live();
+        // The error of the interval that is open.
+        if let Some(figures) = &mut live.figures {
+            figures.uncertainty = self.open;
+        }
+        live
     }
 
     /// The series and its worst samples; `None` if there is no sample.

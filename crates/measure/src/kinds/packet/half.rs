@@ -9,7 +9,7 @@ use packet::hardware::HardwareScale;
 use packet::receiving::{Clocks, Receiving, Settled};
 use packet::stragglers::{self, Awaiting, Wait};
 use packet::worst::WorstPackets;
-use record::{Moment, Record};
+use record::{Direction, Live, LiveDetail, LiveSeries, Moment, Place, Record};
 use units::ClockId;
 
 use super::clocks::ClockExchange;
@@ -23,7 +23,7 @@ use super::plan::{PacketPlan, Role};
 use super::receive::{ReceivePlan, Receives, Recorded};
 use super::send::{LaunchPlan, SendPlan, Sending};
 use super::services::Services;
-use super::{Dialog, Ends, LiveFlow, LivePackets, PacketError, PartnerGone, Setup};
+use super::{Dialog, Ends, PacketError, PartnerGone, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
 use crate::witness::{Grant, Measuring, Orders, ThrottleWatch, Wanted};
@@ -237,7 +237,7 @@ impl<'a> Half<'a> {
         mut self,
         watching: Watching,
         dialog: &mut dyn Dialog,
-        observe: &mut dyn FnMut(&LivePackets),
+        observe: &mut dyn FnMut(&Live),
     ) -> (Record, Ending) {
         self.started = moment_now();
         self.count_from(self.started.realtime.as_ns());
@@ -271,7 +271,7 @@ impl<'a> Half<'a> {
     }
 
     /// Takes over what the threads hand out until the run is over.
-    fn watch(&mut self, dialog: &mut dyn Dialog, observe: &mut dyn FnMut(&LivePackets)) -> Ending {
+    fn watch(&mut self, dialog: &mut dyn Dialog, observe: &mut dyn FnMut(&Live)) -> Ending {
         let began = Instant::now();
         let mut ending = Ending::default();
         let (mut partner_sent, mut given_up, mut next_show) = (None, None, began);
@@ -362,7 +362,7 @@ impl<'a> Half<'a> {
             sent: sent.sent,
             arrived: flow.receiving.arrivals().once,
             since_arrival: flow.last_came.map(|at| at.elapsed()),
-            longest_delay: (delays.samples > 0).then(|| Duration::from_nanos(delays.max_ns)),
+            longest_delay: delays.figures.map(|figures| Duration::from_nanos(figures.max_ns)),
         }
         .judge()
     }
@@ -473,27 +473,33 @@ impl<'a> Half<'a> {
         let _ = self.throttle.look(now_ns(ClockId::Monotonic), &long);
     }
 
-    fn live(&self, began: Instant) -> LivePackets {
-        let sent = self.sent.as_ref().map(|flow| LiveFlow {
-            is_received: false,
-            sent: flow.sending.shared.sent.load(std::sync::atomic::Ordering::Relaxed),
-            arrived: 0,
-            delays: flow.lateness.live(),
-            error: None,
+    fn live(&self, began: Instant) -> Live {
+        let sent = self.sent.as_ref().map(|flow| {
+            let sent = flow.sending.shared.sent.load(std::sync::atomic::Ordering::Relaxed);
+            (Direction::Sent, LiveDetail::Sent { sent }, flow.lateness.live())
         });
-        let received = self.received.as_ref().map(|flow| LiveFlow {
-            is_received: true,
-            sent: flow.receiving.known_sent(),
-            arrived: flow.receiving.arrivals().once,
-            delays: flow.delays.live(),
-            error: flow.delays.error(),
+        let received = self.received.as_ref().map(|flow| {
+            let (sent, arrived) = (flow.receiving.known_sent(), flow.receiving.arrivals().once);
+            (Direction::Received, LiveDetail::Received { sent, arrived }, flow.delays.live())
         });
-        LivePackets {
+        let flows = (0..).zip(sent.into_iter().chain(received)).map(|(flow, (direction, detail, live))| LiveSeries {
+            place: Place::Flow { flow, direction, queue: None },
+            detail,
+            ..live
+        });
+        let clocks = self.clocks_seen.last.map(|seen| {
+            LiveSeries::clock(
+                "this node's clock less the partner's",
+                None,
+                Some(seen.offset_ns),
+                Some(seen.bound.into()),
+            )
+        });
+        Live {
             elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
             duration_ns: self.plan.duration_ns,
-            flows: sent.into_iter().chain(received).collect(),
-            offset: self.clocks_seen.last.map(|seen| (seen.offset_ns, seen.bound.into())),
-            round_trip_ns: self.clocks_seen.last.map(|seen| seen.round_trip_ns),
+            series: flows.chain(clocks).collect(),
+            bins: Vec::new(),
         }
     }
 }

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use packet::dialog::{Endpoints, Message};
 use packet::header::Session;
 use packet::join::JoinError;
-use record::{ExplainRequest, ExplainingCost, PacketRequest, ReasonCode, Record, Uncertainty};
+use record::{ExplainRequest, ExplainingCost, Live, PacketRequest, ReasonCode, Record};
 
 pub use self::cost::receiving_cost;
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
@@ -32,7 +32,6 @@ pub use self::hardware::{HardwareError, RESTORER_COMMAND, restore};
 pub use self::plan::{PacketPlanError, Role};
 use crate::context::RunContext;
 use crate::crew::ArmError;
-use crate::live::LiveThread;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
@@ -113,36 +112,6 @@ pub struct Setup<'a> {
     pub explain: Option<(ExplainRequest, Option<ExplainingCost>)>,
 }
 
-/// A flow, as a person looks at it while the run goes on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LiveFlow {
-    /// Whether this node receives it: then it has delays.
-    pub is_received: bool,
-    /// Packets that were sent, as far as this node knows.
-    pub sent: u64,
-    /// Packets that arrived here.
-    pub arrived: u64,
-    /// Delays so far; of a flow that this node sends, how late it sent.
-    pub delays: LiveThread,
-    /// The error of the last delays.
-    pub error: Option<Uncertainty>,
-}
-
-/// A run between two nodes, as a person looks at it while it goes on.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LivePackets {
-    /// Time since the start (ns).
-    pub elapsed_ns: u64,
-    /// Time that the run will take (ns), where it is known.
-    pub duration_ns: Option<u64>,
-    /// The flows of this node.
-    pub flows: Vec<LiveFlow>,
-    /// This node's system clock less the partner's (ns), and the bound on that.
-    pub offset: Option<(i64, (i64, i64))>,
-    /// The last round trip of the clocks' exchange (ns).
-    pub round_trip_ns: Option<i64>,
-}
-
 /// Checks a request for one of the nodes, before anybody is asked.
 ///
 /// # Errors
@@ -165,7 +134,7 @@ pub fn lead(
     ends: Ends,
     partner: &Endpoints,
     dialog: &mut dyn Dialog,
-    observe: &mut dyn FnMut(&LivePackets),
+    observe: &mut dyn FnMut(&Live),
 ) -> Result<Record, PacketError> {
     let (mut half, watching) = half::Half::arm(setup, ends, partner)?;
     half.wait_for_clocks();
@@ -186,7 +155,7 @@ pub fn follow(
     ends: Ends,
     initiator: &Endpoints,
     dialog: &mut dyn Dialog,
-    observe: &mut dyn FnMut(&LivePackets),
+    observe: &mut dyn FnMut(&Live),
 ) -> Result<Record, PacketError> {
     let (mut half, watching) = half::Half::arm(setup, ends, initiator)?;
     // Before and after: the initiator's receiver waits for the answer.

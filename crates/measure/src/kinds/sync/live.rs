@@ -1,26 +1,24 @@
-//! What a person sees while clocks are compared.
+//! What is shown of a source of time while clocks are compared.
 
 use ::sync::bound::OffsetBound;
-use record::SyncState;
+use record::{LiveSeries, SyncState};
 
 /// One source so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LiveSource {
+pub(crate) struct LiveSource {
     /// The source: "ptp4l eth0", "chronyd".
-    pub name: String,
+    pub(crate) name: String,
     /// The state that was seen last; absent until it answered.
-    pub state: Option<SyncState>,
+    pub(crate) state: Option<SyncState>,
     /// The last offset (ns).
-    pub offset_ns: Option<i64>,
+    pub(crate) offset_ns: Option<i64>,
     /// The bound in force.
-    pub bound: Option<OffsetBound>,
+    pub(crate) bound: Option<OffsetBound>,
 }
 
-/// The run so far.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LiveSync {
-    /// Time since the start (ns).
-    pub elapsed_ns: u64,
-    /// The sources in the order in which they were found.
-    pub sources: Vec<LiveSource>,
+impl LiveSource {
+    pub(crate) fn series(&self) -> LiveSeries {
+        let bound_ns = self.bound.map(|bound| (bound.lower_ns, bound.upper_ns));
+        LiveSeries::clock(&self.name, self.state, self.offset_ns, bound_ns)
+    }
 }

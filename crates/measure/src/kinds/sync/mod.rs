@@ -20,15 +20,14 @@ use std::time::{Duration, Instant};
 use ::sync::follow::{Part, SeriesName};
 use kernel::wait::Readable;
 use record::{
-    Detail, Interval, Moment, Place, Record, Request, Requested, SourceChoice, SyncChange, SyncEvent, SyncRequest,
-    SyncRun,
+    Detail, Interval, Live, Moment, Place, Record, Request, Requested, SourceChoice, SyncChange, SyncEvent,
+    SyncRequest, SyncRun,
 };
 use units::format::span;
 use units::{ClockId, Ns};
 
 pub use self::chrony::AddressError;
 pub use self::linuxptp::{RECEIVER_COMMAND, receive};
-pub use self::live::{LiveSource, LiveSync};
 use self::source::{NotFollowed, Source};
 use self::system_clock::SystemClock;
 use crate::clock_watch::{SuspendWatch, moment_now};
@@ -148,7 +147,7 @@ pub fn measure(
     machine: &Machine,
     context: &RunContext,
     stop: &Stop,
-    observe: &mut dyn FnMut(&LiveSync),
+    observe: &mut dyn FnMut(&Live),
     sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, SyncError> {
     check(request)?;
@@ -336,7 +335,7 @@ impl<'a> Run<'a> {
     fn follow(
         &mut self,
         stop: &Stop,
-        observe: &mut dyn FnMut(&LiveSync),
+        observe: &mut dyn FnMut(&Live),
         sink: Option<&dyn IntervalSink>,
     ) -> Result<(), SyncError> {
         let began = Instant::now();
@@ -356,7 +355,12 @@ impl<'a> Run<'a> {
             }
             if now >= next_view {
                 let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                observe(&LiveSync { elapsed_ns, sources: self.sources.iter().map(|source| source.live()).collect() });
+                observe(&Live {
+                    elapsed_ns,
+                    duration_ns: Some(self.duration_ns),
+                    series: self.sources.iter().map(|source| source.live().series()).collect(),
+                    bins: Vec::new(),
+                });
                 next_view = now + VIEW;
             }
             if now >= end || stop.ended_early() {
@@ -436,6 +440,7 @@ mod tests {
     use record::{Place, ReasonCode, SyncService};
     use units::Timestamp;
 
+    use super::live::LiveSource;
     use super::*;
 
     /// A source that shows an offset in the seconds that are stated.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use analyse::StallRules;
 use analyse::rhythm::KEPT_WAKEUPS;
-use record::{Histogram, Record};
+use record::{Histogram, LiveDetail, LiveSeries, Record};
 use units::ClockId;
 
 use super::arm::Worker;
@@ -18,7 +18,7 @@ use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
 use crate::linear::{EqualBins, LinearHistogram, SampleTap};
-use crate::live::{LiveThread, Shown};
+use crate::live::Shown;
 use crate::ring::Pair;
 use crate::stop::Stop;
 use crate::witness::{Measuring, ThrottleWatch};
@@ -239,7 +239,7 @@ impl Drain<'_> {
     fn has_enough(&self, threads: &[Collector]) -> bool {
         let Some(decider) = self.decider else { return false };
         let finished: Vec<_> = threads.iter().map(Collector::finished).collect();
-        let worst_ns = threads.iter().map(|thread| thread.live().max_ns).max().unwrap_or(0);
+        let worst_ns = threads.iter().map(|thread| thread.live().max_ns()).max().unwrap_or(0);
         decider.look(&finished, worst_ns)
     }
 
@@ -247,13 +247,15 @@ impl Drain<'_> {
         self.shown.publish(|view| {
             view.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
             view.duration_ns = self.plan.duration_ns;
-            view.threads = threads
+            view.series = threads
                 .iter()
                 .zip(self.workers)
-                .map(|(thread, worker)| LiveThread {
-                    tid: worker.member.tid,
-                    priority: worker.shared.plan.policy.priority(),
-                    interval_ns: worker.shared.plan.interval_ns,
+                .map(|(thread, worker)| LiveSeries {
+                    detail: LiveDetail::Thread {
+                        tid: worker.member.tid,
+                        priority: worker.shared.plan.policy.priority(),
+                        interval_ns: worker.shared.plan.interval_ns,
+                    },
                     ..thread.live()
                 })
                 .collect();
