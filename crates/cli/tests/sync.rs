@@ -241,8 +241,16 @@ fn what_comes_to_the_sockets_and_is_none_of_it_is_counted_and_changes_nothing() 
         }
         sent
     });
+    // It says which clock it has only after some of them have come.
+    ptp4l.script.hides_clock.store(true, Ordering::Relaxed);
+    let (script, over) = (Arc::clone(&ptp4l.script), Arc::clone(&ends));
+    let speaks = std::thread::spawn(move || {
+        script.until_asked(2, &over);
+        script.hides_clock.store(false, Ordering::Relaxed);
+    });
     let record = record(&heard(5, || ptp4l.follow(&["--time", "3s"])));
     ends.store(true, Ordering::Relaxed);
+    speaks.join().unwrap();
     assert!(sender.join().unwrap() > 100);
     let (lowest_ns, highest_ns, _) = bound(&record);
     assert!(lowest_ns <= 50_000 && (50_000..10_000_000).contains(&highest_ns), "{lowest_ns} {highest_ns}");

@@ -42,6 +42,8 @@ pub(crate) struct Script {
     pub(crate) flags: AtomicI64,
     pub(crate) is_silent: AtomicBool,
     pub(crate) never_locks: AtomicBool,
+    /// Whether it answers all but the question for its port's state, which tells its clock.
+    pub(crate) hides_clock: AtomicBool,
     pub(crate) listens: AtomicBool,
     pub(crate) ends: AtomicBool,
     /// How often it was asked for its port's state, which a run does four times a second.
@@ -120,7 +122,8 @@ fn serve(socket: &UnixDatagram, events: &Path, script: &Script) {
             let id = u16::from_be_bytes([buffer[52], buffer[53]]);
             assert_eq!((length, buffer[0]), (54, 0x0d), "a question without data");
             script.looks.fetch_add(u64::from(id == PORT_DATA_SET), Ordering::Relaxed);
-            if script.is_silent.load(Ordering::Relaxed) {
+            let is_hidden = id == PORT_DATA_SET && script.hides_clock.load(Ordering::Relaxed);
+            if is_hidden || script.is_silent.load(Ordering::Relaxed) {
                 continue;
             }
             if let (Some(mut answer), Some(path)) = (answer(id, script, ingress_ns), address.as_pathname()) {

@@ -216,13 +216,7 @@ impl Partner<'_> {
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut connection = Connection::new(channel, None);
-        let started = RunEvent::Started {
-            measurement: Request::Packet(request.clone()).measurement(),
-            label: label.to_owned(),
-            duration_ns: length_ns(request.end),
-        };
-        destination.begin(started, &machine.housekeeping(&machine.isolated))?;
-        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop), &destination);
+        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop), &mut destination);
         connection.close();
         let record = measured?;
         warn_of_loss(&record);
@@ -235,7 +229,7 @@ fn run_with(
     connection: &mut Connection<'_>,
     (request, explain): (&PacketRequest, Explains),
     (machine, label, stop): (&Machine, &str, &Stop),
-    destination: &Destination,
+    destination: &mut Destination,
 ) -> anyhow::Result<Record> {
     let channel = &connection.channel;
     let (local, reaches) = (channel.local_address()?, channel.partner().address);
@@ -254,6 +248,12 @@ fn run_with(
         }
         None => bail!("the node that listens did not answer within 15 s: see what it printed"),
     };
+    let started = RunEvent::Started {
+        measurement: Request::Packet(request.clone()).measurement(),
+        label: label.to_owned(),
+        duration_ns: length_ns(request.end),
+    };
+    destination.begin(started, &machine.housekeeping(&machine.isolated))?;
     let context = run_session::context(label);
     let live = LiveRun::with_head("packet", length_ns(request.end));
     let setup = Setup {

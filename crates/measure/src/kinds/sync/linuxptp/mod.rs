@@ -252,9 +252,9 @@ impl Ptp {
                     continue;
                 }
             };
-            // Stamps of another domain, or of another program's clock, are of another clock.
-            let is_other = self.seen.own.is_some_and(|own| message.header.source.clock != own);
-            if message.header.domain_number != self.found.domain_number || is_other {
+            // Until it has said which clock it has, any of them can be another program's.
+            let Some(own) = self.seen.own else { continue };
+            if message.header.domain_number != self.found.domain_number || message.header.source.clock != own {
                 self.strays.foreign += 1;
                 continue;
             }
