@@ -31,7 +31,7 @@ pub enum RunEvent {
     },
     /// The run so far. It replaces the one before; one that nobody had read yet is never sent.
     Live {
-        /// The figures.
+        /// The latest figure of each thread, flow and clock.
         live: Live,
     },
     /// Intervals have ended.
@@ -43,13 +43,13 @@ pub enum RunEvent {
     },
     /// Something that whoever asked should know, and that the record says too, where it decides anything.
     Warning {
-        /// In words.
+        /// The warning as a sentence for people, in English.
         text: String,
     },
     /// The reader did not keep up: so many of the events that tell of intervals were not sent. What they held is in the file of
     /// the run, if it has one.
     Gap {
-        /// How many.
+        /// Events of intervals that were left out since the last event.
         events: u64,
     },
     /// The run has ended. It is the last event.
