@@ -1,5 +1,7 @@
 //! What several fuzz targets share: JSON that is wrong in few places, so that it reaches past the first check.
 
+/// What inputs with a form are made of.
+pub use libfuzzer_sys::arbitrary;
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use serde_json::Value;
 

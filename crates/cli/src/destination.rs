@@ -4,9 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use measure::{IntervalSink, RecordFile};
 use record::{Interval, Live, Record, RunEvent};
-use run::EventStream;
+use run::{EventStream, IntervalSink, RecordFile};
 use units::CpuSet;
 
 use crate::exit::Exit;
@@ -102,26 +101,30 @@ impl Destination {
     }
 
     /// Begins to tell what becomes of the run, where that is asked for.
-    pub(crate) fn begin(&mut self, started: RunEvent, housekeeping: &CpuSet) -> anyhow::Result<()> {
+    pub(crate) fn begin(&mut self, housekeeping: &CpuSet) -> anyhow::Result<()> {
         if self.printed == Printed::Events {
-            let stream = EventStream::start(io::stdout(), housekeeping.clone()).context("cannot tell of the run")?;
-            stream.tell(started);
-            self.stream = Some(stream);
+            self.stream =
+                Some(EventStream::start(io::stdout(), housekeeping.clone()).context("cannot tell of the run")?);
         }
         Ok(())
     }
 
     /// Tells what whoever asked should know.
     pub(crate) fn warn(&self, texts: Vec<String>) {
-        if let Some(stream) = &self.stream {
-            texts.into_iter().for_each(|text| stream.tell(RunEvent::Warning { text }));
-        }
+        texts.into_iter().for_each(|text| self.tell(RunEvent::Warning { text }));
     }
 
     /// Tells the run so far.
     pub(crate) fn live(&self, so_far: &Live) {
         if let Some(stream) = &self.stream {
             stream.tell(RunEvent::Live { live: so_far.clone() });
+        }
+    }
+
+    /// Tells what becomes of the run, where that is asked for.
+    pub(crate) fn tell(&self, event: RunEvent) {
+        if let Some(stream) = &self.stream {
+            stream.tell(event);
         }
     }
 

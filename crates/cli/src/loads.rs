@@ -1,8 +1,8 @@
 //! The options by which a command runs a load beside its measurement.
 
 use anyhow::bail;
-use measure::load::LoadCpus;
 use record::LoadRequest;
+use run::load::LoadCpus;
 
 use crate::names;
 

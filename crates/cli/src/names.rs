@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, Command};
-use measure::load::LoadSpec;
+use run::load::LoadSpec;
 use units::ClockId;
 
 /// Reads a value as [`FromStr`] does, and lists the names that are known beforehand.

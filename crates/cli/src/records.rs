@@ -74,12 +74,12 @@ enum Refused {
 
 /// The text of a file that is not too large to be a record.
 pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
-    Ok(measure::read_text(path)?)
+    Ok(run::read_text(path)?)
 }
 
 /// Whether a file is a record of punctual.
 pub(crate) fn is_record(path: &Path) -> bool {
-    measure::read_record(path).is_ok()
+    run::read_record(path).is_ok()
 }
 
 /// A file, or stdin for `-`.

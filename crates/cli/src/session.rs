@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use measure::{Decider, Machine, RunContext, Stop};
-use record::{Live, LoadRequest, Record, Request, RunEvent, RunRequest};
-use run::{Anyway, Beside, Explaining, Surroundings, Watch};
+use record::{Live, LoadRequest, Measurement, Record, Request, RunEvent, RunRequest};
+use run::{About, Anyway, Beside, Decider, Explaining, Machine, RunContext, Stop, Surroundings, Watch};
 
 use crate::begin::AnywayArgs;
 use crate::commands::measure::claim::{ClaimArgs, Sure};
@@ -73,19 +72,42 @@ pub(crate) fn measure_part(
     let silent = Surroundings { anyway: Anyway { is_wanted: true, warn: &|_| () }, ..*surroundings };
     let prepared = run::prepare(RunRequest { request, load, partner: None }, explaining, &silent)?;
     let mut live = LiveRun::new(measurement, label, prepared.about());
-    let beside = Beside { context: &context(label), stop, watch: &mut live, sink: None, decider: None };
-    let record = prepared.run(surroundings, beside);
+    let record = prepared.run(surroundings, Beside::new(&context(label), stop, &mut live));
     live.finish();
     Ok(record?)
 }
 
 /// Who sees a run while it goes on: a person at the terminal, and whoever reads its events.
-struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     terminal: LiveRun,
     destination: &'a Destination,
+    started: RunEvent,
+    warned: Vec<String>,
+}
+
+impl<'a> Seen<'a> {
+    /// Before it begins. `warned` is what whoever asked for the run should know of it.
+    pub(crate) fn new(
+        (measurement, label, about): (Measurement, &str, &About),
+        destination: &'a Destination,
+        warned: Vec<String>,
+    ) -> Self {
+        let started = RunEvent::Started { measurement, label: label.to_owned(), duration_ns: about.length_ns };
+        Self { terminal: LiveRun::new(measurement, label, about), destination, started, warned }
+    }
+
+    /// Takes the picture away; the result follows.
+    pub(crate) fn finish(&self) {
+        self.terminal.finish();
+    }
 }
 
 impl Watch for Seen<'_> {
+    fn begins(&mut self) {
+        self.destination.tell(self.started.clone());
+        self.destination.warn(std::mem::take(&mut self.warned));
+    }
+
     fn live(&mut self, so_far: &Live) {
         self.terminal.show(so_far);
         self.destination.live(so_far);
@@ -106,7 +128,7 @@ pub(crate) fn carry_out(request: RunRequest, asked: Asked<'_>) -> anyhow::Result
         warned.borrow_mut().push(text.to_owned());
     };
     let anyway = Anyway { is_wanted: anyway.anyway, warn: &warn };
-    let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway };
+    let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: None };
     let measurement = request.request.measurement();
     let prepared = run::prepare(request, Explaining::MeasuredFirst, &surroundings)?;
     let mut destination = output.prepare()?;
@@ -118,20 +140,12 @@ pub(crate) fn carry_out(request: RunRequest, asked: Asked<'_>) -> anyhow::Result
         output::note("first what explaining costs: four short runs, without, with, with, without");
     }
     let sure = claim.sure();
-    let duration_ns = prepared.about().length_ns;
-    let started = RunEvent::Started { measurement, label: label.to_owned(), duration_ns };
-    destination.begin(started, &prepared.about().housekeeping)?;
-    destination.warn(warned.take());
-    let mut live = Seen { terminal: LiveRun::new(measurement, label, prepared.about()), destination: &destination };
-    let beside = Beside {
-        context: &context(label),
-        stop: &stop,
-        watch: &mut live,
-        sink: destination.sink(),
-        decider: sure.as_ref().map(|sure| sure as &dyn Decider),
-    };
+    destination.begin(&prepared.about().housekeeping)?;
+    let mut seen = Seen::new((measurement, label, prepared.about()), &destination, warned.take());
+    let (context, decider) = (context(label), sure.as_ref().map(|sure| sure as &dyn Decider));
+    let beside = Beside { sink: destination.sink(), decider, ..Beside::new(&context, &stop, &mut seen) };
     let record = prepared.run(&surroundings, beside);
-    live.terminal.finish();
+    seen.finish();
     destination.warn(warned.take());
     let mut record = record?;
     if let Some(why) = sure.as_ref().and_then(Sure::decided) {

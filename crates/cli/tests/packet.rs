@@ -143,7 +143,11 @@ fn what_the_listening_thread_refuses_reaches_the_sender() {
     let listening = Listening::start("127.0.0.1", &["--sched-priority", "98", "--anyway"]);
     let output = listening.send(&["-s", "50", "-i", "100us", "--receive", "poll", "--no-sync"]).output().unwrap();
     assert_eq!(code(&output), 2, "{}", said(&output));
-    assert!(said(&output).contains("the partner refuses: a receiver that asks without a pause"), "{}", said(&output));
+    assert!(
+        said(&output).contains("the node that listens refuses: a receiver that asks without a pause"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use campaign::journal::{self, Event};
 use campaign::{Campaign, Layout, Phase, Visit};
-use measure::Stop;
 use record::{Record, ValidityState};
+use run::Stop;
 use units::Ns;
 
 use crate::guard::Guard;

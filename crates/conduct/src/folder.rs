@@ -10,8 +10,8 @@ use campaign::result::Evidence;
 use campaign::{Campaign, CampaignError, Choice};
 use kernel::file_lock::FileLock;
 use kernel::whole_file::check_room;
-use measure::{ReadRecordError, read_record};
 use record::Record;
+use run::{ReadRecordError, read_record};
 
 const CAMPAIGN: &str = "campaign.toml";
 const JOURNAL: &str = "journal.jsonl";

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kernel::process::{Signal, signal, spawn_bound};
-use measure::{ReadRecordError, Stop, read_record};
 use record::{Record, RunRequest};
+use run::{ReadRecordError, Stop, read_record};
 
 /// Between two looks at the process.
 const PERIOD: Duration = Duration::from_millis(50);

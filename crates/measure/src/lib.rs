@@ -41,7 +41,7 @@ pub use instrument::SelfCost;
 pub use interval_sink::IntervalSink;
 pub use kinds::wakeup::{affordable, affordable_takes, measure_cost};
 pub use kinds::{app, clock, noise, packet, sync, wakeup};
-pub use linear::{LinearHistogram, SampleTap, TappedSample};
+pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};
 pub use live::{Observer, Silent};
 pub use machine::Machine;
 pub use read_record::{ReadRecordError, read_record, read_text};

@@ -8,7 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
-use record::{Histogram, LinearBins, equal_bins_end_ns};
+use record::{Histogram, equal_bins_end_ns};
+
+/// A histogram with bins of equal width, as older tools print it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinearBins {
+    /// Width of a bin (ns, at least 1); also the unit of all other numbers of the histogram.
+    pub width_ns: u64,
+    /// Number of bins; samples above the last bin are counted as overflows.
+    pub bins: usize,
+    /// Number of overflows whose sample number is kept.
+    pub kept_overflows: usize,
+}
 
 /// The samples of one thread, each truncated to a whole unit of [`LinearBins::width_ns`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@
 mod error;
 mod helpers;
 mod kinds;
-mod load;
+mod loading;
+mod partner;
 mod policy;
 mod prepared;
 mod stream;
@@ -18,8 +19,16 @@ mod surroundings;
 pub use error::{Class, Refusal, RunError};
 pub use helpers::helper;
 pub use kinds::{About, Explaining};
-pub use load::load_by_name;
+pub use loading::load_by_name;
+// What callers hand to a run and get from it.
+pub use measure::packet::{Dialog, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
+pub use measure::{
+    Decider, DmaLatencyHold, IntervalSink, LinearBins, LinearHistogram, Machine, PARTS_FROM, ReadRecordError,
+    RecordFile, RunContext, SampleTap, Stop, TappedSample, affordable, affordable_takes, can_disable_idle_states, load,
+    read_record, read_text,
+};
+pub use partner::{Connected, Part, Partner};
 pub use policy::{Anyway, try_policy};
-pub use prepared::{Beside, Prepared, prepare};
+pub use prepared::{Beside, Prepared, Taps, prepare};
 pub use stream::EventStream;
 pub use surroundings::{Surroundings, Unseen, Watch};

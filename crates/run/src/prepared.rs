@@ -1,11 +1,13 @@
 //! What every run goes through, whatever its kind: planned, under its load, to its record.
 
-use measure::{Decider, IntervalSink, RunContext, Stop};
-use record::{Record, RunRequest};
+use measure::load::RunningLoad;
+use measure::{Decider, IntervalSink, LinearBins, LinearHistogram, RunContext, SampleTap, Stop};
+use record::{Live, Record, RunRequest};
 
 use crate::error::RunError;
 use crate::kinds::{self, About, Explaining, Planned};
-use crate::load::PreparedLoad;
+use crate::loading::PreparedLoad;
+use crate::partner::Connected;
 use crate::surroundings::{Surroundings, Watch};
 
 /// What goes beside a run.
@@ -20,6 +22,28 @@ pub struct Beside<'a> {
     pub sink: Option<&'a dyn IntervalSink>,
     /// Ends it as soon as it has seen enough; kinds without `until` take no notice.
     pub decider: Option<&'a dyn Decider>,
+    /// What is made of its samples beside the record; kinds other than wake-ups take no notice.
+    pub taps: Option<&'a mut Taps>,
+    /// The other node; kinds that one node carries out take no notice.
+    pub partner: Option<Connected<'a>>,
+}
+
+impl<'a> Beside<'a> {
+    /// With nobody else beside.
+    pub fn new(context: &'a RunContext, stop: &'a Stop, watch: &'a mut dyn Watch) -> Self {
+        Self { context, stop, watch, sink: None, decider: None, taps: None, partner: None }
+    }
+}
+
+/// What is made of the samples of a run beside its record, for output in the form of older tools.
+#[derive(Clone, Debug, Default)]
+pub struct Taps {
+    /// Gets each sample as it is drained.
+    pub samples: Option<SampleTap>,
+    /// Bins of equal width that are filled.
+    pub bins: Option<LinearBins>,
+    /// Once the run is over, one histogram of these bins for each thread, in the order of the record's series.
+    pub histograms: Vec<LinearHistogram>,
 }
 
 /// A run that can begin.
@@ -46,8 +70,8 @@ pub fn prepare(
     let turns = load
         .as_ref()
         .zip(length_and_interval)
-        .and_then(|(load, (length, interval))| crate::load::turns_interval(load, length, interval));
-    let planned = kinds::plan(request, turns, explaining, surroundings.machine)?;
+        .and_then(|(load, (length, interval))| crate::loading::turns_interval(load, length, interval));
+    let planned = kinds::plan(request, turns, explaining, surroundings)?;
     let about = planned.about();
     if let (Some(_), Some(why)) = (&load, about.no_load) {
         return Err(RunError::usage(why));
@@ -80,6 +104,12 @@ impl Prepared {
         self.load.as_ref().map_or(Ok(()), |load| load.try_out(surroundings))
     }
 
+    /// Finds out now what explaining costs, where that is asked for and not known: for a run whose partner is not to wait for it.
+    /// Otherwise it is found out right before the run, beside its load.
+    pub fn measure_cost(&mut self, surroundings: &Surroundings<'_>, stop: &Stop) {
+        self.planned.measure_cost(surroundings, stop);
+    }
+
     /// The load as a heading names it; `None` where it has none.
     #[must_use]
     pub fn load_title(&self) -> Option<String> {
@@ -93,16 +123,45 @@ impl Prepared {
     pub fn run(self, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
         let Self { planned, load, rotate_over_ns, .. } = self;
         let mut load = load.map(|load| load.start(surroundings)).transpose()?;
-        let mut begins = || {
-            if let Some(load) = &mut load {
-                load.begin_window(rotate_over_ns);
-            }
-        };
-        let mut record = planned.measure(surroundings, beside, &mut begins)?;
+        let Beside { context, stop, watch, sink, decider, taps, partner } = beside;
+        let mut watch = WithLoad { watch, load: load.as_mut(), rotate_over_ns };
+        // Taken apart, since all of it has to live no longer than what watches now.
+        let partner = partner.map(|Connected { node, addresses, session, partner }| Connected {
+            node,
+            addresses,
+            session,
+            partner,
+        });
+        let beside = Beside { context, stop, watch: &mut watch, sink, decider, taps, partner };
+        let mut record = planned.measure(surroundings, beside)?;
         if let Some(load) = load {
             load.finish_into(&mut record);
         }
         Ok(record)
+    }
+}
+
+/// Opens the window of the load as the measurement begins.
+struct WithLoad<'a> {
+    watch: &'a mut dyn Watch,
+    load: Option<&'a mut RunningLoad>,
+    rotate_over_ns: Option<u64>,
+}
+
+impl Watch for WithLoad<'_> {
+    fn begins(&mut self) {
+        if let Some(load) = &mut self.load {
+            load.begin_window(self.rotate_over_ns);
+        }
+        self.watch.begins();
+    }
+
+    fn live(&mut self, so_far: &Live) {
+        self.watch.live(so_far);
+    }
+
+    fn wants_bins(&self) -> bool {
+        self.watch.wants_bins()
     }
 }
 
@@ -115,12 +174,22 @@ mod tests {
     use units::Ns;
 
     use super::*;
-    use crate::{Anyway, Unseen};
+    use crate::Anyway;
 
     fn with_surroundings<T>(take: impl FnOnce(&Surroundings<'_>) -> T) -> T {
         let (machine, own_program) = (Machine::read(), Path::new("/nowhere"));
         let anyway = Anyway { is_wanted: false, warn: &|_| () };
-        take(&Surroundings { machine: &machine, own_program, anyway })
+        take(&Surroundings { machine: &machine, own_program, anyway, part: None })
+    }
+
+    struct Begun(u32);
+
+    impl Watch for Begun {
+        fn begins(&mut self) {
+            self.0 += 1;
+        }
+
+        fn live(&mut self, _: &Live) {}
     }
 
     #[test]
@@ -129,14 +198,13 @@ mod tests {
         let clocks = ClockRequest { samples: 1_000, ..ClockRequest::default() };
         for request in [Request::Noise(gaps), Request::Clock(clocks)] {
             let begun = with_surroundings(|surroundings| {
-                let planned = kinds::plan(request, None, Explaining::MeasuredFirst, surroundings.machine).unwrap();
-                let (context, stop, mut begun) = (RunContext::default(), Stop::new(), 0);
-                let beside = Beside { context: &context, stop: &stop, watch: &mut Unseen, sink: None, decider: None };
-                let record = planned.measure(surroundings, beside, &mut || begun += 1).unwrap();
+                let planned = kinds::plan(request, None, Explaining::MeasuredFirst, surroundings).unwrap();
+                let (context, stop, mut begun) = (RunContext::default(), Stop::new(), Begun(0));
+                let record = planned.measure(surroundings, Beside::new(&context, &stop, &mut begun)).unwrap();
                 assert!(record.samples() > 0 || record.measurement.name() == "noise", "{record:?}");
                 begun
             });
-            assert_eq!(begun, 1);
+            assert_eq!(begun.0, 1);
         }
     }
 

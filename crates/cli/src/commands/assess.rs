@@ -10,11 +10,11 @@ use std::time::Instant;
 use analyse::cause::Surroundings;
 use analyse::tail::Claim;
 use anyhow::{Context as _, bail};
-use measure::{Machine, Stop};
 use record::{
     ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunRequest, WakeupRequest,
 };
 use run::{Anyway, Explaining};
+use run::{Machine, Stop};
 use summary::{Answer, Assessment, AssessmentDocument, AssessmentInput, Part};
 use units::{CpuSet, Ns};
 
@@ -80,10 +80,10 @@ impl AssessArgs {
             bail!("the deadline is {}: it must be above zero", self.deadline);
         }
         let (machine, own_program) = (Machine::read(), session::own_program()?);
-        let here = |anyway| run::Surroundings { machine: &machine, own_program: &own_program, anyway };
+        let here = |anyway| run::Surroundings { machine: &machine, own_program: &own_program, anyway, part: None };
         let asked = here(self.anyway.choice());
         let all_the_same = here(AnywayArgs { anyway: true }.choice());
-        let times = TimePlan::new(self.time, measure::can_disable_idle_states())?;
+        let times = TimePlan::new(self.time, run::can_disable_idle_states())?;
         // All is planned before anything is measured, so that errors are reported at once; what is refused is said once.
         let silent = here(Anyway { is_wanted: true, warn: &|_| () });
         let plan = |request: Request, load: Option<&LoadRequest>, surroundings: &run::Surroundings<'_>| {
@@ -96,7 +96,7 @@ impl AssessArgs {
         if let Some(held) = &held {
             plan(Request::Wakeup(held.clone()), None, &silent)?;
         }
-        let times = times.with_explaining(measure::affordable_takes(&idle));
+        let times = times.with_explaining(run::affordable_takes(&idle));
         let load = self.load_choice.request(&self.load);
         let mut loaded = self.wakeup(times.loaded, None, !self.no_explain);
         let under_load = plan(Request::Wakeup(loaded.clone()), Some(&load), &silent)?;
@@ -123,7 +123,7 @@ impl AssessArgs {
         let clock = measure(Request::Clock(clock), None, None, "clock")?;
 
         steps.next("wake-ups, idle", Some(times.idle));
-        let (explain, cost) = measure::affordable(&idle, &machine, &stop);
+        let (explain, cost) = run::affordable(&idle, &machine, &stop);
         (idle.explain, loaded.explain) = (explain, explain);
         let idle = measure(Request::Wakeup(idle), None, cost.clone(), "idle")?;
         let held = held.map(|held| {

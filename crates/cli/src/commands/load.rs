@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail};
-use measure::load::LoadSpec;
+use run::load::LoadSpec;
 use serde::Serialize;
 
 use crate::exit::Exit;

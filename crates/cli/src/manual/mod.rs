@@ -8,7 +8,7 @@ use std::io;
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
-use measure::load::LoadSpec;
+use run::load::LoadSpec;
 
 use self::pages::Page;
 use crate::grammar;

@@ -82,6 +82,10 @@ impl KindRequest for AppRequest {
         self.duration
     }
 
+    fn real_time_priority(&self) -> Option<u32> {
+        None
+    }
+
     fn last_for(&mut self, duration: Ns) -> bool {
         (self.duration, self.may_end) = (Some(duration), false);
         true

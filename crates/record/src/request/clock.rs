@@ -51,6 +51,10 @@ impl KindRequest for ClockRequest {
         time_of(self.samples, Ns::from_us(1))
     }
 
+    fn real_time_priority(&self) -> Option<u32> {
+        self.priority
+    }
+
     fn last_for(&mut self, _: Ns) -> bool {
         false
     }

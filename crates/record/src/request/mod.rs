@@ -21,9 +21,7 @@ pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
 pub use self::sync::{SourceChoice, SyncRequest};
-pub use self::wakeup::{
-    End, EvidenceSource, ExplainRequest, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest,
-};
+pub use self::wakeup::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, Stagger, WakeupRequest};
 use crate::Measurement;
 
 /// A request for a measurement: its kind and its parameters. Omitted parameters take their defaults; durations are
@@ -87,6 +85,12 @@ impl Request {
         self.kind_request().takes()
     }
 
+    /// The highest real-time priority (1 to 99) that its measuring threads ask for; `None` if they ask for none.
+    #[must_use]
+    pub fn real_time_priority(&self) -> Option<u32> {
+        self.kind_request().real_time_priority()
+    }
+
     /// Sets how long the run lasts; returns `false` if its kind has no duration.
     #[must_use]
     pub fn last_for(&mut self, duration: Ns) -> bool {
@@ -104,6 +108,9 @@ trait KindRequest {
 
     /// See [`Request::takes`].
     fn takes(&self) -> Option<Ns>;
+
+    /// See [`Request::real_time_priority`].
+    fn real_time_priority(&self) -> Option<u32>;
 
     /// See [`Request::last_for`].
     fn last_for(&mut self, duration: Ns) -> bool;
@@ -169,7 +176,6 @@ mod tests {
             end: End::Samples(1_000),
             clock: ClockId::Tai,
             controller_cpus: Some(cpus.clone()),
-            linear_bins: Some(LinearBins { width_ns: 1_000, bins: 400, kept_overflows: 400 }),
             explain: Some(ExplainRequest { source: Some(EvidenceSource::Events), ..ExplainRequest::default() }),
             jitter: Some(7),
             ..WakeupRequest::default()

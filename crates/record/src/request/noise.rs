@@ -50,6 +50,10 @@ impl KindRequest for NoiseRequest {
         Some(self.duration)
     }
 
+    fn real_time_priority(&self) -> Option<u32> {
+        self.priority
+    }
+
     fn last_for(&mut self, duration: Ns) -> bool {
         self.duration = duration;
         true

@@ -190,6 +190,10 @@ impl KindRequest for PacketRequest {
         }
     }
 
+    fn real_time_priority(&self) -> Option<u32> {
+        self.sched_priority
+    }
+
     fn last_for(&mut self, duration: Ns) -> bool {
         self.end = End::After(duration);
         true

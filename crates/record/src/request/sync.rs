@@ -121,6 +121,10 @@ impl KindRequest for SyncRequest {
         Some(self.duration)
     }
 
+    fn real_time_priority(&self) -> Option<u32> {
+        None
+    }
+
     fn last_for(&mut self, duration: Ns) -> bool {
         self.duration = duration;
         true

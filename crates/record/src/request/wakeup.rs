@@ -104,18 +104,6 @@ pub enum EvidenceSource {
     Counters,
 }
 
-/// A histogram with bins of equal width, as older tools print it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LinearBins {
-    /// Width of a bin (ns, at least 1); also the unit of all other numbers of the histogram.
-    pub width_ns: u64,
-    /// Number of bins; samples above the last bin are counted as overflows.
-    pub bins: usize,
-    /// Number of overflows whose sample number is kept.
-    pub kept_overflows: usize,
-}
-
 /// The parameters of a run of `wakeup`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -176,9 +164,6 @@ pub struct WakeupRequest {
     pub controller_cpus: Option<CpuSet>,
     /// Whether to lock the process's memory.
     pub lock_memory: bool,
-    /// Bins of equal width to fill in addition to the record's histogram, for output in the format of older tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub linear_bins: Option<LinearBins>,
     /// Which late samples to explain; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<ExplainRequest>,
@@ -214,8 +199,21 @@ impl Default for WakeupRequest {
             scan_rhythms: true,
             controller_cpus: None,
             lock_memory: true,
-            linear_bins: None,
         }
+    }
+}
+
+impl WakeupRequest {
+    /// The interval of a thread, by its number from 0.
+    #[must_use]
+    pub fn interval_of(&self, thread: u32) -> Ns {
+        Ns(self.interval.0.saturating_add(self.interval_step.0.saturating_mul(i64::from(thread))))
+    }
+
+    /// The priority of a thread, by its number from 0, where its policy has one.
+    #[must_use]
+    pub fn priority_of(&self, thread: u32) -> u32 {
+        if self.descending_priorities { self.priority.saturating_sub(thread).max(1) } else { self.priority }
     }
 }
 
@@ -233,6 +231,14 @@ impl KindRequest for WakeupRequest {
             End::After(duration) => Some(duration),
             End::Samples(samples) => time_of(samples, self.interval),
             End::WhenTold => None,
+        }
+    }
+
+    fn real_time_priority(&self) -> Option<u32> {
+        match self.policy {
+            PolicyChoice::Fifo | PolicyChoice::RoundRobin => Some(self.priority),
+            // SCHED_DEADLINE stands above all priorities and has none.
+            PolicyChoice::Other | PolicyChoice::Deadline { .. } => None,
         }
     }
 

@@ -48,19 +48,15 @@ impl super::Planned for Planned {
         }
     }
 
-    fn measure(
-        self: Box<Self>,
-        surroundings: &Surroundings<'_>,
-        beside: Beside<'_>,
-        begins: &mut dyn FnMut(),
-    ) -> Result<Record, RunError> {
+    fn measure(self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
         let Beside { context, stop, watch, .. } = beside;
         let Surroundings { machine, own_program, .. } = surroundings;
-        let record = app::measure(&self.request, own_program, machine, context, stop, &mut Threads { watch, begins })
-            .map_err(|error| match error {
-            AppError::Source(_) | AppError::InContainer => RunError::failed(error),
-            _ => RunError::usage(error),
-        })?;
+        let record = app::measure(&self.request, own_program, machine, context, stop, &mut Threads { watch }).map_err(
+            |error| match error {
+                AppError::Source(_) | AppError::InContainer => RunError::failed(error),
+                _ => RunError::usage(error),
+            },
+        )?;
         match not_run(&record) {
             Some(how) => Err(RunError::usage(format!(
                 "'{}' could not be run ({how}), as the shell says above: correct it, or install what it names",

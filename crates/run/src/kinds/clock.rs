@@ -43,14 +43,9 @@ impl super::Planned for Planned {
         }
     }
 
-    fn measure(
-        self: Box<Self>,
-        surroundings: &Surroundings<'_>,
-        beside: Beside<'_>,
-        begins: &mut dyn FnMut(),
-    ) -> Result<Record, RunError> {
+    fn measure(self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
         let Beside { context, stop, watch, .. } = beside;
-        begins();
+        watch.begins();
         let mut shown = |share: f64| {
             let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE_NS));
             watch.live(&Live { elapsed_ns, duration_ns: Some(WHOLE_NS), ..Live::default() });

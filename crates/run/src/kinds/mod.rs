@@ -1,13 +1,14 @@
-//! The kinds of measurement that one node takes: a file each, and one line in [`plan`].
+//! The kinds of measurement: a file each, and one line in [`plan`].
 
 mod app;
 mod clock;
 mod noise;
+mod packet;
 mod sync;
 mod wakeup;
 
 use kernel::sched::Policy;
-use measure::{Machine, Observer};
+use measure::{Observer, Stop};
 use record::{ExplainingCost, Live, Record, Request};
 use units::{CpuSet, Ns};
 
@@ -23,6 +24,16 @@ pub enum Explaining {
     MeasuredFirst,
     /// From an earlier run; `None` where that could not tell it.
     Known(Option<ExplainingCost>),
+}
+
+impl Explaining {
+    /// The cost that is known.
+    pub(crate) fn cost(self) -> Option<ExplainingCost> {
+        match self {
+            Self::MeasuredFirst => None,
+            Self::Known(cost) => cost,
+        }
+    }
 }
 
 /// What is known of a run before it begins.
@@ -53,13 +64,11 @@ pub(crate) trait Planned: std::fmt::Debug {
     /// What is known of it.
     fn about(&self) -> About;
 
-    /// Arms it, calls `begins` in the moment between that and the first schedule, and measures.
-    fn measure(
-        self: Box<Self>,
-        surroundings: &Surroundings<'_>,
-        beside: Beside<'_>,
-        begins: &mut dyn FnMut(),
-    ) -> Result<Record, RunError>;
+    /// Finds out now what explaining costs, where that is asked for and not known.
+    fn measure_cost(&mut self, _: &Surroundings<'_>, _: &Stop) {}
+
+    /// Arms it, says so ([`Watch::begins`]) in the moment between that and the first schedule, and measures.
+    fn measure(self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError>;
 }
 
 /// Plans a request. `turns` is the length of an interval that the turns of a load's parts want.
@@ -67,15 +76,16 @@ pub(crate) fn plan(
     request: Request,
     turns: Option<Ns>,
     explaining: Explaining,
-    machine: &Machine,
+    surroundings: &Surroundings<'_>,
 ) -> Result<Box<dyn Planned>, RunError> {
+    let machine = surroundings.machine;
     Ok(match request {
         Request::Wakeup(request) => Box::new(wakeup::Planned::new(request, turns, explaining, machine)?),
         Request::Noise(request) => Box::new(noise::Planned::new(&request, machine)?),
         Request::Clock(request) => Box::new(clock::Planned::new(request, machine)),
         Request::Sync(request) => Box::new(sync::Planned::new(request, machine)?),
         Request::App(request) => Box::new(app::Planned::new(request, turns, machine)),
-        Request::Packet(_) => return Err(RunError::usage("packets are measured with a partner")),
+        Request::Packet(request) => Box::new(packet::Planned::new(request, surroundings.part, explaining, machine)?),
     })
 }
 
@@ -88,15 +98,14 @@ pub(crate) fn length_and_interval(request: &Request) -> Option<(Ns, Ns)> {
     }
 }
 
-/// A [`Watch`] as the measurements know it, and what begins with them.
+/// A [`Watch`] as the measurements know it.
 pub(crate) struct Threads<'a> {
     pub(crate) watch: &'a mut dyn Watch,
-    pub(crate) begins: &'a mut dyn FnMut(),
 }
 
 impl Observer for Threads<'_> {
     fn begins(&mut self) {
-        (self.begins)();
+        self.watch.begins();
     }
 
     fn observe(&mut self, view: &Live) {

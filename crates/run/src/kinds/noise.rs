@@ -34,14 +34,9 @@ impl super::Planned for Planned {
         }
     }
 
-    fn measure(
-        self: Box<Self>,
-        _: &Surroundings<'_>,
-        beside: Beside<'_>,
-        begins: &mut dyn FnMut(),
-    ) -> Result<Record, RunError> {
+    fn measure(self: Box<Self>, _: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
         let Beside { context, stop, watch, sink, .. } = beside;
-        noise::measure(&self.0, context, stop, &mut Threads { watch, begins }, sink)
+        noise::measure(&self.0, context, stop, &mut Threads { watch }, sink)
             .map_err(|error| RunError::failed(error).while_doing("cannot start measuring"))
     }
 }

@@ -42,14 +42,9 @@ impl super::Planned for Planned {
         }
     }
 
-    fn measure(
-        self: Box<Self>,
-        surroundings: &Surroundings<'_>,
-        beside: Beside<'_>,
-        begins: &mut dyn FnMut(),
-    ) -> Result<Record, RunError> {
+    fn measure(self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
         let Beside { context, stop, watch, sink, .. } = beside;
-        begins();
+        watch.begins();
         sync::measure(&self.request, surroundings.machine, context, stop, &mut |so_far| watch.live(so_far), sink)
             .map_err(|error| match error {
                 SyncError::Wait(_) => RunError::failed(error),

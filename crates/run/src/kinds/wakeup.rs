@@ -1,7 +1,7 @@
 //! Timer wake-up latency.
 
-use measure::Machine;
-use measure::wakeup::{Armed, Beside as BesideWakeup, Plan};
+use measure::wakeup::{Armed, Beside as BesideWakeup, Plan, RunProducts};
+use measure::{Machine, Stop};
 use record::{End, Record, WakeupRequest};
 use units::{Ns, format};
 
@@ -63,22 +63,26 @@ impl super::Planned for Planned {
         }
     }
 
-    fn measure(
-        self: Box<Self>,
-        surroundings: &Surroundings<'_>,
-        beside: Beside<'_>,
-        begins: &mut dyn FnMut(),
-    ) -> Result<Record, RunError> {
+    fn measure_cost(&mut self, surroundings: &Surroundings<'_>, stop: &Stop) {
+        if self.about().measures_cost_first {
+            let cost = measure::measure_cost(&self.plan.config, surroundings.machine, stop);
+            self.explaining = Explaining::Known(cost);
+        }
+    }
+
+    fn measure(mut self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
+        let Beside { context, stop, watch, sink, decider, taps, .. } = beside;
+        self.measure_cost(surroundings, stop);
         let Self { plan, explaining } = *self;
-        let Beside { context, stop, watch, sink, decider } = beside;
-        let cost = match (plan.config.explain, explaining) {
-            (None, _) => None,
-            (Some(_), Explaining::MeasuredFirst) => measure::measure_cost(&plan.config, surroundings.machine, stop),
-            (Some(_), Explaining::Known(cost)) => cost,
-        };
+        let cost = explaining.cost().filter(|_| plan.config.explain.is_some());
         let armed = Armed::new(plan, stop).map_err(RunError::failed)?.with_cost(cost);
         let show_bins = watch.wants_bins();
-        let beside = BesideWakeup { show_bins, decider, sink, ..BesideWakeup::default() };
-        Ok(armed.run(context, stop, &mut Threads { watch, begins }, beside).record)
+        let (tap, equal_bins) = taps.as_ref().map_or((None, None), |taps| (taps.samples.as_ref(), taps.bins));
+        let beside = BesideWakeup { show_bins, equal_bins, tap, decider, sink };
+        let RunProducts { record, linear } = armed.run(context, stop, &mut Threads { watch }, beside);
+        if let Some(taps) = taps {
+            taps.histograms = linear;
+        }
+        Ok(record)
     }
 }

@@ -1,7 +1,7 @@
 //! How the time of `assess` is shared out, and how long all of it takes.
 
 use anyhow::bail;
-use measure::load;
+use run::load;
 use units::{Ns, format};
 
 /// The least that says anything.

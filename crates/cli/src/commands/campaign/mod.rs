@@ -14,14 +14,14 @@ use campaign::result::{CampaignResult, ResultState, rehearse};
 use campaign::{Campaign, Planned, shipped};
 use conduct::{Conducted, Conductor, Folder, Held, Setting, guard};
 use host::Root;
-use measure::Stop;
+use kernel::sched::Policy;
 use report::CampaignInput;
+use run::Stop;
 use units::{CpuSet, Ns};
 
 use self::choose::CampaignChoice;
 use self::progress::Progress;
 use crate::begin::AnywayArgs;
-use crate::commands::measure as measuring;
 use crate::exit::Exit;
 use crate::records::RecordArgs;
 use crate::{names, node, reporting, save};
@@ -373,9 +373,8 @@ fn exit_of(result: &CampaignResult) -> Exit {
 /// Refuses a campaign whose runs will not get their priority. What comes later, such as a load that ends, is in each run's
 /// record: the runs themselves are made whatever is known of them.
 fn check_policies(campaign: &Campaign, anyway: AnywayArgs) -> anyhow::Result<()> {
-    let policies = campaign.measurement.iter().filter_map(|measurement| measuring::policy(&measurement.run.request));
-    let highest = policies.max_by_key(|policy| policy.priority());
-    highest.map_or(Ok(()), |policy| anyway.check_policy(policy))
+    let asked = campaign.measurement.iter().filter_map(|measurement| measurement.run.request.real_time_priority());
+    asked.max().map_or(Ok(()), |highest| anyway.check_policy(Policy::Fifo(highest)))
 }
 
 fn conflicts(planned: &[Planned]) -> impl Iterator<Item = (&str, &knobs::Conflict)> {

@@ -1,7 +1,8 @@
 //! What the engine is asked for, out of what was typed.
 
 use anyhow::bail;
-use record::{End, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest};
+use record::{End, Placement, PolicyChoice, Stagger, WakeupRequest};
+use run::LinearBins;
 use units::{CpuSet, Ns};
 
 use super::args::{Alignment, Cpus, Options, PolicyName, Threads};
@@ -13,6 +14,8 @@ const DEFAULT_DISTANCE_US: u64 = 500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setup {
     pub(super) config: WakeupRequest,
+    /// The bins of the original's output.
+    pub(super) bins: LinearBins,
     /// The policy as the status line names it.
     pub(super) policy_words: String,
     /// What was changed about the wishes, for stderr.
@@ -82,10 +85,10 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
         lock_memory: options.lock_memory,
         // The output knows no intervals: as few as the record allows.
         interval_maximum: Some(Ns::from_s(300)),
-        linear_bins: Some(LinearBins { width_ns: unit_ns(options), bins, kept_overflows: bins }),
         ..WakeupRequest::default()
     };
-    Ok(Setup { config, policy_words, notes })
+    let bins = LinearBins { width_ns: unit_ns(options), bins, kept_overflows: bins };
+    Ok(Setup { config, bins, policy_words, notes })
 }
 
 /// The grid that the run starts on, and how the threads follow each other.

@@ -15,9 +15,8 @@ use std::ffi::OsString;
 
 use anyhow::Context as _;
 use jiff::Zoned;
-use measure::wakeup::{Armed, Beside, Plan, RunProducts};
-use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
-use record::{Reason, ReasonCode, Validity, ValidityState};
+use record::{Reason, ReasonCode, Record, Request as Measured, RunRequest, Validity, ValidityState};
+use run::{Anyway, Beside, DmaLatencyHold, Explaining, LinearHistogram, Machine, SampleTap, Stop, Surroundings, Taps};
 use units::format;
 
 use self::args::{DmaLatency, Options, Request};
@@ -89,9 +88,16 @@ impl CyclictestArgs {
 
 fn run(options: &Options) -> anyhow::Result<Exit> {
     let available = kernel::sched::affinity_of(0).context("cannot read which CPUs this process may use")?;
-    let Setup { config, policy_words, notes } = config::setup(options, &available)?;
-    let machine = Machine::read();
-    let plan = Plan::new(config, &machine)?;
+    let Setup { config, bins, policy_words, notes } = config::setup(options, &available)?;
+    let threads = config.threads.unwrap_or(1);
+    let intervals_us: Vec<u64> = (0..threads).map(|thread| config.interval_of(thread).unsigned() / 1_000).collect();
+    let priorities: Vec<u32> = (0..threads).map(|thread| config.priority_of(thread)).collect();
+    let (machine, own_program) = (Machine::read(), session::own_program()?);
+    // What the kernel refuses is said below, in the original's words.
+    let anyway = Anyway { is_wanted: true, warn: &|_| () };
+    let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: None };
+    let asked = RunRequest { request: Measured::Wakeup(config), load: None, partner: None };
+    let prepared = run::prepare(asked, Explaining::Known(None), &surroundings)?;
     for file in options.json_file.iter().chain(options.histogram_file.as_ref()) {
         save::check_file(file)?;
     }
@@ -99,7 +105,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
         output::data(&text::verbose_head(machine.present.len(), machine.online.len()));
     }
     notes.iter().for_each(|note| output::note(note));
-    if let Err(error) = run::try_policy(plan.threads[0].policy) {
+    if let Some(Err(error)) = prepared.about().policy.map(run::try_policy) {
         output::note(&format!("Unable to change scheduling policy: {error}"));
         output::note(
             "Run as root, raise the limit RLIMIT_RTPRIO, or give the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual",
@@ -113,35 +119,33 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
     let shown = shown(options);
     let mut screen = Screen::new(shown, options.nanoseconds, policy_words, stop.clone());
     (screen.loops, screen.duration) = (options.loops, options.loops.and(options.duration));
-    let tap = (shown == Shown::Samples).then(|| SampleTap::new(WAITING_SAMPLES));
-    let (tap, samples) = tap.unzip();
+    let (tap, samples) = (shown == Shown::Samples).then(|| SampleTap::new(WAITING_SAMPLES)).unzip();
     screen.samples = samples;
+    if options.verbose {
+        screen.head = text::verbose_intervals(intervals_us.iter().copied());
+    }
+    let mut taps = Taps { samples: tap, bins: Some(bins), ..Taps::default() };
     let started = Zoned::now();
-    let intervals_us: Vec<u64> = plan.threads.iter().map(|thread| thread.interval_ns / 1_000).collect();
-    let priorities: Vec<u32> = plan.threads.iter().map(|thread| thread.policy.priority()).collect();
-    let armed = match Armed::new(plan, &stop) {
-        Ok(armed) => armed,
+    let context = session::context("");
+    let beside = Beside { taps: Some(&mut taps), ..Beside::new(&context, &stop, &mut screen) };
+    let record = match prepared.run(&surroundings, beside) {
+        Ok(record) => record,
         Err(error) => {
             output::error(&error.into());
             return Ok(Exit::NotBegun);
         }
     };
-    if options.verbose {
-        output::data(&text::verbose_intervals(intervals_us.iter().copied()));
-    }
-    let products =
-        armed.run(&session::context(""), &stop, &mut screen, Beside { tap: tap.as_ref(), ..Beside::default() });
     let ended = Zoned::now();
 
-    let threads = results(&products, &intervals_us, &priorities);
+    let threads = results(&record, &taps.histograms, &intervals_us, &priorities);
     print_end(options, &mut screen, &threads)?;
     if let Some(file) = &options.json_file {
         let command: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let run = json::Run { command: &command, started: &started, ended: &ended, nanoseconds: options.nanoseconds };
         write_file(file, &json::document(&run, &threads))?;
     }
-    report_lost(tap.as_ref(), &threads);
-    objections(&products.record.validity).iter().for_each(|objection| output::note(objection));
+    report_lost(taps.samples.as_ref(), &threads);
+    objections(&record.validity).iter().for_each(|objection| output::note(objection));
     Ok(Exit::Holds)
 }
 
@@ -179,10 +183,14 @@ fn shown(options: &Options) -> Shown {
     }
 }
 
-fn results<'a>(products: &'a RunProducts, intervals_us: &[u64], priorities: &[u32]) -> Vec<ThreadResult<'a>> {
-    let record = &products.record;
+fn results<'a>(
+    record: &'a Record,
+    histograms: &'a [LinearHistogram],
+    intervals_us: &[u64],
+    priorities: &[u32],
+) -> Vec<ThreadResult<'a>> {
     let effective = record.manifest().effective.iter();
-    let threads = products.linear.iter().zip(&record.series).zip(effective);
+    let threads = histograms.iter().zip(&record.series).zip(effective);
     let planned = intervals_us.iter().zip(priorities);
     threads
         .zip(planned)
@@ -287,7 +295,7 @@ mod tests {
 
     #[test]
     fn missed_periods_are_counted_in_one_line_with_their_threads() {
-        let bins = record::LinearBins { width_ns: 1_000, bins: 10, kept_overflows: 0 };
+        let bins = run::LinearBins { width_ns: 1_000, bins: 10, kept_overflows: 0 };
         let linear = LinearHistogram::new(bins);
         let thread = |number, missed_periods| ThreadResult {
             number,

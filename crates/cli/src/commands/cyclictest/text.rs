@@ -9,8 +9,8 @@
 use std::fmt::Write as _;
 use std::sync::mpsc::Receiver;
 
-use measure::{Observer, Stop, TappedSample};
 use record::{Live, LiveDetail, LiveSeries, Place};
+use run::{Stop, TappedSample, Watch};
 use units::Ns;
 
 use super::ThreadResult;
@@ -118,6 +118,8 @@ pub(super) struct Screen {
     pub(super) shown: Shown,
     pub(super) nanoseconds: bool,
     pub(super) policy_words: String,
+    /// Printed as the run begins.
+    pub(super) head: String,
     pub(super) samples: Option<Receiver<TappedSample>>,
     /// The first thread to take this many samples ends the run for all.
     pub(super) loops: Option<u64>,
@@ -134,6 +136,7 @@ impl Screen {
             shown,
             nanoseconds,
             policy_words,
+            head: String::new(),
             samples: None,
             loops: None,
             duration: None,
@@ -196,8 +199,12 @@ impl Screen {
     }
 }
 
-impl Observer for Screen {
-    fn observe(&mut self, view: &Live) {
+impl Watch for Screen {
+    fn begins(&mut self) {
+        output::data(&self.head);
+    }
+
+    fn live(&mut self, view: &Live) {
         if self.has_ended(view) {
             self.stop.end_early();
         }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use analyse::tail::{self, Claim, ClaimAnswer, ClaimState, TailOptions, Watch};
 use anyhow::bail;
-use measure::Decider;
 use record::{Interval, Record};
+use run::Decider;
 use units::Ns;
 
 use crate::commands::tail::{answer, exit_of_claim};

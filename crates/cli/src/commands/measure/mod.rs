@@ -7,9 +7,6 @@ mod request;
 pub(crate) mod sync;
 pub(crate) mod wakeup;
 
-use kernel::sched::Policy;
-use record::{PolicyChoice, Request};
-
 use crate::exit::Exit;
 
 #[derive(clap::Args)]
@@ -30,21 +27,6 @@ enum Measurement {
     Sync(sync::SyncArgs),
     /// What a file asks for: a request as JSON, of any kind
     Request(request::RequestArgs),
-}
-
-/// The policy that a request asks for its measuring threads; `None` where it has none of its own.
-pub(crate) fn policy(request: &Request) -> Option<Policy> {
-    match request {
-        Request::Wakeup(wakeup) => match wakeup.policy {
-            PolicyChoice::Fifo => Some(Policy::Fifo(wakeup.priority)),
-            PolicyChoice::RoundRobin => Some(Policy::RoundRobin(wakeup.priority)),
-            PolicyChoice::Other | PolicyChoice::Deadline { .. } => None,
-        },
-        Request::Noise(noise) => noise.priority.map(Policy::Fifo),
-        Request::Clock(clock) => clock.priority.map(Policy::Fifo),
-        Request::Packet(packet) => packet.sched_priority.map(Policy::Fifo),
-        Request::App(_) | Request::Sync(_) => None,
-    }
 }
 
 impl MeasureArgs {

@@ -70,7 +70,12 @@ impl RequestArgs {
             RunRequest { request: Request::Packet(request), partner, .. } => {
                 // The request was checked: it has a partner, and no load.
                 let partner = partner.as_ref().with_context(|| format!("in {shown}: a partner is missing"))?;
-                crate::commands::packet::carry_out(request, partner, self.anyway, (self.output, &self.label.label))
+                crate::commands::packet::carry_out(
+                    request.clone(),
+                    partner,
+                    self.anyway,
+                    (self.output, &self.label.label),
+                )
             }
             _ => {
                 let Self { anyway, output, label, .. } = self;

@@ -1,15 +1,16 @@
 //! The partner's program at the other end of the connection.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use measure::Stop;
-use measure::packet::{Dialog, PartnerGone};
-use packet::dialog::Message;
+use packet::dialog::{Message, session};
+use packet::header::Session;
 use peer::{Channel, ChannelError, Listener};
+use run::{Dialog, PartnerGone, Stop};
 use serde::de::DeserializeOwned;
 
 /// What the packets of two programs are recognized by is derived from their connection for this purpose.
-pub(super) const SESSION: &str = "measured packets";
+const SESSION: &str = "measured packets";
 /// How long what was said last may take to get there.
 const CLOSING: Duration = Duration::from_secs(3);
 /// Between two looks at the stop flag and at those who want to connect.
@@ -25,6 +26,12 @@ pub(super) struct Connection<'a> {
 impl<'a> Connection<'a> {
     pub(super) const fn new(channel: Channel, others: Option<&'a mut Listener>) -> Self {
         Self { channel, others }
+    }
+
+    /// This node's address of the connection and the partner's, and what the packets between them are recognized by.
+    pub(super) fn ends(&self) -> Result<((SocketAddr, SocketAddr), Session), ChannelError> {
+        let addresses = (self.channel.local_address()?, self.channel.partner().address);
+        Ok((addresses, session(&self.channel.shared_key(SESSION)?)))
     }
 
     /// The next message; `None` if none came within the time, or the run is ended on this node.

@@ -1,22 +1,22 @@
 //! `punctual packet listen`: the node that is asked.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use farm::{Job, Policy};
-use measure::packet::{self as measured, Ends, Role, Setup};
-use measure::{Machine, Stop};
-use packet::dialog::{Message, PacketJob, session};
+use packet::dialog::{Endpoints, Message, PacketJob};
 use peer::{ChannelError, Listener, local_policy, read_policy};
-use record::{PacketRequest, Record};
+use record::{ExplainingCost, Measurement, PacketRequest, Record, Request, RunRequest};
+use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Role, Stop, Surroundings};
 
-use super::dialog::{Connection, SESSION};
-use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, length_ns, say_why, warn_of_loss};
+use super::dialog::Connection;
+use super::{ExplainArgs, StampArgs, ThreadArgs, say_cost_comes_first, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
-use crate::session::{self as run_session, LabelArgs};
+use crate::session::{self, LabelArgs};
 use crate::view::live::LiveRun;
 use crate::view::packet as view;
 use terminal::output;
@@ -72,10 +72,9 @@ impl ListenArgs {
         let stop = Stop::on_signals().context("cannot handle signals")?;
         // Before anybody can connect: what is wrong with the file is said at once.
         let destination = self.output.clone().prepare()?;
-        // What partners will ask for is not known yet.
-        let explain = self.explain.with_cost(&PacketRequest::default(), self.threads.choice(), &stop);
+        let own = self.own_choices(&stop)?;
         let mut listener = Listener::bind(&self.on)?;
-        if let Err(error) = measured::check_ways_from(listener.address()) {
+        if let Err(error) = run::check_ways_from(listener.address()) {
             output::warning(&format!("nobody may be able to connect: {error}"));
         }
         match &self.token_file {
@@ -95,20 +94,36 @@ impl ListenArgs {
                 listener.one_line_for_the_other_side()
             )),
         }
-        let ended = self.serve_all(&mut listener, (&policy, &explain), destination, &stop);
+        let ended = self.serve_all(&mut listener, &policy, &own, (destination, &stop));
         if let Some(path) = &self.token_file {
             listener.withdraw_token(path);
         }
         ended
     }
 
+    /// What is the same for all partners. What they will ask for is not known yet.
+    fn own_choices(&self, stop: &Stop) -> anyhow::Result<Own> {
+        let (machine, (cpu, sched_priority), explain) =
+            (Machine::read(), self.threads.choice(), self.explain.request());
+        let cost = explain.and_then(|explain| {
+            say_cost_comes_first();
+            run::receiving_cost(&PacketRequest::default(), (cpu, sched_priority), explain, &machine, stop)
+        });
+        let hardware_stamps = self.stamps.hardware_stamps;
+        Ok(Own {
+            part: Part { role: Role::Partner, cpu, sched_priority, hardware_stamps, explain },
+            cost,
+            program: session::own_program()?,
+        })
+    }
+
     /// One partner after the other, or one alone.
     fn serve_all(
         &self,
         listener: &mut Listener,
-        (policy, explain): (&Policy, &Explains),
-        destination: Destination,
-        stop: &Stop,
+        policy: &Policy,
+        own: &Own,
+        (destination, stop): (Destination, &Stop),
     ) -> anyhow::Result<Exit> {
         let (once, mut destination) = (self.once, Some(destination));
         loop {
@@ -119,15 +134,17 @@ impl ListenArgs {
                 return Ok(Exit::Holds);
             };
             let partner = channel.partner().to_string();
-            let own = (&self.threads, self.stamps, explain);
-            match serve(Connection::new(channel, Some(listener)), policy, own, (&self.label.label, stop)) {
+            let mut asking = Asking { connection: Connection::new(channel, Some(listener)), endpoints: None };
+            let served = asking.serve(policy, own, self.anyway, (&self.label.label, stop));
+            asking.connection.close();
+            match served {
                 Ok(record) => {
                     warn_of_loss(&record);
                     let exit = match destination.take_if(|_| once) {
                         Some(destination) => destination.deliver(&record, |colour| view::table(&record, colour))?,
                         None => {
                             output::data(&view::table(&record, output::colour_stdout()));
-                            run_session::exit_of(&record)
+                            session::exit_of(&record)
                         }
                     };
                     if once || stop.ended_early() {
@@ -141,70 +158,91 @@ impl ListenArgs {
     }
 }
 
-/// One run with a partner that has the token.
-fn serve(
-    mut connection: Connection<'_>,
-    policy: &Policy,
-    (threads, stamps, explain): (&ThreadArgs, StampArgs, &Explains),
-    (label, stop): (&str, &Stop),
-) -> anyhow::Result<Record> {
-    let job: Job = match connection.await_message(ASKING, stop) {
-        Ok(Some(job)) => job,
-        Ok(None) if stop.ended_early() => bail!("ended on this node before the partner asked for anything"),
-        Ok(None) => bail!("it connected and asked for nothing within 10 s: see what that program printed"),
-        Err(ChannelError::Closed { .. }) => {
-            bail!("it ended the connection before it asked for anything: see what that program printed")
+/// What this node chooses itself, whatever a partner asks for.
+struct Own {
+    part: Part,
+    /// What explaining costs here, where it is asked for.
+    cost: Option<ExplainingCost>,
+    program: PathBuf,
+}
+
+/// A partner that has the token.
+struct Asking<'a> {
+    connection: Connection<'a>,
+    /// Where it sends and receives, once it has said so.
+    endpoints: Option<Endpoints>,
+}
+
+impl Asking<'_> {
+    /// One run with it.
+    fn serve(
+        &mut self,
+        policy: &Policy,
+        own: &Own,
+        anyway: AnywayArgs,
+        (label, stop): (&str, &Stop),
+    ) -> anyhow::Result<Record> {
+        let job = self.job(stop)?;
+        if let Err(denied) = policy.judge_on(&job, self.connection.channel.interface().as_deref()) {
+            return Err(self.refuse(&denied.to_string()));
         }
-        Err(error) => return Err(error.into()),
-    };
-    let channel = &connection.channel;
-    let partner = channel.partner().clone();
-    let (local, interface) = (channel.local_address()?, channel.interface());
-    let key = channel.shared_key(SESSION)?;
-    let refuse = |mut connection: Connection<'_>, why: String| {
-        let _ = measured::Dialog::say(&mut connection, &Message::Refused { why: why.clone() });
-        // Only then does it get there: what the partner said meanwhile was not read.
-        connection.close();
-        anyhow::anyhow!("refused: {why}")
-    };
-    if let Err(denied) = policy.judge_on(&job, interface.as_deref()) {
-        return Err(refuse(connection, denied.to_string()));
+        let Job::Packet(PacketJob { request, initiator }) = job else {
+            return Err(self.refuse("'punctual packet listen' takes part in measurements of packets alone"));
+        };
+        output::note(&format!("{} measures packets", self.connection.channel.partner()));
+        let node = own_name(&initiator.node);
+        self.endpoints = Some(initiator);
+        let machine = Machine::read();
+        let surroundings = Surroundings {
+            machine: &machine,
+            own_program: &own.program,
+            anyway: anyway.choice(),
+            part: Some(&own.part),
+        };
+        let asked = RunRequest { request: Request::Packet(request), load: None, partner: None };
+        let prepared = match run::prepare(asked, Explaining::Known(own.cost.clone()), &surroundings) {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(self.refuse(&error.to_string())),
+        };
+        let (addresses, session) = self.connection.ends()?;
+        let mut live = LiveRun::new(Measurement::Packet, label, prepared.about());
+        let context = session::context(label);
+        let partner = Some(Connected { node: &node, addresses, session, partner: self });
+        let record = prepared.run(&surroundings, Beside { partner, ..Beside::new(&context, stop, &mut live) });
+        live.finish();
+        Ok(record?)
     }
-    let Job::Packet(PacketJob { request, initiator }) = job else {
-        let why = "'punctual packet listen' takes part in measurements of packets alone".to_owned();
-        return Err(refuse(connection, why));
-    };
-    output::note(&format!("{partner} measures packets"));
-    let node = own_name(&initiator.node);
-    let ends = match Ends::open(&request, (Role::Partner, stamps.hardware_stamps), local, partner.address) {
-        Ok(ends) => ends,
-        Err(error) => return Err(refuse(connection, error.to_string())),
-    };
-    measured::Dialog::say(&mut connection, &Message::Ready { partner: ends.endpoints(&node) })?;
-    let (machine, context) = (Machine::read(), run_session::context(label));
-    let live = LiveRun::with_head("packet", length_ns(request.end));
-    let setup = Setup {
-        request: &request,
-        role: Role::Partner,
-        threads: threads.choice(),
-        session: session(&key),
-        node: &node,
-        machine: &machine,
-        context: &context,
-        stop,
-        explain: explain.clone(),
-    };
-    let record = match measured::follow(&setup, ends, &initiator, &mut connection, &mut |so_far| live.show(so_far)) {
-        Ok(record) => record,
-        Err(error) => {
-            say_why(&mut connection, &error);
-            connection.close();
-            return Err(error.into());
+
+    /// What it asks for.
+    fn job(&mut self, stop: &Stop) -> anyhow::Result<Job> {
+        match self.connection.await_message(ASKING, stop) {
+            Ok(Some(job)) => Ok(job),
+            Ok(None) if stop.ended_early() => bail!("ended on this node before the partner asked for anything"),
+            Ok(None) => bail!("it connected and asked for nothing within 10 s: see what that program printed"),
+            Err(ChannelError::Closed { .. }) => {
+                bail!("it ended the connection before it asked for anything: see what that program printed")
+            }
+            Err(error) => Err(error.into()),
         }
-    };
-    live.finish();
-    connection.close();
-    Ok(record)
+    }
+
+    /// Tells it why not, and makes an error of it.
+    fn refuse(&mut self, why: &str) -> anyhow::Error {
+        let _ = self.connection.say(&Message::Refused { why: why.to_owned() });
+        anyhow::anyhow!("refused: {why}")
+    }
+}
+
+impl Partner for Asking<'_> {
+    fn dialog(&mut self) -> &mut dyn Dialog {
+        &mut self.connection
+    }
+
+    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+        let its = self.endpoints.take().ok_or("the partner has not said where it receives")?;
+        self.connection.say(&Message::Ready { partner: own })?;
+        Ok(its)
+    }
 }
 
 /// The name of this node in a run with another one: two namespaces of a machine have one host name.

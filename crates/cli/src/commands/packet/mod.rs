@@ -4,13 +4,9 @@ mod dialog;
 mod listen;
 mod send;
 
-use measure::packet::{Dialog as _, PacketError};
-use measure::{Machine, Stop};
-use packet::dialog::Message;
-use record::{End, EvidenceSource, ExplainRequest, ExplainingCost, HardwareMode, PacketRequest, ReasonCode, Record};
+use record::{EvidenceSource, ExplainRequest, HardwareMode, ReasonCode, Record};
 use units::Ns;
 
-use self::dialog::Connection;
 pub(crate) use self::send::carry_out;
 use crate::exit::Exit;
 use terminal::output;
@@ -88,14 +84,6 @@ fn hardware_stamps() -> impl clap::builder::TypedValueParser<Value = HardwareMod
     ])
 }
 
-/// How long a run will take (ns), where that is known before it.
-fn length_ns(end: End) -> Option<u64> {
-    match end {
-        End::After(length) => Some(length.unsigned()),
-        End::Samples(_) | End::WhenTold => None,
-    }
-}
-
 /// A parser of one of a few names, each with its help.
 fn names<T: Clone + Send + Sync + 'static, const N: usize>(
     all: [(&'static str, &'static str, T); N],
@@ -141,29 +129,16 @@ impl ExplainArgs {
         });
         self.explain.then_some(ExplainRequest { above: self.above, source, ..ExplainRequest::default() })
     }
-
-    /// The same with what explaining costs, measured now; before anybody is connected, and none of it is part of a run.
-    fn with_cost(self, packets: &PacketRequest, threads: (Option<u32>, Option<u32>), stop: &Stop) -> Explains {
-        let request = self.request()?;
-        output::note("first what explaining costs: four short runs over loopback, without, with, with, without");
-        let cost = measure::packet::receiving_cost(packets, threads, request, &Machine::read(), stop);
-        Some((request, cost))
-    }
 }
 
-/// Which late packets of this node are explained, if any, and what that costs.
-type Explains = Option<(ExplainRequest, Option<ExplainingCost>)>;
+/// Says what takes a while before anybody is connected; none of it is part of a run.
+fn say_cost_comes_first() {
+    output::note("first what explaining costs: four short runs over loopback, without, with, with, without");
+}
 
 /// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.
 fn warn_of_loss(record: &Record) {
     if let Some(lost) = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::PartnerLost) {
         output::warning(&format!("the record has this node's half alone, since the partner was lost: {}", lost.detail));
-    }
-}
-
-/// Tells the partner why the run does not take place, unless it is the one that said so or is gone.
-fn say_why(connection: &mut Connection<'_>, error: &PacketError) {
-    if !matches!(error, PacketError::Gone(_) | PacketError::Refused(_)) {
-        let _ = connection.say(&Message::Refused { why: error.to_string() });
     }
 }

@@ -1,27 +1,26 @@
 //! `punctual packet send`: the node that asks.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use farm::{Job, Token};
-use kernel::sched::Policy;
-use measure::packet::{self as measured, Dialog as _, Ends, Role, Setup};
-use measure::{Machine, Stop};
-use packet::dialog::{Message, PacketJob, session};
+use packet::dialog::{Endpoints, Message, PacketJob};
 use peer::{Endpoint, connect, read_token, resolve};
 use record::{
-    End, Live, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record, Request, RunEvent,
+    End, Measurement, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record, Request,
+    RunRequest,
 };
+use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Prepared, Stop, Surroundings};
 use units::Ns;
 
-use super::dialog::{Connection, SESSION};
-use super::{ExplainArgs, Explains, StampArgs, ThreadArgs, length_ns, names, say_why, warn_of_loss};
+use super::dialog::Connection;
+use super::{ExplainArgs, StampArgs, ThreadArgs, names, say_cost_comes_first, warn_of_loss};
 use crate::begin::AnywayArgs;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
-use crate::session::{self as run_session, LabelArgs};
-use crate::view::live::LiveRun;
+use crate::session::{self, LabelArgs, Seen};
 use crate::view::packet as view;
 
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -154,27 +153,27 @@ impl SendArgs {
                  'punctual packet listen' on the other node, or measure with --direction from or both"
             );
         }
-        let token = match (&self.token, self.token_file) {
+        let source = match (&self.token, self.token_file) {
             (Some(text), _) => TokenSource::Given(text.parse()?),
             (None, Some(path)) => TokenSource::File(path),
             (None, None) => {
                 bail!("the token is missing: --token-file FILE or --token TOKEN, as the listening node wrote it")
             }
         };
-        let partner = Partner { to: &self.to, token, explain: self.explain };
-        partner.measure(&request, self.anyway, (self.output, &self.label.label))
+        let host = Host { to: &self.to, token: source };
+        host.measure(request, self.explain, self.anyway, (self.output, &self.label.label))
     }
 }
 
 /// Carries a request out.
 pub(crate) fn carry_out(
-    request: &PacketRequest,
+    request: PacketRequest,
     partner: &PartnerRequest,
     anyway: AnywayArgs,
     output: (OutputArgs, &str),
 ) -> anyhow::Result<Exit> {
     let token = TokenSource::File(PathBuf::from(&partner.token_file));
-    Partner { to: &partner.to, token, explain: ExplainArgs::default() }.measure(request, anyway, output)
+    Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output)
 }
 
 /// What a token is taken from.
@@ -183,25 +182,26 @@ enum TokenSource {
     File(PathBuf),
 }
 
-/// The node that listens.
-struct Partner<'a> {
+/// The node that listens, and what it lets in.
+struct Host<'a> {
     to: &'a str,
     token: TokenSource,
-    /// Which of this node's late packets are explained, if any.
-    explain: ExplainArgs,
 }
 
-impl Partner<'_> {
+impl Host<'_> {
     fn measure(
         self,
-        request: &PacketRequest,
+        request: PacketRequest,
+        explain: ExplainArgs,
         anyway: AnywayArgs,
         (output, label): (OutputArgs, &str),
     ) -> anyhow::Result<Exit> {
-        let threads = (request.cpu, request.sched_priority);
-        let machine = Machine::read();
-        measured::check(request, Role::Initiator, threads, &machine)?;
-        anyway.check_policy(request.sched_priority.map_or(Policy::Other, Policy::Fifo))?;
+        let (machine, own_program) = (Machine::read(), session::own_program()?);
+        let part = Part::asking(&request, explain.request());
+        let anyway = anyway.choice();
+        let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: Some(&part) };
+        let asked = RunRequest { request: Request::Packet(request.clone()), load: None, partner: None };
+        let mut prepared = run::prepare(asked, Explaining::MeasuredFirst, &surroundings)?;
         // Before anything is connected: what is wrong with a file is said at once.
         let token = match self.token {
             TokenSource::Given(token) => token,
@@ -210,69 +210,71 @@ impl Partner<'_> {
         let to = Endpoint::parse(self.to)?;
         let mut destination = output.prepare()?;
         let addresses = resolve(&to.host, to.port_or_default(), Instant::now() + CONNECTING)?;
-        addresses.iter().try_for_each(|address| measured::check_way(*address))?;
-        let explain = self.explain.with_cost(request, threads, &Stop::new());
+        addresses.iter().try_for_each(|address| run::check_way(*address))?;
+        // Before anybody is connected: none of it is part of a run.
+        if prepared.about().measures_cost_first {
+            say_cost_comes_first();
+        }
+        prepared.measure_cost(&surroundings, &Stop::new());
         let channel = connect(&to.host, to.port_or_default(), &token, CONNECTING)?;
         // Until here nothing has to be ended in order, and a signal may simply end this program.
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let mut connection = Connection::new(channel, None);
-        let measured = run_with(&mut connection, (request, explain), (&machine, label, &stop), &mut destination);
-        connection.close();
+        let mut listening = Listening { connection: Connection::new(channel, None), request, stop: &stop };
+        let measured = listening.measure(prepared, &surroundings, label, &mut destination);
+        listening.connection.close();
         let record = measured?;
         warn_of_loss(&record);
         destination.deliver(&record, |colour| view::table(&record, colour))
     }
 }
 
-/// One run with a node that has let this one in.
-fn run_with(
-    connection: &mut Connection<'_>,
-    (request, explain): (&PacketRequest, Explains),
-    (machine, label, stop): (&Machine, &str, &Stop),
-    destination: &mut Destination,
-) -> anyhow::Result<Record> {
-    let channel = &connection.channel;
-    let (local, reaches) = (channel.local_address()?, channel.partner().address);
-    let key = channel.shared_key(SESSION)?;
-    let ends = Ends::open(request, (Role::Initiator, request.hardware_stamps), local, reaches)?;
-    let (_, _, _, node) = kernel::process::system_names();
-    let job = Job::Packet(PacketJob { request: request.clone(), initiator: ends.endpoints(&node) });
-    connection.channel.send(&job)?;
-    let partner = match connection.await_message(ANSWERING, stop)? {
-        Some(Message::Ready { partner }) => partner,
-        Some(Message::Refused { why }) => bail!("the node that listens refuses: {why}"),
-        Some(_) => bail!("the node that listens answered something else: both need the same version of punctual"),
-        None if stop.ended_early() => {
-            let _ = connection.say(&Message::Stop { why: "it was ended there".to_owned() });
-            bail!("ended before the run began")
+/// The node that listens, once it has let this one in.
+struct Listening<'a> {
+    connection: Connection<'a>,
+    request: PacketRequest,
+    stop: &'a Stop,
+}
+
+impl Listening<'_> {
+    fn measure(
+        &mut self,
+        prepared: Prepared,
+        surroundings: &Surroundings<'_>,
+        label: &str,
+        destination: &mut Destination,
+    ) -> anyhow::Result<Record> {
+        let (addresses, session) = self.connection.ends()?;
+        destination.begin(&prepared.about().housekeeping)?;
+        let mut seen = Seen::new((Measurement::Packet, label, prepared.about()), destination, Vec::new());
+        let ((_, _, _, node), context) = (kernel::process::system_names(), session::context(label));
+        let stop = self.stop;
+        let partner = Some(Connected { node: &node, addresses, session, partner: self });
+        let record = prepared.run(surroundings, Beside { partner, ..Beside::new(&context, stop, &mut seen) });
+        seen.finish();
+        Ok(record?)
+    }
+}
+
+impl Partner for Listening<'_> {
+    fn dialog(&mut self) -> &mut dyn Dialog {
+        &mut self.connection
+    }
+
+    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+        let job = Job::Packet(PacketJob { request: self.request.clone(), initiator: own });
+        self.connection.channel.send(&job)?;
+        Err(match self.connection.await_message(ANSWERING, self.stop)? {
+            Some(Message::Ready { partner }) => return Ok(partner),
+            Some(Message::Refused { why }) => format!("the node that listens refuses: {why}"),
+            Some(_) => {
+                "the node that listens answered something else: both need the same version of punctual".to_owned()
+            }
+            None if self.stop.ended_early() => {
+                let _ = self.connection.say(&Message::Stop { why: "it was ended there".to_owned() });
+                "ended before the run began".to_owned()
+            }
+            None => "the node that listens did not answer within 15 s: see what it printed".to_owned(),
         }
-        None => bail!("the node that listens did not answer within 15 s: see what it printed"),
-    };
-    let started = RunEvent::Started {
-        measurement: Request::Packet(request.clone()).measurement(),
-        label: label.to_owned(),
-        duration_ns: length_ns(request.end),
-    };
-    destination.begin(started, &machine.housekeeping(&machine.isolated))?;
-    let context = run_session::context(label);
-    let live = LiveRun::with_head("packet", length_ns(request.end));
-    let setup = Setup {
-        request,
-        role: Role::Initiator,
-        threads: (request.cpu, request.sched_priority),
-        session: session(&key),
-        node: &node,
-        machine,
-        context: &context,
-        stop,
-        explain,
-    };
-    let mut watch = |so_far: &Live| {
-        live.show(so_far);
-        destination.live(so_far);
-    };
-    let record = measured::lead(&setup, ends, &partner, connection, &mut watch)
-        .inspect_err(|error| say_why(connection, error))?;
-    live.finish();
-    Ok(record)
+        .into())
+    }
 }

@@ -17,7 +17,7 @@ use crate::collect::{Collected, Collector, Keeping};
 use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
-use crate::linear::{EqualBins, LinearHistogram, SampleTap};
+use crate::linear::{EqualBins, LinearBins, LinearHistogram, SampleTap};
 use crate::live::Shown;
 use crate::ring::Pair;
 use crate::stop::Stop;
@@ -77,6 +77,8 @@ pub(crate) struct Drain<'a> {
     pub(crate) shown: &'a Shown,
     /// Whether the live view wants bins.
     pub(crate) show_bins: bool,
+    /// Bins of equal width that are filled beside.
+    pub(crate) equal_bins: Option<LinearBins>,
     pub(crate) start_ns: i64,
     /// From now to the start of the run.
     pub(crate) wait: Duration,
@@ -221,7 +223,7 @@ impl Drain<'_> {
     }
 
     fn collector(&self, worker: &Worker) -> Collector {
-        let collector = collector(self.plan, &worker.shared.plan, self.start_ns);
+        let collector = collector(self.plan, &worker.shared.plan, self.start_ns, self.equal_bins);
         collector.keeping(self.keeping(), self.hand_on.is_some())
     }
 
@@ -269,7 +271,7 @@ impl Drain<'_> {
 }
 
 /// What collects the samples of a thread, as the plan wants them.
-pub(super) fn collector(plan: &Plan, thread: &ThreadPlan, start_ns: i64) -> Collector {
+pub(super) fn collector(plan: &Plan, thread: &ThreadPlan, start_ns: i64, equal_bins: Option<LinearBins>) -> Collector {
     let config = &plan.config;
     let timetable = thread.timetable(start_ns);
     let shortest_ns = timetable.as_ref().and_then(|table| u64::try_from(table.shortest_ns()).ok());
@@ -280,7 +282,7 @@ pub(super) fn collector(plan: &Plan, thread: &ThreadPlan, start_ns: i64) -> Coll
     };
     Collector::new(thread.thread, thread.cpu, start_ns, plan.interval_maximum_ns, Some(rules))
         .with_timetable(timetable)
-        .with_equal_bins(config.linear_bins.and_then(EqualBins::new))
+        .with_equal_bins(equal_bins.and_then(EqualBins::new))
         .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / plan.threads.len().max(1) } else { 0 })
 }
 
@@ -294,7 +296,7 @@ struct Tap<'a> {
 
 impl<'a> Tap<'a> {
     fn new(drain: &Drain<'a>, worker: &Worker) -> Self {
-        let counted = drain.plan.config.linear_bins.filter(|bins| EqualBins::new(*bins).is_none());
+        let counted = drain.equal_bins.filter(|bins| EqualBins::new(*bins).is_none());
         let linear = counted.map(LinearHistogram::new);
         Self { thread: worker.shared.plan.thread, samples: 0, linear, sink: drain.tap }
     }

@@ -66,7 +66,6 @@ fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(
             end: End::After(piece(config.end)),
             align_to: None,
             breaktrace: None,
-            linear_bins: None,
             scan_rhythms: false,
             explain: config.explain.filter(|_| explain),
             ..config.clone()

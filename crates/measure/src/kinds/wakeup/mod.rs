@@ -25,7 +25,7 @@ pub use crate::crew::ArmError;
 use crate::crew::Watching;
 use crate::decider::Decider;
 use crate::interval_sink::IntervalSink;
-use crate::linear::{LinearHistogram, SampleTap};
+use crate::linear::{LinearBins, LinearHistogram, SampleTap};
 use crate::live::{Observer, Shown};
 use crate::stop::Stop;
 
@@ -46,6 +46,8 @@ pub struct RunProducts {
 pub struct Beside<'a> {
     /// Whether the live view wants bins.
     pub show_bins: bool,
+    /// Bins of equal width that are filled in addition to the record's histogram, for output in the form of older tools.
+    pub equal_bins: Option<LinearBins>,
     /// Gets each sample as it is drained.
     pub tap: Option<&'a SampleTap>,
     /// Ends the run as soon as it has seen enough.
@@ -86,6 +88,7 @@ impl Armed {
                 stop,
                 shown: &shown,
                 show_bins: beside.show_bins,
+                equal_bins: beside.equal_bins,
                 start_ns,
                 wait,
                 tap: beside.tap,

@@ -375,8 +375,7 @@ fn thread_plan(
 ) -> ThreadPlan {
     let interval_ns =
         first_interval_ns.saturating_add(config.interval_step.unsigned().saturating_mul(u64::from(thread)));
-    let priority =
-        if config.descending_priorities { config.priority.saturating_sub(thread).max(1) } else { config.priority };
+    let priority = config.priority_of(thread);
     let policy = match config.policy {
         PolicyChoice::Fifo => Policy::Fifo(priority),
         PolicyChoice::RoundRobin => Policy::RoundRobin(priority),

@@ -127,7 +127,7 @@ fn run(clock: ClockId, script: &Script) -> Record {
             outliers: None,
         }
         .run();
-        let mut collector = collector(&plan, thread, START_NS);
+        let mut collector = collector(&plan, thread, START_NS, None);
         ring.drain(|slots| collector.take_all(slots, &clocks));
         let counters = Counters {
             dropped: ring.dropped(),
