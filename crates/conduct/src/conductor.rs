@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use campaign::journal::{self, Event};
 use campaign::{Campaign, Layout, Phase, Visit};
-use record::{Record, ValidityState};
+use record::{Live, Record, ValidityState};
 use run::Stop;
 use units::Ns;
 
 use crate::guard::Guard;
-use crate::one_run::{Ended, OneRun};
+use crate::one_run::{Ended, OneRun, Sees};
 use crate::{Folder, FolderError, Next, RunError, SetUp, Setting, SettingError, Watcher, folder};
 
 /// Attempts of a run that turns out invalid.
@@ -292,11 +292,11 @@ impl Conductor<'_> {
             file: &self.folder.path.join(&file),
             said: &self.folder.last_run(),
         };
-        let mut ticks = |elapsed: Duration| self.watcher.goes_on(&what, left.saturating_sub(elapsed));
-        let (record, lasted) = match one_run.measure(self.stop, &mut ticks)? {
-            Ended::Measured(record, lasted) => (record, lasted),
-            Ended::Stopped => return Ok(false),
-        };
+        let (record, lasted) =
+            match one_run.measure(self.stop, &mut Seen { watcher: self.watcher, what: &what, left })? {
+                Ended::Measured(record, lasted) => (record, lasted),
+                Ended::Stopped => return Ok(false),
+            };
         let unusable = self.setting.not_in_force(self.folder)?.map(|what| format!("after the run {what}"));
         if let Some(why) = unusable.clone().or_else(|| why_invalid(&record)) {
             self.watcher.warns(&format!("{what}: not used: {why}"));
@@ -329,6 +329,24 @@ impl Conductor<'_> {
             thread::sleep(PERIOD.min(until.saturating_duration_since(Instant::now())));
         }
         !self.stop.ended_early()
+    }
+}
+
+/// A run as those see it who are notified of the campaign.
+struct Seen<'a> {
+    watcher: &'a dyn Watcher,
+    what: &'a str,
+    /// The time that the campaign still took when the run began.
+    left: Duration,
+}
+
+impl Sees for Seen<'_> {
+    fn goes_on(&mut self, lasted: Duration, live: Option<&Live>) {
+        self.watcher.goes_on(self.what, self.left.saturating_sub(lasted), live);
+    }
+
+    fn warns(&mut self, text: &str) {
+        self.watcher.warns(&format!("{}: {text}", self.what));
     }
 }
 

@@ -15,6 +15,8 @@ mod setting;
 
 use std::time::Duration;
 
+use record::Live;
+
 pub use conductor::{ConductError, Conducted, Conductor};
 pub use folder::{Folder, FolderError, Held, borrowed, by_file, evidence, look, records};
 pub use one_run::RunError;
@@ -25,8 +27,8 @@ pub trait Watcher {
     /// A run, or what comes before it, begins.
     fn begins(&self, next: &Next<'_>);
 
-    /// It goes on, and the campaign still takes `left`.
-    fn goes_on(&self, what: &str, left: Duration);
+    /// It goes on, and the campaign still takes `left`; `live` is the run so far, once it has told of itself.
+    fn goes_on(&self, what: &str, left: Duration, live: Option<&Live>);
 
     /// Something that people should know, in a sentence.
     fn warns(&self, text: &str);

@@ -1,20 +1,16 @@
 //! One run: `punctual measure` as a process of its own, as anybody would start it.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use kernel::process::{Signal, signal, spawn_bound};
-use record::{Record, RunRequest};
-use run::{ReadRecordError, Stop, read_record};
+use record::{Live, Record, RefusalClass, RunEvent, RunRequest};
+use run::{NextOfRun, ProcessError, ProcessPlan, ProcessRun, ReadRecordError, Stop, read_record};
 
-/// Between two looks at the process.
+/// Between two looks at whether somebody wants it to end.
 const PERIOD: Duration = Duration::from_millis(50);
-/// How long a run may take to end after the signal.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Why a run gave no record.
 #[derive(Debug, thiserror::Error)]
@@ -29,18 +25,19 @@ pub enum RunError {
         error: io::Error,
     },
     /// The process that measures cannot be started or waited for.
-    #[error("{what}")]
-    Process {
-        /// What could not be done.
-        what: &'static str,
-        /// The kernel's reason.
-        #[source]
-        error: io::Error,
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// It was refused before anything was measured.
+    #[error("nothing was measured of {what}: {why}")]
+    Refused {
+        /// What was to be measured, in words.
+        what: String,
+        /// What whoever asked can do about it.
+        class: RefusalClass,
+        /// Why, and the remedy.
+        why: String,
     },
-    /// The request has no text.
-    #[error("a request has no JSON form")]
-    Request(#[source] serde_json::Error),
-    /// It measured nothing.
+    /// It ended without a record, and without a word about why.
     #[error("'punctual measure' of {what} ended with {status}: {said}")]
     Measure {
         /// What was to be measured, in words.
@@ -56,10 +53,6 @@ pub enum RunError {
 }
 
 impl RunError {
-    fn process(what: &'static str) -> impl Fn(io::Error) -> Self {
-        move |error| Self::Process { what, error }
-    }
-
     fn write(path: &Path) -> impl Fn(io::Error) -> Self {
         move |error| Self::Write { path: path.to_owned(), error }
     }
@@ -86,67 +79,65 @@ pub(crate) struct OneRun<'a> {
     pub(crate) said: &'a Path,
 }
 
+/// Who sees a run while it goes on.
+pub(crate) trait Sees {
+    /// It goes on, for so long now; `live` is the run so far, once it has told of itself.
+    fn goes_on(&mut self, lasted: Duration, live: Option<&Live>);
+
+    /// Something that people should know, in a sentence.
+    fn warns(&mut self, text: &str);
+}
+
 impl OneRun<'_> {
-    /// Measures; `ticks` is called with the time that it has taken.
-    pub(crate) fn measure(&self, stop: &Stop, ticks: &mut dyn FnMut(Duration)) -> Result<Ended, RunError> {
+    /// Measures.
+    pub(crate) fn measure(&self, stop: &Stop, sees: &mut dyn Sees) -> Result<Ended, RunError> {
         let begun = Instant::now();
-        let mut command = self.command()?;
-        let mut child = spawn_bound(&mut command).map_err(RunError::process("cannot start 'punctual measure'"))?;
-        if let Some(mut to) = child.stdin.take() {
-            let text = serde_json::to_vec(self.request).map_err(RunError::Request)?;
-            // One that ends before it has read says why, below.
-            let _ = to.write_all(&text);
-        }
-        let mut ended_at: Option<Instant> = None;
+        let mut run = ProcessRun::start(ProcessPlan {
+            program: self.program,
+            request: self.request,
+            label: self.label,
+            // A run that was killed may have left its file: it is made again.
+            file: Some(self.file),
+            // Whatever is known beforehand of a run: its record says so, and the campaign goes on.
+            is_wanted_anyway: true,
+            messages: File::create(self.said).map_err(RunError::write(self.said))?,
+        })?;
+        let (mut live, mut refused, mut is_finished) = (None, None, false);
         let status = loop {
-            if let Some(status) = child.try_wait().map_err(RunError::process("'punctual measure' is lost"))? {
-                break status;
+            match run.next(PERIOD)? {
+                NextOfRun::Event(event) => match *event {
+                    RunEvent::Live { live: so_far } => live = Some(so_far),
+                    RunEvent::Warning { text } => sees.warns(&text),
+                    RunEvent::Refused { class, why } => refused = Some((class, why)),
+                    RunEvent::Finished { .. } => is_finished = true,
+                    // Intervals are in the file, where they came first.
+                    RunEvent::Started { .. } | RunEvent::Intervals { .. } | RunEvent::Gap { .. } => {}
+                },
+                NextOfRun::Nothing => {}
+                NextOfRun::Ended(status) => break status,
             }
-            match ended_at {
-                None if stop.ended_early() => {
-                    // It may have ended by itself in between.
-                    let _ = signal(child.id(), Signal::Terminate);
-                    ended_at = Some(Instant::now());
-                }
-                Some(since) if since.elapsed() > PATIENCE => {
-                    let _ = child.kill();
-                }
-                _ => ticks(begun.elapsed()),
+            if stop.ended_early() {
+                run.end();
             }
-            thread::sleep(PERIOD);
+            sees.goes_on(begun.elapsed(), live.as_ref());
         };
-        if ended_at.is_some() {
+        let lasted = begun.elapsed();
+        if run.was_ended() {
             // What there is of it is kept, under a name that nobody takes for a whole run.
             let _ = fs::rename(self.file, self.file.with_extension("json.interrupted"));
             return Ok(Ended::Stopped);
         }
-        // 0 and 1: it holds, or a deadline is broken. 3: invalid, with a record that says so.
-        if !matches!(status.code(), Some(0 | 1 | 3)) || !self.file.exists() {
-            return Err(RunError::Measure {
-                what: campaign::in_words(self.request),
-                status,
-                said: last_lines(self.said),
-            });
+        let what = || campaign::in_words(self.request);
+        if let Some((class, why)) = refused {
+            return Err(RunError::Refused { what: what(), class, why });
+        }
+        // Whatever the run found: its record says so.
+        if !is_finished || !self.file.exists() {
+            return Err(RunError::Measure { what: what(), status, said: last_lines(self.said) });
         }
         // On the disk before the journal says that it is there.
         File::open(self.file).and_then(|file| file.sync_all()).map_err(RunError::write(self.file))?;
-        Ok(Ended::Measured(Box::new(read_record(self.file)?), begun.elapsed()))
-    }
-
-    fn command(&self) -> Result<Command, RunError> {
-        let messages = File::create(self.said).map_err(RunError::write(self.said))?;
-        let mut command = Command::new(self.program);
-        command.args(["measure", "request", "-"]).stdin(Stdio::piped());
-        // Whatever is known beforehand of a run: its record says so, and the campaign goes on.
-        command.arg("--anyway");
-        // A run that was killed may have left its file: it is made again.
-        command
-            .args(["--label", self.label, "--force"])
-            .arg("--output")
-            .arg(self.file)
-            .stdout(Stdio::null())
-            .stderr(messages);
-        Ok(command)
+        Ok(Ended::Measured(Box::new(read_record(self.file)?), lasted))
     }
 }
 
@@ -162,6 +153,14 @@ mod tests {
 
     use super::*;
 
+    struct Unseen;
+
+    impl Sees for Unseen {
+        fn goes_on(&mut self, _: Duration, _: Option<&Live>) {}
+
+        fn warns(&mut self, _: &str) {}
+    }
+
     /// A run by a program that does what a script says.
     fn measure_by(script: &str, stop: &Stop) -> (Result<Ended, RunError>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
@@ -172,9 +171,16 @@ mod tests {
         let file = folder.path().join("run.json");
         let said = folder.path().join("said");
         let run = OneRun { program: &program, request: &request, label: "l", file: &file, said: &said };
-        let ended = run.measure(stop, &mut |_| {});
+        let ended = run.measure(stop, &mut Unseen);
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         (ended, names.map(|name| name.to_string_lossy().into_owned()).collect())
+    }
+
+    /// What tells that the run has ended.
+    fn finished() -> String {
+        let record = Record::empty("1".to_owned(), record::Measurement::Noise, record::Manifest::default());
+        let line = RunEvent::Finished { record: Box::new(record) }.to_line();
+        format!("echo '{}'", line.trim_end())
     }
 
     #[test]
@@ -182,10 +188,21 @@ mod tests {
         let (ended, _) = measure_by("for n in 1 2 3 4 5 6; do echo line $n >&2; done; exit 2", &Stop::new());
         let error = ended.err().unwrap().to_string();
         assert!(error.starts_with("'punctual measure' of noise ended with exit status: 2: line 2; line 3"), "{error}");
-        let (ended, _) = measure_by("exit 0", &Stop::new());
+        let (ended, _) = measure_by(&format!("{}; exit 0", finished()), &Stop::new());
         assert!(matches!(ended, Err(RunError::Measure { .. })), "it left no record");
-        let (ended, _) = measure_by("echo '{}' > $2", &Stop::new());
+        let (ended, _) = measure_by(&format!("echo '{{}}' > $2; {}", finished()), &Stop::new());
         assert!(matches!(ended, Err(RunError::Record(_))), "what it left is none");
+        let (ended, _) = measure_by("echo '{}' > $2; exit 0", &Stop::new());
+        assert!(matches!(ended, Err(RunError::Measure { .. })), "it never said that it has finished");
+    }
+
+    #[test]
+    fn one_that_is_refused_says_why_itself() {
+        let refused = RunEvent::Refused { class: RefusalClass::Usage, why: "no CPU 9".to_owned() }.to_line();
+        let (ended, _) = measure_by(&format!("echo '{}'; echo noise >&2; exit 2", refused.trim_end()), &Stop::new());
+        let error = ended.err().unwrap();
+        assert_eq!(error.to_string(), "nothing was measured of noise: no CPU 9");
+        assert!(matches!(error, RunError::Refused { class: RefusalClass::Usage, .. }), "{error:?}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod loading;
 mod partner;
 mod policy;
 mod prepared;
+mod process;
 mod stream;
 mod surroundings;
 
@@ -30,5 +31,6 @@ pub use measure::{
 pub use partner::{Connected, Part, Partner};
 pub use policy::{Anyway, try_policy};
 pub use prepared::{Beside, Prepared, Taps, prepare};
+pub use process::{NextOfRun, ProcessError, ProcessPlan, ProcessRun};
 pub use stream::EventStream;
 pub use surroundings::{Surroundings, Unseen, Watch};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use conduct::{Next, Watcher};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use record::Live;
 use units::{Ns, format};
 
 use terminal::output;
@@ -13,6 +14,12 @@ use terminal::output;
 pub(super) fn span(time: Duration) -> String {
     let whole = i64::try_from(time.as_secs()).unwrap_or(i64::MAX / 1_000_000_000);
     if whole == 0 { "0 s".to_owned() } else { format::span(Ns::from_s(whole).0) }
+}
+
+/// The worst of a run so far, in words; `None` before its first sample, and where clocks are compared.
+fn worst(live: &Live) -> Option<String> {
+    let worst = live.series.iter().filter_map(|series| series.figures).map(|figures| figures.max_ns).max()?;
+    Some(format!("worst so far {}", format::latency(i64::try_from(worst).unwrap_or(i64::MAX))))
 }
 
 /// The line that moves on a terminal; elsewhere one line for each run.
@@ -47,9 +54,10 @@ impl Watcher for Progress {
         }
     }
 
-    fn goes_on(&self, what: &str, left: Duration) {
+    fn goes_on(&self, what: &str, left: Duration, live: Option<&Live>) {
         if let Some(bar) = &self.bar {
-            bar.set_message(output::shown(&format!("{what}  {} left", span(left))));
+            let worst = live.and_then(worst).map_or_else(String::new, |worst| format!("  {worst}"));
+            bar.set_message(output::shown(&format!("{what}{worst}  {} left", span(left))));
         }
     }
 
