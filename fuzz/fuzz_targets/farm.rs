@@ -4,8 +4,9 @@
 #![no_main]
 
 use farm::frame::{self, Frame, FrameError, FrameReader, MOST_AFTER_TRUST, MOST_BEFORE_TRUST};
-use farm::{Answer, Job, Knock, Policy, Token};
+use farm::{Answer, AskedRun, Job, Knock, Policy, Token};
 use libfuzzer_sys::fuzz_target;
+use record::RunRequest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -92,7 +93,13 @@ fuzz_target!(|data: &[u8]| {
         _ => {
             let Some(job) = reads_back::<Job>(data) else { return };
             let everything = Policy { allow: farm::JobClass::ALL.to_vec(), ..Policy::default() };
-            assert_eq!(everything.judge(&job).is_err(), job.command().is_some());
+            assert_eq!(everything.judge(&job), Ok(()));
+            if let Job::Run(run) = job {
+                // Nothing in it is what only the node's own user may say.
+                let request = RunRequest::from(run.clone());
+                assert!(request.load.as_ref().is_none_or(|load| load.command.is_none()) && request.partner.is_none());
+                assert_eq!(AskedRun::try_from(&request), Ok(run));
+            }
         }
     }
 });

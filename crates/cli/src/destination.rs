@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+#[cfg(feature = "packet")]
+use record::RefusalClass;
 use record::{Interval, Live, Record, RunEvent};
 use run::{EventStream, IntervalSink, RecordFile};
 use units::CpuSet;
@@ -126,6 +128,28 @@ impl Destination {
         if let Some(stream) = &self.stream {
             stream.tell(event);
         }
+    }
+
+    /// Takes intervals that were told of a run elsewhere.
+    #[cfg(feature = "packet")]
+    pub(crate) fn take_told(&self, record: &Record) {
+        let Some(sink) = self.sink() else { return };
+        let mut so_far = record.clone();
+        let told = so_far.series.iter_mut().enumerate();
+        let told =
+            told.flat_map(|(at, series)| std::mem::take(&mut series.intervals).into_iter().map(move |one| (at, one)));
+        let told = told.collect();
+        sink.take(told, so_far);
+    }
+
+    /// Says that nothing was measured, and how the command ends.
+    #[cfg(feature = "packet")]
+    pub(crate) fn refused(self, class: RefusalClass, why: &str) -> Exit {
+        match &self.stream {
+            Some(stream) => stream.tell(RunEvent::Refused { class, why: why.to_owned() }),
+            None => output::error(&anyhow::anyhow!("{why}")),
+        }
+        if class == RefusalClass::Refused { Exit::Invalid } else { Exit::Usage }
     }
 
     /// Who takes the intervals of the run as they end.

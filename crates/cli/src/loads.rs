@@ -45,8 +45,8 @@ impl LoadChoice {
     /// The load that is asked for: the user's own command, else the one of this name.
     pub(crate) fn request(&self, name: &str) -> LoadRequest {
         LoadRequest {
-            name: self.load_cmd.is_none().then(|| name.to_owned()),
-            command: self.load_cmd.clone(),
+            name: self.load_cmd.is_none().then(|| name.into()),
+            command: self.load_cmd.clone().map(Into::into),
             cpus: self.load_cpus.clone(),
             without: self.without.clone(),
             rotate: self.rotate,

@@ -6,6 +6,8 @@
 
 mod begin;
 mod commands;
+#[cfg(feature = "packet")]
+mod connection;
 mod destination;
 mod exit;
 mod grammar;

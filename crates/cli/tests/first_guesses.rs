@@ -108,7 +108,7 @@ const OTHERS: &[Guess] = &[
     ("measure sync --limit", REFUSED, &["--limit"]),
     ("perf sched record", REFUSED, &["--explain", "punctual app"]),
     ("trace-cmd record", REFUSED, &["--explain"]),
-    ("isochron send", REFUSED, &["punctual packet listen"]),
+    ("isochron send", REFUSED, &["punctual listen"]),
     ("ping 10.0.0.1", REFUSED, &["punctual packet send"]),
     ("chrt -f 80 ./x", REFUSED, &["--priority 80", "punctual app"]),
     ("hwlatdetect --duration=10", REFUSED, &["punctual noise"]),

@@ -1,75 +1,14 @@
-//! `packet listen` and `packet send` as two programs, over the loopback interface.
+//! `punctual listen` and `packet send` as two programs, over the loopback interface.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::listening::Listening;
 use crate::support::{code, eventually, eventually_measures, said, signal, stdout, thread_of};
 use packet::dialog::Message;
 use record::{ReasonCode, Record, VerdictState};
-use tempfile::TempDir;
-
-/// A listening program. It ends with the test.
-struct Listening {
-    child: Child,
-    folder: TempDir,
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Listening {
-    fn start(address: &str, more: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let port = std::net::TcpListener::bind(format!("{address}:0")).unwrap().local_addr().unwrap().port();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        command.args(["packet", "listen", "--on", &format!("{address}:{port}")]);
-        if !more.contains(&"--sched-priority") {
-            command.args(["--sched-priority", "other"]);
-        }
-        command.arg("--token-file").arg(folder.path().join("token")).args(more);
-        if more.contains(&"--once") {
-            command.arg("-o").arg(folder.path().join("listened.json"));
-        }
-        std::fs::write(folder.path().join("to"), format!("{address}:{port}")).unwrap();
-        let said = std::fs::File::create(folder.path().join("said")).unwrap();
-        let child = command.stdout(Stdio::null()).stderr(said).spawn().unwrap();
-        let listening = Self { child, folder };
-        eventually("the token is written", || listening.token().is_file());
-        listening
-    }
-
-    fn token(&self) -> std::path::PathBuf {
-        self.folder.path().join("token")
-    }
-
-    /// A command that sends to it.
-    fn send(&self, more: &[&str]) -> Command {
-        let to = std::fs::read_to_string(self.folder.path().join("to")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        command.args(["packet", "send", "--sched-priority", "other", "--to", &to]);
-        command.arg("--token-file").arg(self.token()).arg("-o").arg(self.sent()).args(more);
-        command
-    }
-
-    /// What it said on stderr until now.
-    fn said(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("said")).unwrap()
-    }
-
-    fn sent(&self) -> std::path::PathBuf {
-        self.folder.path().join("sent.json")
-    }
-
-    fn listened(&self) -> std::path::PathBuf {
-        self.folder.path().join("listened.json")
-    }
-}
 
 fn read(path: &Path) -> Record {
     Record::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -209,7 +148,7 @@ fn a_file_that_cannot_be_written_is_named_before_anybody_can_connect() {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.args(["packet", "listen", "--on", "127.0.0.1", "--sched-priority", "other", "--token-file"]).arg(&token);
+    command.args(["listen", "--on", "127.0.0.1", "--sched-priority", "other", "--token-file"]).arg(&token);
     let output = command.args(["--once", "-o"]).arg(folder.path().join("missing/record.json")).output().unwrap();
     assert_eq!(code(&output), 2, "{}", said(&output));
     assert!(said(&output).contains("missing"), "{}", said(&output));
@@ -328,7 +267,7 @@ fn ended_after(wait: Duration, direction: &str) -> Option<(Duration, Record)> {
 fn a_file_for_the_record_of_a_node_that_serves_one_run_after_the_other_is_refused() {
     for output in [&["-o", "/dev/null"][..], &["--json"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        let refused = command.args(["packet", "listen", "--on", "127.0.0.1"]).args(output).output().unwrap();
+        let refused = command.args(["listen", "--on", "127.0.0.1"]).args(output).output().unwrap();
         assert_eq!(code(&refused), 2, "{}", said(&refused));
         assert!(said(&refused).contains("need --once"), "{}", said(&refused));
     }
@@ -373,5 +312,5 @@ fn a_campaign_measures_packets_with_a_partner_that_keeps_listening() {
     std::fs::write(folder.join("alone.toml"), alone).unwrap();
     let refused = campaign(&["run", "alone.toml", "-o", "out-alone", "--without-conclusion"]);
     assert_eq!(code(&refused), 2, "{}", said(&refused));
-    assert!(said(&refused).contains("punctual packet listen"), "{}", said(&refused));
+    assert!(said(&refused).contains("punctual listen"), "{}", said(&refused));
 }

@@ -64,7 +64,7 @@ fn once_beside_a_hog(
     let [token, listened, sent] = ["token", "listened.json", "sent.json"].map(|name| folder.path().join(name));
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let at = format!("127.0.0.1:{port}");
-    let child = punctual(&["packet", "listen", "--once", "--anyway", "--on", &at, "--sched-priority", priority])
+    let child = punctual(&["listen", "--once", "--anyway", "--on", &at, "--sched-priority", priority])
         .args(["--cpu", &last.to_string(), "--explain", "--explain-by", source, "--above", "2500us"])
         .arg("--token-file")
         .arg(&token)
@@ -168,5 +168,5 @@ fn a_receiver_that_asks_without_a_pause_is_preempted_and_not_woken_late() {
 fn a_node_that_only_sends_is_not_asked_to_explain() {
     let output = run(&["packet", "send", "--to", "127.0.0.1:1", "--token", "PUNCTUAL1abc", "--explain"]);
     assert_eq!(code(&output), 2);
-    assert!(said(&output).contains("give it to 'punctual packet listen'"), "{}", said(&output));
+    assert!(said(&output).contains("give it to 'punctual listen'"), "{}", said(&output));
 }

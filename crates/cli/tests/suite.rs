@@ -21,6 +21,7 @@ mod installed;
 mod json_document;
 mod lab_keeper;
 mod lab_segments;
+mod listen;
 mod load;
 mod packet;
 mod packet_explain;

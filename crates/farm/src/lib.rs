@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod asked;
 pub mod frame;
 mod greeting;
 mod job;
@@ -11,8 +12,9 @@ mod policy;
 mod protocol;
 mod token;
 
+pub use asked::{AskedCpus, AskedLoad, AskedRequest, AskedRun, AskedSync, AskedWakeup, NotAsked, ShippedLoad};
 pub use greeting::{Answer, Knock, PROOF_BYTES, Proof, Refusal};
-pub use job::{Job, JobClass};
+pub use job::{Job, JobClass, ToRun};
 pub use policy::{Denied, Policy, PolicyError};
 pub use protocol::{Hello, NeedsUpdate, OUR_PROTOCOLS, Protocols, ProtocolsError, VersionMismatch, negotiate};
 pub use token::{FINGERPRINT_BYTES, SECRET_BYTES, Secret, Token, TokenError};

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! # Measurements alone, unless this says otherwise.
-//! allow = ["measurement", "tune"]
+//! allow = ["measurement", "load"]
 //! # Interfaces that jobs may send and receive on; all if absent.
 //! interfaces = ["eth1"]
 //! # The longest job.
@@ -108,11 +108,6 @@ pub enum Denied {
         #[serde(with = "units::duration_text")]
         longest: Ns,
     },
-    /// The job would start a command of the asking node's choice.
-    #[error(
-        "the job contains a command line, and no node runs one for another: start the program on that node, and ask by its process ID"
-    )]
-    Command,
 }
 
 fn class_names(classes: &[JobClass]) -> String {
@@ -160,12 +155,8 @@ impl Policy {
     /// # Errors
     /// With the first reason why not.
     pub fn judge_on(&self, job: &Job, connection: Option<&str>) -> Result<(), Denied> {
-        let class = job.class();
-        if !self.allow.contains(&class) {
+        if let Some(class) = job.classes().into_iter().find(|class| !self.allow.contains(class)) {
             return Err(Denied::Class { class, allowed: self.allow.clone() });
-        }
-        if job.command().is_some() {
-            return Err(Denied::Command);
         }
         if let Some(allowed) = &self.interfaces {
             let connection = connection.filter(|_| job.uses_connection());
@@ -187,12 +178,14 @@ impl Policy {
 
 #[cfg(test)]
 mod tests {
-    use record::{AppRequest, AppTarget, End, Request, WakeupRequest};
+    use record::End;
 
     use super::*;
+    use crate::{AskedRequest, AskedRun, AskedWakeup};
 
     fn wakeup(end: End) -> Job {
-        Job::Measure(Request::Wakeup(WakeupRequest { end, ..WakeupRequest::default() }))
+        let request = AskedRequest::Wakeup(AskedWakeup { end, ..AskedWakeup::default() });
+        Job::Run(AskedRun { request, load: None })
     }
 
     fn policy(text: &str) -> Policy {
@@ -209,15 +202,13 @@ mod tests {
     #[test]
     fn what_the_policy_does_not_name_is_denied() {
         let job = wakeup(End::After(Ns::from_s(60)));
-        let all = policy(
-            "allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"",
-        );
+        let all = policy("allow = [\"measurement\", \"load\", \"explain\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"");
         assert_eq!(all.allow, JobClass::ALL);
         assert_eq!(all.judge(&job), Ok(()));
-        let denied = policy("allow = [\"tune\"]").judge(&job).unwrap_err();
+        let denied = policy("allow = [\"load\"]").judge(&job).unwrap_err();
         assert_eq!(
             denied.to_string(),
-            "its policy does not allow 'measurement' jobs (it allows \"tune\"): add \"measurement\" to 'allow' in the \
+            "its policy does not allow 'measurement' jobs (it allows \"load\"): add \"measurement\" to 'allow' in the \
              policy file of that node"
         );
         assert!(policy("allow = []").judge(&job).unwrap_err().to_string().contains("(it allows none)"));
@@ -254,11 +245,18 @@ mod tests {
     }
 
     #[test]
-    fn no_policy_allows_a_command_line() {
-        let all = policy("allow = [\"measurement\", \"tune\", \"sync-apply\", \"output\"]");
-        let job = |target| Job::Measure(Request::App(AppRequest::new(target)));
-        assert_eq!(all.judge(&job(AppTarget::Command { command: "reboot".to_owned() })), Err(Denied::Command));
-        assert_eq!(all.judge(&job(AppTarget::Process { pid: 7 })), Ok(()));
+    fn a_load_and_explaining_are_allowed_apart() {
+        let of = |text: &str| serde_json::from_str::<Job>(text).unwrap();
+        let load = of(r#"{"job": "run", "request": {"kind": "noise"}, "load": {"name": "hard"}}"#);
+        let explained = of(r#"{"job": "run", "request": {"kind": "wakeup", "explain": {}}}"#);
+        for (job, class) in [(load, JobClass::Load), (explained, JobClass::Explain)] {
+            let allowed = vec![JobClass::Measurement];
+            assert_eq!(Policy::default().judge(&job), Err(Denied::Class { class, allowed }));
+            let both = Policy { allow: vec![JobClass::Measurement, class], ..Policy::default() };
+            assert_eq!(both.judge(&job), Ok(()));
+            let alone = Policy { allow: vec![class], ..Policy::default() };
+            assert!(alone.judge(&job).is_err(), "what is beside a measurement needs that too");
+        }
     }
 
     #[test]
@@ -268,8 +266,8 @@ mod tests {
             assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
         };
         check("\nalow = []", &["line 2", "unknown field `alow`", "fields are 'allow'"]);
-        check("allow = [\"tunes\"]", &["line 1", "unknown variant `tunes`", "\"tune\""]);
-        check("allow = \"tune\"", &["line 1", "allow = \"tune\"", "expected a sequence"]);
+        check("allow = [\"loads\"]", &["line 1", "unknown variant `loads`", "\"load\""]);
+        check("allow = \"load\"", &["line 1", "allow = \"load\"", "expected a sequence"]);
         check("longest = \"7\"", &["line 1", "has no unit"]);
         check("longest = \"0s\"", &["'longest' is 0", "above 0"]);
         check("interfaces = [\"eth0\", \"a-name-of-16-byte\"]", &["a-name-of-16-byte", "1 to 15 bytes"]);
@@ -280,12 +278,11 @@ mod tests {
     fn a_denial_reads_back() {
         let allowed = vec!["eth1".to_owned()];
         for denied in [
-            Denied::Class { class: JobClass::Tune, allowed: vec![JobClass::Measurement] },
+            Denied::Class { class: JobClass::Load, allowed: vec![JobClass::Measurement] },
             Denied::Interface { interface: "eth0".to_owned(), allowed },
             Denied::TooLong { takes: Ns::from_s(61), longest: Ns::from_s(60) },
             Denied::UnknownInterface { allowed: vec!["eth1".to_owned()] },
             Denied::Unlimited { longest: Ns::from_s(60) },
-            Denied::Command,
         ] {
             let text = serde_json::to_string(&denied).unwrap();
             assert_eq!(serde_json::from_str::<Denied>(&text).unwrap(), denied, "{text}");

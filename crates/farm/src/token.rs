@@ -62,10 +62,10 @@ pub struct Token {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// Nothing but white space.
-    #[error("the token is empty: copy the whole word that 'punctual packet listen' printed, PUNCTUAL1…")]
+    #[error("the token is empty: copy the whole word that 'punctual listen' printed, PUNCTUAL1…")]
     Empty,
     /// It does not begin as tokens do.
-    #[error("this is no token: one begins with PUNCTUAL1, and 'punctual packet listen' prints it")]
+    #[error("this is no token: one begins with PUNCTUAL1, and 'punctual listen' prints it")]
     Foreign,
     /// The form has a number that this program does not know.
     #[error("the token has form {form}, and this program reads form 1: install on this node the punctual that made it")]

@@ -10,18 +10,20 @@
 //! ```
 //! Either side may say `Stop` in between: both then end early.
 
-use record::PacketRequest;
+use record::{End, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Ns;
 
 use crate::hardware::HardwareReading;
 use crate::header::Session;
 
 /// What is asked of the partner. The key of the packets is not in it: both programs derive it from their connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketJob {
     /// What is measured, and how.
-    pub request: PacketRequest,
+    pub request: AskedPackets,
     /// Where the initiator sends and receives.
     pub initiator: Endpoints,
 }
@@ -34,8 +36,98 @@ pub fn session(shared: &[u8; 32]) -> Session {
     Session { number: crate::header::word(shared, 16), key }
 }
 
+/// The parameters of a run of `packet` that both nodes share. Each has the meaning of the field of its name in
+/// [`PacketRequest`]; threads, CPUs and stamps of interfaces are each node's own choice, and no part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AskedPackets {
+    /// The way that packets take through the system.
+    pub path: PacketPath,
+    /// Which of the two nodes sends, as seen by the one that asks.
+    pub direction: PacketDirection,
+    /// From one packet to the next (10 us to 10 s).
+    #[serde(with = "units::duration_text")]
+    #[schemars(with = "String")]
+    pub interval: Ns,
+    /// When the run ends.
+    pub end: End,
+    /// Payload of each packet (bytes, 64 to 65507).
+    pub size: u32,
+    /// How the receiver waits for packets.
+    pub receive: ReceiveMode,
+    /// The delay that no packet may exceed, within the error that the clocks allow.
+    #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub limit: Option<Ns>,
+    /// Priority of the packets within the sending system (SO_PRIORITY, 0 to 15).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// VLAN of the packets (1 to 4094), on the path `l2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+    /// Differentiated services code point of the packets (0 to 63), on paths with IP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
+    /// How long after its schedule the network is to send each packet; absent: as soon as it can.
+    #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub launch_time: Option<Ns>,
+    /// Whether time services of both nodes are asked how far their clocks are apart.
+    pub sync: bool,
+    /// How much the rates of the two uncorrected clocks differ at most (parts per billion, 1 to 100000000).
+    pub max_drift_ppb: u32,
+}
+
+impl From<PacketRequest> for AskedPackets {
+    fn from(request: PacketRequest) -> Self {
+        Self {
+            path: request.path,
+            direction: request.direction,
+            interval: request.interval,
+            end: request.end,
+            size: request.size,
+            receive: request.receive,
+            limit: request.limit,
+            priority: request.priority,
+            vlan: request.vlan,
+            dscp: request.dscp,
+            launch_time: request.launch_time,
+            sync: request.sync,
+            max_drift_ppb: request.max_drift_ppb,
+        }
+    }
+}
+
+impl Default for AskedPackets {
+    fn default() -> Self {
+        PacketRequest::default().into()
+    }
+}
+
+impl From<AskedPackets> for PacketRequest {
+    /// What is each node's own has its default, and has to be chosen.
+    fn from(asked: AskedPackets) -> Self {
+        Self {
+            path: asked.path,
+            direction: asked.direction,
+            interval: asked.interval,
+            end: asked.end,
+            size: asked.size,
+            receive: asked.receive,
+            limit: asked.limit,
+            priority: asked.priority,
+            vlan: asked.vlan,
+            dscp: asked.dscp,
+            launch_time: asked.launch_time,
+            sync: asked.sync,
+            max_drift_ppb: asked.max_drift_ppb,
+            ..Self::default()
+        }
+    }
+}
+
 /// Where a node receives, at the address of the connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Endpoints {
     /// Name of the node.

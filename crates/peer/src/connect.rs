@@ -25,7 +25,7 @@ pub enum ConnectError {
     Resolve(#[from] ResolveError),
     /// Nothing listens on the port.
     #[error(
-        "nothing listens on {address}: start 'punctual packet listen' on that node, and compare address and port with what it printed"
+        "nothing listens on {address}: start 'punctual listen' on that node, and compare address and port with what it printed"
     )]
     Refused {
         /// Address and port.
@@ -59,7 +59,7 @@ pub enum ConnectError {
     },
     /// Another certificate than the token's.
     #[error(
-        "{address} has another certificate than the token says: the token belongs to another run of 'packet listen'; take the one that the running program printed"
+        "{address} has another certificate than the token says: the token belongs to another run of 'punctual listen'; take the one that the running program printed"
     )]
     OtherCertificate {
         /// Address and port.
@@ -67,7 +67,7 @@ pub enum ConnectError {
     },
     /// The certificate fits, the secret does not.
     #[error(
-        "{address} refused the token's secret: the token was damaged; copy it anew from what 'packet listen' printed"
+        "{address} refused the token's secret: the token was damaged; copy it anew from what 'punctual listen' printed"
     )]
     WrongSecret {
         /// Address and port.
@@ -75,7 +75,7 @@ pub enum ConnectError {
     },
     /// It serves another partner.
     #[error(
-        "{address} serves another partner: wait until that is done, or start a second 'packet listen' on another port"
+        "{address} serves another partner: wait until that is done, or start a second 'punctual listen' on another port"
     )]
     Busy {
         /// Address and port.
@@ -91,7 +91,7 @@ pub enum ConnectError {
     },
     /// Something else answers there.
     #[error(
-        "what answers on {address} is no 'punctual packet listen' ({reason}): compare address and port with what that printed"
+        "what answers on {address} is no 'punctual listen' ({reason}): compare address and port with what that printed"
     )]
     NotPunctual {
         /// Address and port.

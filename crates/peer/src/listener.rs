@@ -43,7 +43,7 @@ pub enum BindError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// Another program has the port.
-    #[error("port {port} of {} is in use: another 'packet listen' may run ('ss -ltnp' shows it); end that, or choose another port with --on {}", address_text(address), example(address, port.wrapping_add(1)))]
+    #[error("port {port} of {} is in use: another 'punctual listen' may run ('ss -ltnp' shows it); end that, or choose another port with --on {}", address_text(address), example(address, port.wrapping_add(1)))]
     PortInUse {
         /// The address.
         address: IpAddr,

@@ -102,8 +102,8 @@ mod tests {
         let path = folder.path().join("policy.toml");
         assert_eq!(or_default(read_policy(&path)).unwrap(), Policy::default());
         assert!(read_policy(&path).unwrap_err().to_string().contains("nobody may ask anything"));
-        fs::write(&path, "allow = [\"tune\"]\n").unwrap();
-        assert_eq!(read_policy(&path).unwrap().allow, [JobClass::Tune]);
+        fs::write(&path, "allow = [\"load\"]\n").unwrap();
+        assert_eq!(read_policy(&path).unwrap().allow, [JobClass::Load]);
         fs::write(&path, "allow = [\"everything\"]\n").unwrap();
         let error = or_default(read_policy(&path)).unwrap_err().to_string();
         assert!(error.contains("policy.toml") && error.contains("line 1") && error.contains("everything"), "{error}");

@@ -22,7 +22,7 @@ pub enum TokenFileError {
         error: io::Error,
     },
     /// It does not exist.
-    #[error("there is no token file {}: copy it from the node that listens, where 'punctual packet listen --token-file FILE' writes it", path.display())]
+    #[error("there is no token file {}: copy it from the node that listens, where 'punctual listen --token-file FILE' writes it", path.display())]
     Missing {
         /// Path of the file, as it was named.
         path: PathBuf,

@@ -76,7 +76,7 @@ fn a_token_of_another_run_is_recognized_by_both_sides() {
     let stale = Listener::bind_to_free_port("127.0.0.1", Settings::default()).unwrap().token().clone();
     let error = connect("127.0.0.1", server.port, &stale, PATIENCE).unwrap_err();
     assert!(matches!(error, ConnectError::OtherCertificate { .. }), "{error}");
-    assert!(error.to_string().contains("belongs to another run of 'packet listen'"), "{error}");
+    assert!(error.to_string().contains("belongs to another run of 'punctual listen'"), "{error}");
     // The certificate is right, so whoever has only seen that gets no further.
     let half = Token::new(*server.token.fingerprint(), stale.secret().clone());
     assert!(matches!(
@@ -221,7 +221,7 @@ fn nobody_there_a_silent_service_and_an_early_end_have_their_own_errors() {
     assert_eq!(
         error.to_string(),
         format!(
-            "nothing listens on 127.0.0.1:{port}: start 'punctual packet listen' on that node, and compare address and \
+            "nothing listens on 127.0.0.1:{port}: start 'punctual listen' on that node, and compare address and \
              port with what it printed"
         )
     );

@@ -131,6 +131,12 @@ impl Fold {
         self.record.as_ref()
     }
 
+    /// The record until now, without what else was told.
+    #[must_use]
+    pub fn into_record(self) -> Option<Record> {
+        self.record
+    }
+
     /// Whether the run has ended and was not cut short.
     #[must_use]
     pub const fn is_finished(&self) -> bool {

@@ -53,9 +53,9 @@ pub use packet::{
 };
 pub use place::{Direction, Place};
 pub use request::{
-    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LoadRequest, NoiseRequest,
-    PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement, PolicyChoice, ReceiveMode, Request,
-    RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
+    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LoadRequest, LocalAddress,
+    LocalCommand, LocalPath, NoiseRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement,
+    PolicyChoice, ReceiveMode, Request, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

@@ -95,7 +95,7 @@ reasons! {
     /// Two bounds on an offset exclude each other: a time stamp, a clock or the assumed drift is not what it is taken for.
     BoundsContradict: Invalid, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
     /// The clocks of two nodes could not be compared: no message of one reached the other, or none came back. What lies between them has no known duration.
-    ClocksUnrelated: Invalid, "let the UDP packets of the exchange through in both directions (the port that 'packet listen' names)";
+    ClocksUnrelated: Invalid, "let the UDP packets of the exchange through in both directions (the port that 'punctual listen' names)";
     /// Not a single sample was taken.
     NoSamples: Invalid, "make sure that what is to be measured runs, and measure for at least two intervals";
     /// The watchdog ended the run, because a real-time thread ran without ever sleeping.

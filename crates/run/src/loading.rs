@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn intervals_are_short_beside_the_turns_of_a_loads_parts() {
         let interval = |rotate, interval| {
-            let load = LoadRequest { name: Some("hard".to_owned()), rotate, ..LoadRequest::default() };
+            let load = LoadRequest { name: Some("hard".into()), rotate, ..LoadRequest::default() };
             turns_interval(&load, Ns::from_s(70), interval)
         };
         assert_eq!(interval(false, Ns::from_ms(1)), None);

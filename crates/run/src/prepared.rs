@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_load_that_a_kind_does_not_take_is_refused_before_it_is_looked_for() {
-        let load = LoadRequest { name: Some("nobody-has-it".to_owned()), ..LoadRequest::default() };
+        let load = LoadRequest { name: Some("nobody-has-it".into()), ..LoadRequest::default() };
         let request = RunRequest { request: Request::Clock(ClockRequest::default()), load: Some(load), partner: None };
         let refused = with_surroundings(|here| prepare(request, Explaining::MeasuredFirst, here).unwrap_err());
         assert!(refused.to_string().contains("without a load"), "{refused}");

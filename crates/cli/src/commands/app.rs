@@ -63,9 +63,9 @@ impl AppArgs {
             None => (Some(Ns::from_s(60)), false),
         };
         let target = match (self.cmd, self.pid) {
-            (Some(command), _) => AppTarget::Command { command },
+            (Some(command), _) => AppTarget::Command { command: command.into() },
             (None, Some(pid)) => AppTarget::Process { pid },
-            (None, None) => AppTarget::Command { command: shell_words(&self.program) },
+            (None, None) => AppTarget::Command { command: shell_words(&self.program).into() },
         };
         let config = AppRequest {
             target,

@@ -14,6 +14,8 @@ mod import;
 mod inject;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(feature = "packet")]
+mod listen;
 mod load;
 mod man;
 pub(crate) mod measure;
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Measure(Box<measure::MeasureArgs>),
     #[cfg(feature = "packet")]
     Packet(packet::PacketArgs),
+    #[cfg(feature = "packet")]
+    Listen(listen::ListenArgs),
     Load(load::LoadCommandArgs),
     Profile(profile::ProfileArgs),
     Tune(tune::TuneArgs),
@@ -77,6 +81,8 @@ impl Command {
             Self::Export(args) => args.run(),
             #[cfg(feature = "packet")]
             Self::Packet(args) => args.run(),
+            #[cfg(feature = "packet")]
+            Self::Listen(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),

@@ -207,6 +207,7 @@ mod tests {
 
     use super::*;
 
+    #[cfg_attr(not(feature = "lab"), allow(dead_code, reason = "what has the whole program's commands alone"))]
     fn commands(command: &Command, path: &str, found: &mut BTreeSet<String>) {
         found.insert(path.to_owned());
         for one in command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help") {
@@ -214,6 +215,7 @@ mod tests {
         }
     }
 
+    #[cfg_attr(not(feature = "lab"), allow(dead_code, reason = "what has the whole program's commands alone"))]
     /// The words of a line as a shell reads it, up to a redirection; quotes are the only thing of the shell's in the examples.
     fn shell_words(line: &str) -> Vec<OsString> {
         let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);

@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod chronyd;
 pub(crate) mod followed;
 pub(crate) mod hogs;
+pub(crate) mod listening;
 pub(crate) mod ptp4l;
 pub(crate) mod synthetic;
 

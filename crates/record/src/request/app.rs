@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::KindRequest;
+use super::{KindRequest, LocalCommand};
 use crate::Measurement;
 
 /// The program whose threads are followed.
@@ -14,7 +14,7 @@ pub enum AppTarget {
     /// A command that is started through the shell.
     Command {
         /// The command line.
-        command: String,
+        command: LocalCommand,
     },
     /// A process that is running already.
     Process {

@@ -5,6 +5,7 @@
 
 mod app;
 mod clock;
+mod local;
 mod noise;
 mod packet;
 mod run;
@@ -17,6 +18,7 @@ use units::Ns;
 
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
+pub use self::local::{LocalAddress, LocalCommand, LocalPath};
 pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};

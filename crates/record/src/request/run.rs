@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::Request;
+use super::{LocalAddress, LocalCommand, LocalPath, Request};
 use crate::Kind;
 
 /// A request for a measurement together with the load that runs during it.
@@ -21,14 +21,14 @@ pub struct RunRequest {
     pub partner: Option<PartnerRequest>,
 }
 
-/// The node that takes part in a run beside the one that carries it out: there `punctual packet listen` runs.
+/// The node that takes part in a run beside the one that carries it out: there `punctual listen` runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PartnerRequest {
     /// Its address or name, and the port where it is not the usual one: `192.168.1.7`, `[fd00::7]:7810`.
-    pub to: String,
-    /// The file with its token, as `packet listen --token-file` wrote it. The token itself never stands in a request.
-    pub token_file: String,
+    pub to: LocalAddress,
+    /// The file with its token, as `punctual listen --token-file` wrote it. The token itself never stands in a request.
+    pub token_file: LocalPath,
 }
 
 /// The load that runs during a measurement.
@@ -37,10 +37,10 @@ pub struct PartnerRequest {
 pub struct LoadRequest {
     /// A built-in load, or the path of a load file, which has a dot or a slash. Absent if a command is the load.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<LocalPath>,
     /// A shell command that is the load.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub command: Option<LocalCommand>,
     /// CPUs for the load: `all`, `others`, or a list. Default: `others` if the measured CPUs are isolated, else `all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
@@ -66,7 +66,7 @@ pub enum RunRequestError {
     NoLoad,
     /// The kind needs a partner.
     #[error(
-        "'{0}' needs a second node: start 'punctual packet listen --token-file FILE' there, and name it here as \
+        "'{0}' needs a second node: start 'punctual listen --token-file FILE' there, and name it here as \
          partner = {{ to = \"HOST\", token-file = \"FILE\" }}"
     )]
     NoPartner(&'static str),
@@ -203,10 +203,10 @@ mod tests {
         let parse = |text: &str| RunRequest::from_json(text).map_err(|error| error.to_string());
         let partner = r#""partner": {"to": "10.0.0.2", "token-file": "/run/token"}"#;
         let packets = parse(&format!(r#"{{"request": {{"kind": "packet", "path": "xdp"}}, {partner}}}"#)).unwrap();
-        assert_eq!(packets.partner.as_ref().unwrap().to, "10.0.0.2");
+        assert_eq!(&*packets.partner.as_ref().unwrap().to, "10.0.0.2");
         let over = json!({"partner": {"to": "10.0.0.3"}});
-        assert_eq!(packets.with(&over).unwrap().partner.unwrap().token_file, "/run/token");
-        assert!(parse(r#"{"request": {"kind": "packet"}}"#).unwrap_err().contains("punctual packet listen"));
+        assert_eq!(packets.with(&over).unwrap().partner.unwrap().token_file, "/run/token".into());
+        assert!(parse(r#"{"request": {"kind": "packet"}}"#).unwrap_err().contains("punctual listen"));
         assert!(
             parse(&format!(r#"{{"request": {{"kind": "wakeup"}}, {partner}}}"#))
                 .unwrap_err()
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_request_survives_a_round_trip_through_json() {
-        let load = LoadRequest { command: Some("stress".to_owned()), rotate: false, ..LoadRequest::default() };
+        let load = LoadRequest { command: Some("stress".into()), rotate: false, ..LoadRequest::default() };
         let whole = RunRequest { request: Request::Wakeup(WakeupRequest::default()), load: Some(load), partner: None };
         assert_eq!(RunRequest::from_json(&serde_json::to_string(&whole).unwrap()), Ok(whole));
     }

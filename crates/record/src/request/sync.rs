@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::KindRequest;
+use super::{KindRequest, LocalAddress, LocalPath};
 use crate::Measurement;
 
 /// An ordinary quartz within its temperatures; IEEE 1588-2019, Annex I, asks for no more than 100 parts per million.
@@ -28,21 +28,21 @@ pub struct SyncRequest {
     pub max_drift_ppb: u32,
     /// ptp4l's management socket; `None`: the sockets of the running ptp4l, then the known places.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ptp_socket: Option<String>,
+    pub ptp_socket: Option<LocalPath>,
     /// The socket that ptp4l's configuration names as `slave_event_monitor`; `None`: the one in the configuration of the running
     /// ptp4l. Its messages are the raw time stamps, without which there is no hard bound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ptp_events: Option<String>,
+    pub ptp_events: Option<LocalPath>,
     /// The address of chronyd's command port; `None`: 127.0.0.1:323.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub chrony_address: Option<String>,
+    pub chrony_address: Option<LocalAddress>,
     /// The file of the memory that ClockBound's daemon shares; `None`: the known places below /var/run/clockbound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub clockbound_memory: Option<String>,
+    pub clockbound_memory: Option<LocalPath>,
     /// The file of the memory that an fbclock daemon shares, whose name ends in `_v2` where it has the second form; `None`: the
     /// known places below /run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fbclock_memory: Option<String>,
+    pub fbclock_memory: Option<LocalPath>,
 }
 
 impl SyncRequest {

@@ -27,7 +27,7 @@ impl Planned {
 
     fn name(&self) -> String {
         match &self.request.target {
-            AppTarget::Command { command } => command.clone(),
+            AppTarget::Command { command } => command.to_string(),
             AppTarget::Process { pid } => format!("process {pid}"),
         }
     }

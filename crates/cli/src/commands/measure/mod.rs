@@ -2,6 +2,8 @@
 
 pub(crate) mod claim;
 pub(crate) mod clock;
+#[cfg(feature = "packet")]
+mod elsewhere;
 pub(crate) mod noise;
 mod request;
 pub(crate) mod sync;

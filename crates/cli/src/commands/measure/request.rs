@@ -25,6 +25,10 @@ pub(crate) struct RequestArgs {
     /// told until then is a record at every moment
     #[arg(long, conflicts_with = "json")]
     events: bool,
+    /// Have another node carry it out, where 'punctual listen' runs: its address or name, and the file with its token
+    #[cfg(feature = "packet")]
+    #[arg(long, value_name = "HOST[:PORT]=TOKENFILE", conflicts_with = "anyway")]
+    on: Option<super::elsewhere::Elsewhere>,
     #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
@@ -59,7 +63,12 @@ impl RequestArgs {
         } else {
             std::fs::read_to_string(&self.file).with_context(|| format!("cannot read {shown}"))?
         };
+        let shown = if shown == "-" { "the request on standard input".to_owned() } else { shown };
         let whole = RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
+        #[cfg(feature = "packet")]
+        if let Some(elsewhere) = &self.on {
+            return elsewhere.measure(&whole, self.output, &self.label.label).with_context(|| format!("in {shown}"));
+        }
         match &whole {
             #[cfg(not(feature = "packet"))]
             RunRequest { request: Request::Packet(_), partner, .. } => bail!(

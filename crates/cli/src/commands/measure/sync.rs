@@ -91,11 +91,11 @@ impl SyncArgs {
             duration: self.duration,
             limit: self.limit,
             max_drift_ppb: self.max_drift,
-            ptp_socket: self.ptp_socket.clone(),
-            ptp_events: self.ptp_events.clone(),
-            chrony_address: self.chrony.clone(),
-            clockbound_memory: self.clockbound.clone(),
-            fbclock_memory: self.fbclock.clone(),
+            ptp_socket: self.ptp_socket.clone().map(Into::into),
+            ptp_events: self.ptp_events.clone().map(Into::into),
+            chrony_address: self.chrony.clone().map(Into::into),
+            clockbound_memory: self.clockbound.clone().map(Into::into),
+            fbclock_memory: self.fbclock.clone().map(Into::into),
         }
     }
 

@@ -1,7 +1,5 @@
 //! `punctual packet`: delays of packets between two nodes.
 
-mod dialog;
-mod listen;
 mod send;
 
 use record::{EvidenceSource, ExplainRequest, HardwareMode, ReasonCode, Record};
@@ -13,7 +11,7 @@ use terminal::output;
 
 /// Measure how long packets take from a program on one node to a program on another, with what the clocks allow as the error
 ///
-/// One node listens and prints the command for the other one, with a token: 'punctual packet listen --on ADDRESS'.
+/// One node listens and prints the command for the other one, with a token: 'punctual listen --on ADDRESS'.
 /// Both get the record of the run, with the halves of both nodes.
 #[derive(clap::Args)]
 pub(crate) struct PacketArgs {
@@ -23,14 +21,12 @@ pub(crate) struct PacketArgs {
 
 #[derive(clap::Subcommand)]
 enum PacketCommand {
-    Listen(listen::ListenArgs),
     Send(Box<send::SendArgs>),
 }
 
 impl PacketArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.command {
-            PacketCommand::Listen(args) => args.run(),
             PacketCommand::Send(args) => args.run(),
         }
     }
@@ -38,7 +34,7 @@ impl PacketArgs {
 
 /// The threads of this node: which CPU, and how urgent.
 #[derive(Clone, Debug, clap::Args)]
-struct ThreadArgs {
+pub(crate) struct ThreadArgs {
     /// CPU of this node's sending and receiving threads [default: the first isolated one, else any]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -59,21 +55,21 @@ fn sched_priority(text: &str) -> Result<SchedPriority, String> {
 }
 
 impl ThreadArgs {
-    const fn choice(&self) -> (Option<u32>, Option<u32>) {
+    pub(crate) const fn choice(&self) -> (Option<u32>, Option<u32>) {
         (self.cpu, self.sched_priority.0)
     }
 
-    fn policy(&self) -> kernel::sched::Policy {
+    pub(crate) fn policy(&self) -> kernel::sched::Policy {
         self.sched_priority.0.map_or(kernel::sched::Policy::Other, kernel::sched::Policy::Fifo)
     }
 }
 
 /// Whether this node uses the stamps of its network interface.
 #[derive(Clone, Copy, Debug, clap::Args)]
-struct StampArgs {
+pub(crate) struct StampArgs {
     /// Also split the way by the stamps of this node's network interface, which has a clock of its own
     #[arg(long, value_name = "WHICH", default_value = "off", value_parser = hardware_stamps())]
-    hardware_stamps: HardwareMode,
+    pub(crate) hardware_stamps: HardwareMode,
 }
 
 fn hardware_stamps() -> impl clap::builder::TypedValueParser<Value = HardwareMode> {
@@ -98,7 +94,7 @@ fn names<T: Clone + Send + Sync + 'static, const N: usize>(
 
 /// Whether this node explains its own late packets. The partner is not asked, and cannot ask for it.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// Find out why this node's program had packets late that its kernel already had, by small programs in the kernel (root, or
     /// CAP_BPF and CAP_PERFMON); where it takes none by its trace. The record of both nodes says it; the other node's own
     /// --explain is its user's choice
@@ -122,7 +118,7 @@ enum SourceName {
 }
 
 impl ExplainArgs {
-    fn request(self) -> Option<ExplainRequest> {
+    pub(crate) fn request(self) -> Option<ExplainRequest> {
         let source = self.explain_by.map(|name| match name {
             SourceName::Programs => EvidenceSource::Programs,
             SourceName::Events => EvidenceSource::Events,
@@ -132,12 +128,12 @@ impl ExplainArgs {
 }
 
 /// Says what takes a while before anybody is connected; none of it is part of a run.
-fn say_cost_comes_first() {
+pub(crate) fn say_cost_comes_first() {
     output::note("first what explaining costs: four short runs over loopback, without, with, with, without");
 }
 
 /// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.
-fn warn_of_loss(record: &Record) {
+pub(crate) fn warn_of_loss(record: &Record) {
     if let Some(lost) = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::PartnerLost) {
         output::warning(&format!("the record has this node's half alone, since the partner was lost: {}", lost.detail));
     }

@@ -15,9 +15,9 @@ use record::{
 use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Prepared, Stop, Surroundings};
 use units::Ns;
 
-use super::dialog::Connection;
 use super::{ExplainArgs, StampArgs, ThreadArgs, names, say_cost_comes_first, warn_of_loss};
 use crate::begin::AnywayArgs;
+use crate::connection::Connection;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
 use crate::session::{self, LabelArgs, Seen};
@@ -150,7 +150,7 @@ impl SendArgs {
         if self.explain.explain && self.direction == PacketDirection::To {
             bail!(
                 "--explain says why a receiver had packets late, and with --direction to this node sends alone: give it to \
-                 'punctual packet listen' on the other node, or measure with --direction from or both"
+                 'punctual listen' on the other node, or measure with --direction from or both"
             );
         }
         let source = match (&self.token, self.token_file) {
@@ -172,7 +172,7 @@ pub(crate) fn carry_out(
     anyway: AnywayArgs,
     output: (OutputArgs, &str),
 ) -> anyhow::Result<Exit> {
-    let token = TokenSource::File(PathBuf::from(&partner.token_file));
+    let token = TokenSource::File(PathBuf::from(&*partner.token_file));
     Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output)
 }
 
@@ -261,7 +261,7 @@ impl Partner for Listening<'_> {
     }
 
     fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
-        let job = Job::Packet(PacketJob { request: self.request.clone(), initiator: own });
+        let job = Job::Packet(PacketJob { request: self.request.clone().into(), initiator: own });
         self.connection.channel.send(&job)?;
         Err(match self.connection.await_message(ANSWERING, self.stop)? {
             Some(Message::Ready { partner }) => return Ok(partner),

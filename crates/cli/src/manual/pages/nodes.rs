@@ -17,14 +17,14 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: "packet",
         exits: AS_COMMAND,
-        examples: &[
-            ("punctual packet listen --on 192.168.1.5", "on one node: print the command for the other one"),
-            ("punctual packet send --to 192.168.1.5 --token-file token", "on the other: measure packets for a minute"),
-        ],
-        see: &["punctual packet listen", "punctual packet send", "docs/packet.md", "docs/peer.md"],
+        examples: &[(
+            "punctual packet send --to 192.168.1.5 --token-file token",
+            "packets for a minute to the node where 'punctual listen --token-file token' runs",
+        )],
+        see: &["punctual listen", "punctual packet send", "docs/packet.md", "docs/peer.md"],
     },
     Page {
-        command: "packet listen",
+        command: "listen",
         exits: &[
             ("0", "it was ended, or with --once the run is valid or degraded and its limit holds"),
             ("1", "with --once: a packet exceeded the limit that the other node stated, or was lost under one"),
@@ -32,17 +32,18 @@ pub(super) const PAGES: &[Page] = &[
             NODES_INVALID,
         ],
         examples: &[
-            ("punctual packet listen --token-file token", "at every address, with the token in a file"),
+            ("punctual listen --token-file token", "at every address, with the token in a file"),
+            ("punctual listen --on 192.168.1.5:4000 --cpu 3 --once -o run.json", "one run, with threads on CPU 3"),
             (
-                "punctual packet listen --on 192.168.1.5:4000 --cpu 3 --once -o run.json",
-                "one run, with threads on CPU 3",
+                "punctual listen --token-file token --policy policy.toml",
+                "what other nodes may ask for is in a file: 'punctual measure request FILE --on HOST=TOKENFILE' there",
             ),
             (
-                "punctual packet listen --token-file token --explain",
+                "punctual listen --token-file token --explain",
                 "with what made packets late on this node, after its kernel had them",
             ),
         ],
-        see: &["punctual packet send", "docs/peer.md"],
+        see: &["punctual packet send", "punctual measure request", "docs/peer.md"],
     },
     Page {
         command: "packet send",
@@ -63,6 +64,6 @@ pub(super) const PAGES: &[Page] = &[
                 "both ways, with receivers that know the schedule, against a limit",
             ),
         ],
-        see: &["punctual packet listen", "punctual measure sync", "punctual compare", "docs/packet.md"],
+        see: &["punctual listen", "punctual measure sync", "punctual compare", "docs/packet.md"],
     },
 ];

@@ -132,7 +132,7 @@ impl Run<'_> {
         let elapsed_ns = self.ended_at.monotonic.since(self.started.monotonic).unsigned().max(1);
         let app = AppRun {
             command: match &self.config.target {
-                AppTarget::Command { command } => Some(command.clone()),
+                AppTarget::Command { command } => Some(command.to_string()),
                 AppTarget::Process { .. } => None,
             },
             pid: self.pid,

@@ -170,7 +170,7 @@ pub fn measure(
     let mut program = match &config.target {
         AppTarget::Command { command } => Some(
             Program::start(command, &machine.allowed, own)
-                .map_err(|error| AppError::Start { command: command.clone(), error })?,
+                .map_err(|error| AppError::Start { command: command.to_string(), error })?,
         ),
         AppTarget::Process { .. } => None,
     };

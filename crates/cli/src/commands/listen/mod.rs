@@ -1,33 +1,33 @@
-//! `punctual packet listen`: the node that is asked.
+//! `punctual listen`: the node that is asked, for packets between both or for a run of its own.
 
-use std::error::Error;
+mod packets;
+mod relay;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use farm::{Job, Policy};
-use packet::dialog::{Endpoints, Message, PacketJob};
 use peer::{ChannelError, Listener, local_policy, read_policy};
-use record::{ExplainingCost, Measurement, PacketRequest, Record, Request, RunRequest};
-use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Role, Stop, Surroundings};
+use record::{ExplainingCost, PacketRequest, Record};
+use run::{Machine, Part, Role, Stop};
 
-use super::dialog::Connection;
-use super::{ExplainArgs, StampArgs, ThreadArgs, say_cost_comes_first, warn_of_loss};
+use super::packet::{ExplainArgs, StampArgs, ThreadArgs, say_cost_comes_first, warn_of_loss};
 use crate::begin::AnywayArgs;
+use crate::connection::Connection;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
 use crate::session::{self, LabelArgs};
-use crate::view::live::LiveRun;
-use crate::view::packet as view;
+use crate::view::result;
 use terminal::output;
 
 /// How long the initiator may take to say what it wants.
 const ASKING: Duration = Duration::from_secs(10);
 
-/// Wait for another node that measures packets to and from this one, and print the command for it
+/// Wait for another node that measures packets to and from this one, or asks it for a run of its own, and print the command for it
 ///
 /// Each time it starts it makes a certificate and a token of its own; who has the token may measure, and nothing else unless
-/// a policy file allows it.
+/// a policy file allows it. Another node asks for a run by 'punctual measure request FILE --on HOST=TOKENFILE'.
 #[derive(clap::Args)]
 pub(crate) struct ListenArgs {
     /// Address to listen at, or a name of this machine: ADDRESS[:PORT]; '*' for all addresses
@@ -134,16 +134,17 @@ impl ListenArgs {
                 return Ok(Exit::Holds);
             };
             let partner = channel.partner().to_string();
-            let mut asking = Asking { connection: Connection::new(channel, Some(listener)), endpoints: None };
-            let served = asking.serve(policy, own, self.anyway, (&self.label.label, stop));
-            asking.connection.close();
+            let mut connection = Connection::new(channel, Some(listener));
+            let served = self.serve(&mut connection, policy, own, stop);
+            connection.close();
             match served {
                 Ok(record) => {
                     warn_of_loss(&record);
+                    let table = |colour| result::table_of_file(&record, None, colour);
                     let exit = match destination.take_if(|_| once) {
-                        Some(destination) => destination.deliver(&record, |colour| view::table(&record, colour))?,
+                        Some(destination) => destination.deliver(&record, table)?,
                         None => {
-                            output::data(&view::table(&record, output::colour_stdout()));
+                            output::data(&table(output::colour_stdout()));
                             session::exit_of(&record)
                         }
                     };
@@ -156,6 +157,39 @@ impl ListenArgs {
             }
         }
     }
+
+    /// One run with a partner that has the token.
+    fn serve(
+        &self,
+        connection: &mut Connection<'_>,
+        policy: &Policy,
+        own: &Own,
+        stop: &Stop,
+    ) -> anyhow::Result<Record> {
+        let job = job(connection, stop)?;
+        let denied =
+            policy.judge_on(&job, connection.channel.interface().as_deref()).err().map(|denied| denied.to_string());
+        let label = &self.label.label;
+        match (job, denied) {
+            (Job::Packet(_), Some(why)) => Err(packets::refuse(connection, &why)),
+            (Job::Run(_), Some(why)) => Err(relay::refuse(connection, &why)),
+            (Job::Packet(job), None) => packets::measure(connection, job, own, self.anyway, (label, stop)),
+            (Job::Run(run), None) => relay::measure(connection, run, own, self.anyway, (label, stop)),
+        }
+    }
+}
+
+/// What a partner asks for.
+fn job(connection: &mut Connection<'_>, stop: &Stop) -> anyhow::Result<Job> {
+    match connection.await_message(ASKING, stop) {
+        Ok(Some(job)) => Ok(job),
+        Ok(None) if stop.ended_early() => bail!("ended on this node before the partner asked for anything"),
+        Ok(None) => bail!("it connected and asked for nothing within 10 s: see what that program printed"),
+        Err(ChannelError::Closed { .. }) => {
+            bail!("it ended the connection before it asked for anything: see what that program printed")
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What this node chooses itself, whatever a partner asks for.
@@ -164,89 +198,4 @@ struct Own {
     /// What explaining costs here, where it is asked for.
     cost: Option<ExplainingCost>,
     program: PathBuf,
-}
-
-/// A partner that has the token.
-struct Asking<'a> {
-    connection: Connection<'a>,
-    /// Where it sends and receives, once it has said so.
-    endpoints: Option<Endpoints>,
-}
-
-impl Asking<'_> {
-    /// One run with it.
-    fn serve(
-        &mut self,
-        policy: &Policy,
-        own: &Own,
-        anyway: AnywayArgs,
-        (label, stop): (&str, &Stop),
-    ) -> anyhow::Result<Record> {
-        let job = self.job(stop)?;
-        if let Err(denied) = policy.judge_on(&job, self.connection.channel.interface().as_deref()) {
-            return Err(self.refuse(&denied.to_string()));
-        }
-        let Job::Packet(PacketJob { request, initiator }) = job else {
-            return Err(self.refuse("'punctual packet listen' takes part in measurements of packets alone"));
-        };
-        output::note(&format!("{} measures packets", self.connection.channel.partner()));
-        let node = own_name(&initiator.node);
-        self.endpoints = Some(initiator);
-        let machine = Machine::read();
-        let surroundings = Surroundings {
-            machine: &machine,
-            own_program: &own.program,
-            anyway: anyway.choice(),
-            part: Some(&own.part),
-        };
-        let asked = RunRequest { request: Request::Packet(request), load: None, partner: None };
-        let prepared = match run::prepare(asked, Explaining::Known(own.cost.clone()), &surroundings) {
-            Ok(prepared) => prepared,
-            Err(error) => return Err(self.refuse(&error.to_string())),
-        };
-        let (addresses, session) = self.connection.ends()?;
-        let mut live = LiveRun::new(Measurement::Packet, label, prepared.about());
-        let context = session::context(label);
-        let partner = Some(Connected { node: &node, addresses, session, partner: self });
-        let record = prepared.run(&surroundings, Beside { partner, ..Beside::new(&context, stop, &mut live) });
-        live.finish();
-        Ok(record?)
-    }
-
-    /// What it asks for.
-    fn job(&mut self, stop: &Stop) -> anyhow::Result<Job> {
-        match self.connection.await_message(ASKING, stop) {
-            Ok(Some(job)) => Ok(job),
-            Ok(None) if stop.ended_early() => bail!("ended on this node before the partner asked for anything"),
-            Ok(None) => bail!("it connected and asked for nothing within 10 s: see what that program printed"),
-            Err(ChannelError::Closed { .. }) => {
-                bail!("it ended the connection before it asked for anything: see what that program printed")
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Tells it why not, and makes an error of it.
-    fn refuse(&mut self, why: &str) -> anyhow::Error {
-        let _ = self.connection.say(&Message::Refused { why: why.to_owned() });
-        anyhow::anyhow!("refused: {why}")
-    }
-}
-
-impl Partner for Asking<'_> {
-    fn dialog(&mut self) -> &mut dyn Dialog {
-        &mut self.connection
-    }
-
-    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
-        let its = self.endpoints.take().ok_or("the partner has not said where it receives")?;
-        self.connection.say(&Message::Ready { partner: own })?;
-        Ok(its)
-    }
-}
-
-/// The name of this node in a run with another one: two namespaces of a machine have one host name.
-fn own_name(initiator: &str) -> String {
-    let (_, _, _, host) = kernel::process::system_names();
-    if host == initiator { format!("{host} (partner)") } else { host }
 }

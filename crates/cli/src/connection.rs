@@ -1,4 +1,4 @@
-//! The partner's program at the other end of the connection.
+//! The program of another node at the other end of a connection.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,26 +16,26 @@ const CLOSING: Duration = Duration::from_secs(3);
 /// Between two looks at the stop flag and at those who want to connect.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A connection over which a run is agreed upon.
-pub(super) struct Connection<'a> {
-    pub(super) channel: Channel,
+/// A connection over which a run is agreed upon and told.
+pub(crate) struct Connection<'a> {
+    pub(crate) channel: Channel,
     /// Who else connects is told that this partner is served.
     others: Option<&'a mut Listener>,
 }
 
 impl<'a> Connection<'a> {
-    pub(super) const fn new(channel: Channel, others: Option<&'a mut Listener>) -> Self {
+    pub(crate) const fn new(channel: Channel, others: Option<&'a mut Listener>) -> Self {
         Self { channel, others }
     }
 
     /// This node's address of the connection and the partner's, and what the packets between them are recognized by.
-    pub(super) fn ends(&self) -> Result<((SocketAddr, SocketAddr), Session), ChannelError> {
+    pub(crate) fn ends(&self) -> Result<((SocketAddr, SocketAddr), Session), ChannelError> {
         let addresses = (self.channel.local_address()?, self.channel.partner().address);
         Ok((addresses, session(&self.channel.shared_key(SESSION)?)))
     }
 
     /// The next message; `None` if none came within the time, or the run is ended on this node.
-    pub(super) fn await_message<T: DeserializeOwned>(
+    pub(crate) fn await_message<T: DeserializeOwned>(
         &mut self,
         within: Duration,
         stop: &Stop,
@@ -51,11 +51,12 @@ impl<'a> Connection<'a> {
     }
 
     /// Ends it in order. A partner that is gone does not need to hear the end.
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         let _ = self.channel.close(CLOSING);
     }
 
-    fn refuse_others(&mut self) {
+    /// Tells whoever else connects that this partner is served.
+    pub(crate) fn refuse_others(&mut self) {
         if let Some(listener) = &mut self.others {
             // Where the kernel does not let others in now, the next wait for a partner says so.
             let _ = listener.refuse_others();

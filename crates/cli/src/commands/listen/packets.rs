@@ -1,0 +1,72 @@
+//! This node's half of a measurement of packets.
+
+use std::error::Error;
+
+use packet::dialog::{Endpoints, Message, PacketJob};
+use record::{Measurement, Record, Request, RunRequest};
+use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Stop, Surroundings};
+
+use super::Own;
+use crate::begin::AnywayArgs;
+use crate::connection::Connection;
+use crate::session;
+use crate::view::live::LiveRun;
+use terminal::output;
+
+/// One run with a partner.
+pub(super) fn measure(
+    connection: &mut Connection<'_>,
+    PacketJob { request, initiator }: PacketJob,
+    own: &Own,
+    anyway: AnywayArgs,
+    (label, stop): (&str, &Stop),
+) -> anyhow::Result<Record> {
+    output::note(&format!("{} measures packets", connection.channel.partner()));
+    let machine = Machine::read();
+    let anyway = anyway.choice();
+    let surroundings = Surroundings { machine: &machine, own_program: &own.program, anyway, part: Some(&own.part) };
+    let asked = RunRequest { request: Request::Packet(request.into()), load: None, partner: None };
+    let prepared = match run::prepare(asked, Explaining::Known(own.cost.clone()), &surroundings) {
+        Ok(prepared) => prepared,
+        Err(error) => return Err(refuse(connection, &error.to_string())),
+    };
+    let (addresses, session) = connection.ends()?;
+    let mut live = LiveRun::new(Measurement::Packet, label, prepared.about());
+    let (context, node) = (session::context(label), own_name(&initiator.node));
+    let mut asking = Asking { connection, endpoints: Some(initiator) };
+    let partner = Some(Connected { node: &node, addresses, session, partner: &mut asking });
+    let record = prepared.run(&surroundings, Beside { partner, ..Beside::new(&context, stop, &mut live) });
+    live.finish();
+    Ok(record?)
+}
+
+/// Tells the partner why not, and makes an error of it.
+pub(super) fn refuse(connection: &mut Connection<'_>, why: &str) -> anyhow::Error {
+    let _ = connection.say(&Message::Refused { why: why.to_owned() });
+    anyhow::anyhow!("refused: {why}")
+}
+
+/// A partner that has asked.
+struct Asking<'a, 'l> {
+    connection: &'a mut Connection<'l>,
+    /// Where it sends and receives, until it is answered.
+    endpoints: Option<Endpoints>,
+}
+
+impl Partner for Asking<'_, '_> {
+    fn dialog(&mut self) -> &mut dyn Dialog {
+        self.connection
+    }
+
+    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+        let its = self.endpoints.take().ok_or("the partner was answered before")?;
+        self.connection.say(&Message::Ready { partner: own })?;
+        Ok(its)
+    }
+}
+
+/// The name of this node in a run with another one: two namespaces of a machine have one host name.
+fn own_name(initiator: &str) -> String {
+    let (_, _, _, host) = kernel::process::system_names();
+    if host == initiator { format!("{host} (partner)") } else { host }
+}

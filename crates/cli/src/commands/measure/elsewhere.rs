@@ -1,0 +1,169 @@
+//! A run that another node carries out, and of which it tells every event.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use farm::{AskedRun, Job, ToRun};
+use peer::{Endpoint, connect, read_token};
+use record::{Fold, Record, RefusalClass, RunEvent, RunRequest};
+use run::Stop;
+use terminal::output;
+use units::CpuSet;
+
+use crate::connection::Connection;
+use crate::destination::{Destination, OutputArgs};
+use crate::exit::Exit;
+use crate::view::live::LiveRun;
+use crate::view::result;
+
+const CONNECTING: Duration = Duration::from_secs(10);
+/// How long the other node may say nothing at all of the run: it tells figures several times a second, and of a long interval at
+/// least that the connection lives.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long it may take to end a run, with its record on the way.
+const ENDING: Duration = Duration::from_secs(60);
+
+/// The node that carries a run out, and the file with its token.
+#[derive(Clone, Debug)]
+pub(super) struct Elsewhere {
+    to: Endpoint,
+    token_file: PathBuf,
+}
+
+impl FromStr for Elsewhere {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = "write HOST[:PORT]=TOKENFILE, as 'punctual listen --token-file TOKENFILE' on that node printed it";
+        let (to, token_file) = text.split_once('=').ok_or_else(|| format!("'{text}' names no token: {form}"))?;
+        let to = Endpoint::parse(to).map_err(|error| error.to_string())?;
+        if token_file.is_empty() {
+            return Err(format!("'{text}' names no token: {form}"));
+        }
+        Ok(Self { to, token_file: PathBuf::from(token_file) })
+    }
+}
+
+impl Elsewhere {
+    /// Has it carried out, and delivers its record as that of a run of this node.
+    pub(super) fn measure(&self, whole: &RunRequest, output: OutputArgs, label: &str) -> anyhow::Result<Exit> {
+        let asked = AskedRun::try_from(whole)?;
+        let token = read_token(&self.token_file)?;
+        let mut destination = output.prepare()?;
+        destination.grow(&CpuSet::new())?;
+        let channel = connect(&self.to.host, self.to.port_or_default(), &token, CONNECTING)?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        destination.begin(&CpuSet::new())?;
+        let mut connection = Connection::new(channel, None);
+        connection.channel.send(&Job::Run(asked))?;
+        let told = Telling { label, destination: &destination, live: None, fold: Fold::default(), refused: None };
+        let told = told.all(&mut connection, &stop);
+        connection.close();
+        let Telling { refused, fold, .. } = told?;
+        if let Some((class, why)) = refused {
+            return Ok(destination.refused(class, &format!("{} says: {why}", self.to)));
+        }
+        let missing = fold.missing();
+        if missing > 0 {
+            output::warning(&format!("{missing} intervals were not told: this node did not keep up"));
+        }
+        let record = fold.into_record().context("the other node told no record")?;
+        let file = destination.file().map(std::path::Path::to_owned);
+        destination.deliver(&record, |colour| result::table_of_file(&record, file.as_deref(), colour))
+    }
+}
+
+/// What is told of the run.
+struct Telling<'a> {
+    label: &'a str,
+    destination: &'a Destination,
+    live: Option<LiveRun>,
+    fold: Fold,
+    refused: Option<(RefusalClass, String)>,
+}
+
+impl Telling<'_> {
+    /// Hears all of it.
+    fn all(mut self, connection: &mut Connection<'_>, stop: &Stop) -> anyhow::Result<Self> {
+        let mut ended_at = None;
+        while !self.fold.is_finished() && self.refused.is_none() {
+            match connection.channel.receive(LOOK)? {
+                Some(event) => self.take(event),
+                None if stop.ended_early() && ended_at.is_none() => {
+                    connection.channel.send(&ToRun::Stop)?;
+                    ended_at = Some(std::time::Instant::now());
+                }
+                None if ended_at.is_some_and(|since| since.elapsed() > ENDING) => {
+                    bail!("the other node did not end the run within {} s", ENDING.as_secs());
+                }
+                None => {}
+            }
+        }
+        if let Some(live) = &self.live {
+            live.finish();
+        }
+        Ok(self)
+    }
+
+    fn take(&mut self, event: RunEvent) {
+        let label = |mut record: Box<Record>| {
+            self.label.clone_into(&mut record.label);
+            record
+        };
+        let event = match event {
+            RunEvent::Started { measurement, duration_ns, .. } => {
+                let head = format!("{} {}", measurement.name(), self.label);
+                self.live = Some(LiveRun::with_head(&head, duration_ns));
+                RunEvent::Started { measurement, duration_ns, label: self.label.to_owned() }
+            }
+            RunEvent::Live { live } => {
+                if let Some(shown) = &self.live {
+                    shown.show(&live);
+                }
+                RunEvent::Live { live }
+            }
+            RunEvent::Warning { text } => {
+                output::warning(&text);
+                RunEvent::Warning { text }
+            }
+            RunEvent::Refused { class, why } => {
+                self.refused = Some((class, why));
+                return;
+            }
+            RunEvent::Intervals { record } => {
+                let record = label(record);
+                self.destination.take_told(&record);
+                self.fold.take(RunEvent::Intervals { record });
+                return;
+            }
+            RunEvent::Finished { record } => {
+                self.fold.take(RunEvent::Finished { record: label(record) });
+                return;
+            }
+            gap @ RunEvent::Gap { .. } => {
+                self.fold.take(gap.clone());
+                gap
+            }
+        };
+        self.destination.tell(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_named_with_the_file_of_its_token() {
+        let one: Elsewhere = "lime2:4000=/run/token".parse().unwrap();
+        assert_eq!((one.to.port_or_default(), one.token_file.to_str()), (4_000, Some("/run/token")));
+        let link_local: Elsewhere = "[fe80::1%eth0]:4000=a=b".parse().unwrap();
+        assert_eq!(link_local.token_file.to_str(), Some("a=b"));
+        for text in ["lime2", "lime2=", "=token"] {
+            let error = text.parse::<Elsewhere>().unwrap_err();
+            assert!(!error.is_empty(), "{text}");
+        }
+    }
+}
