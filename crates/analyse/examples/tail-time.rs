@@ -98,7 +98,7 @@ fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dy
     };
     let causes: Vec<CauseTotal> = causes.iter().zip(cause_sizes).map(total).collect();
     let outliers = causes.iter().map(|cause| cause.samples).sum();
-    record.late_samples_mut().explanation = (!causes.is_empty()).then(|| Explanation {
+    record.late_samples.explanation = (!causes.is_empty()).then(|| Explanation {
         above_ns: Some(50_000),
         outliers,
         explained: outliers,

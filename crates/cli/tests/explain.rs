@@ -255,8 +255,7 @@ fn kept(folder: &std::path::Path) -> (String, record::Record) {
         samples: vec![explained],
         ..Explanation::default()
     };
-    record.detail =
-        record::Detail::LateSamples(record::LateSamples { explanation: Some(explanation), ..Default::default() });
+    record.late_samples.explanation = Some(explanation);
     let file = folder.join("run.json").to_str().unwrap().to_owned();
     std::fs::write(&file, record.to_json()).unwrap();
     (file, record)

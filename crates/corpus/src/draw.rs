@@ -122,7 +122,7 @@ pub(crate) fn run_with(process: &Process, plan: &Plan, besides: &[Late], random:
     record.worst = worst_samples(plan, &late, &series);
     record.series = series;
     if plan.explained {
-        record.late_samples_mut().explanation = Some(explanation(process, plan, &late));
+        record.late_samples.explanation = Some(explanation(process, plan, &late));
     }
     if plan.took_ns < plan.asked_ns {
         record.validity.add(ReasonCode::InterruptedEarly, "ended by Ctrl-C".to_owned());

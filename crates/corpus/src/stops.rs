@@ -148,7 +148,7 @@ pub(crate) fn stopped(plan: &Plan, mut stops: Vec<Stop>, surroundings: &Surround
     let outliers = totals.explained();
     let (mut causes, samples) = totals.finish(|_| None);
     put_remedies(&mut causes, surroundings);
-    record.late_samples_mut().explanation = Some(Explanation {
+    record.late_samples.explanation = Some(Explanation {
         sources: vec!["programs in the kernel".to_owned()],
         above_ns: Some(BODY_NS),
         outliers,
@@ -183,7 +183,7 @@ pub(crate) fn find_rhythms(record: &mut Record, plan: &Plan, stops: &[Stop], sur
     if let Some(explanation) = record.explanation() {
         with_causes(&mut found, explanation, 0);
     }
-    record.late_samples_mut().rhythm = Some(found);
+    record.late_samples.rhythm = Some(found);
 }
 
 /// The first wake-up that falls into a stop. The threads' schedules have different phases.

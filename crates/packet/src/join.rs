@@ -1,7 +1,7 @@
 //! Makes one record of the halves of two nodes.
 
 use crate::services;
-use record::{Detail, Node, Nodes, PacketFlow, PacketRun, ReasonCode, Record, Validity};
+use record::{Detail, LateSamples, Node, Nodes, PacketFlow, PacketRun, ReasonCode, Record, Validity};
 
 /// TAI less UTC since 2017-01-01 (IERS Bulletin C 52; s).
 const TAI_LESS_UTC_S: i64 = 37;
@@ -68,6 +68,8 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
         series,
         worst,
         rows,
+        // Each node explains its own, with the packets.
+        late_samples: LateSamples::default(),
         detail: Detail::Packet(run),
     })
 }

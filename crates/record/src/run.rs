@@ -34,6 +34,8 @@ pub struct Record {
     pub worst: Vec<WorstSample>,
     /// The longest bursts of missed or late periods over all places, longest first, at most 64.
     pub rows: Vec<MissedRow>,
+    /// What was found out about the late samples, beside whatever the kind adds.
+    pub late_samples: LateSamples,
     /// Results that only some kinds of measurement have.
     pub detail: Detail,
 }
@@ -45,8 +47,6 @@ pub enum Detail {
     /// The run has no such results.
     #[default]
     None,
-    /// Analysis of the late samples.
-    LateSamples(LateSamples),
     /// The followed program.
     Program(AppRun),
     /// Time services and clocks.
@@ -156,6 +156,7 @@ impl Record {
             worst: Vec::new(),
             rows: Vec::new(),
             detail: Detail::None,
+            late_samples: LateSamples::default(),
         }
     }
 
@@ -216,19 +217,13 @@ impl Record {
     /// What made the worst samples late; `None` if no explanation was requested.
     #[must_use]
     pub const fn explanation(&self) -> Option<&Explanation> {
-        match &self.detail {
-            Detail::LateSamples(late) => late.explanation.as_ref(),
-            _ => None,
-        }
+        self.late_samples.explanation.as_ref()
     }
 
     /// Rhythms among the late samples; `None` if no scan was requested.
     #[must_use]
     pub const fn rhythm(&self) -> Option<&RhythmScan> {
-        match &self.detail {
-            Detail::LateSamples(late) => late.rhythm.as_ref(),
-            _ => None,
-        }
+        self.late_samples.rhythm.as_ref()
     }
 
     /// The followed program; `None` if the run followed none.
@@ -255,17 +250,6 @@ impl Record {
         match &self.detail {
             Detail::Sync(sync) => Some(sync),
             _ => None,
-        }
-    }
-
-    /// The analysis of the late samples, for changes. Details of another kind are replaced by an empty analysis.
-    pub fn late_samples_mut(&mut self) -> &mut LateSamples {
-        if !matches!(self.detail, Detail::LateSamples(_)) {
-            self.detail = Detail::LateSamples(LateSamples::default());
-        }
-        match &mut self.detail {
-            Detail::LateSamples(late) => late,
-            Detail::None | Detail::Program(_) | Detail::Sync(_) | Detail::Packet(_) => unreachable!("it was set above"),
         }
     }
 

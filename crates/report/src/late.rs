@@ -182,7 +182,7 @@ mod tests {
         let mut run = sample::run_of(id, samples, Validity::default());
         run.label = id.to_owned();
         run.verdict = Some(analyse::verdict(&run, 100_000));
-        run.late_samples_mut().explanation = Some(Explanation {
+        run.late_samples.explanation = Some(Explanation {
             sources: vec!["tracepoints".to_owned()],
             outliers: units::total(causes.iter().map(|cause| cause.samples)),
             explained: units::total(causes.iter().map(|cause| cause.samples)),
@@ -235,7 +235,7 @@ mod tests {
     fn without_a_limit_shares_are_of_what_was_examined_and_the_rest_is_said() {
         let mut runs = late_runs();
         runs.iter_mut().for_each(|run| run.verdict = None);
-        runs[0].late_samples_mut().explanation.as_mut().unwrap().outliers += 52;
+        runs[0].late_samples.explanation.as_mut().unwrap().outliers += 52;
         // The worst of all lies in a run that looked for no causes.
         let samples = [[5_000; 2_000].as_slice(), &[40_000_000]].concat();
         let mut blind = sample::run_of("blind", &samples, Validity::default());

@@ -46,7 +46,7 @@ fn run(label: &str, load: &str, late_ns: &[u64], missed_periods: u64) -> Record 
 fn explained(mut record: Record, latencies_ns: &[u64]) -> Record {
     let mut latencies = Histogram::new();
     latencies_ns.iter().for_each(|ns| latencies.record_n(*ns, 1));
-    record.late_samples_mut().explanation = Some(Explanation {
+    record.late_samples.explanation = Some(Explanation {
         sources: vec!["tracepoints".to_owned()],
         outliers: latencies.count() + 1,
         explained: latencies.count(),

@@ -256,8 +256,7 @@ fn advice() -> Vec<Case> {
             let own = far_beyond("punctual (other)").with_class(CauseClass::PreemptionOff, Certainty::Shown);
             let mut parts = Parts::new(&Process::quiet(), &Process::quiet().with(own), random);
             // The recorder knows its own threads.
-            let explanation =
-                parts.loaded.iter_mut().filter_map(|loaded| loaded.late_samples_mut().explanation.as_mut());
+            let explanation = parts.loaded.iter_mut().filter_map(|loaded| loaded.late_samples.explanation.as_mut());
             explanation.flat_map(|of| &mut of.causes).for_each(|cause| cause.owner = Owner::Instrument);
             judge_not_advised(&parts.assess(), "punctual")
         }),

@@ -451,7 +451,7 @@ fn limits_and_stops() -> Vec<Case> {
             let machine = with_fair_server();
             let mut loaded = loaded(&machine, throttling(&Taker::Limit, random).stops, random);
             // Time that the host took meanwhile makes the cause only likely, so that the run stays valid.
-            for cause in loaded.late_samples_mut().explanation.iter_mut().flat_map(|known| &mut known.causes) {
+            for cause in loaded.late_samples.explanation.iter_mut().flat_map(|known| &mut known.causes) {
                 cause.certainty = Certainty::Likely;
             }
             let assessment = assessed(&machine, &with_validity(loaded), random);

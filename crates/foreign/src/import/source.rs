@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::Timestamp;
 
 use record::{
-    Counters, Detail, DmaLatency, Instrument, LoadManifest, MEASURED, Manifest, Measurement, Moment, Node,
+    Counters, Detail, DmaLatency, Instrument, LateSamples, LoadManifest, MEASURED, Manifest, Measurement, Moment, Node,
     NodeIdentity, Nodes, Origin, PacketRun, ReasonCode, Record, Requested, Series, ToolVersion, Validity,
 };
 
@@ -321,6 +321,7 @@ impl Imported {
             series: self.series,
             worst: Vec::new(),
             rows: Vec::new(),
+            late_samples: LateSamples::default(),
             detail,
         };
         record.with_node_named()

@@ -142,7 +142,7 @@ mod tests {
             .collect();
         let mut record = Record::from_json(include_str!("../../../../fixtures/calibration/idle/quiet.json")).unwrap();
         let right = "punctual-line (interrupt 7)";
-        record.late_samples_mut().explanation = Some(Explanation {
+        record.late_samples.explanation = Some(Explanation {
             samples: vec![
                 sample(5_000, CauseClass::Interrupt, right),
                 sample(1_005_000, CauseClass::Softirq, right),

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Detail, Histogram, Interval, Measurement, MissedRow, Nodes, Record, RecordError, SCHEMA, Series, Uncertainty,
-    VERSION, Validity, Verdict, WorstSample,
+    Detail, Histogram, Interval, LateSamples, Measurement, MissedRow, Nodes, Record, RecordError, SCHEMA, Series,
+    Uncertainty, VERSION, Validity, Verdict, WorstSample,
 };
 
 /// The record of one run, immutable once written.
@@ -48,12 +48,19 @@ pub(crate) struct RecordWire<'a> {
     /// The longest bursts of missed or late periods over all places, longest first, at most 64.
     #[serde(default)]
     rows: Cow<'a, [MissedRow]>,
+    /// What was found out about the late samples.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    late_samples: Cow<'a, LateSamples>,
     /// Results that only some kinds of measurement have.
     #[serde(default, skip_serializing_if = "is_none")]
     detail: Cow<'a, Detail>,
     /// The intervals of the run, in chronological order.
     #[serde(default)]
     intervals: Vec<IntervalWire<'a>>,
+}
+
+fn is_empty(late_samples: &LateSamples) -> bool {
+    *late_samples == LateSamples::default()
 }
 
 fn is_none(detail: &Detail) -> bool {
@@ -181,6 +188,7 @@ impl<'a> RecordWire<'a> {
             series: Cow::Borrowed(&record.series),
             worst: Cow::Borrowed(&record.worst),
             rows: Cow::Borrowed(&record.rows),
+            late_samples: Cow::Borrowed(&record.late_samples),
             detail: Cow::Borrowed(&record.detail),
             intervals,
         }
@@ -197,6 +205,7 @@ impl<'a> RecordWire<'a> {
             series: self.series.into_owned(),
             worst: self.worst.into_owned(),
             rows: self.rows.into_owned(),
+            late_samples: self.late_samples.into_owned(),
             detail: self.detail.into_owned(),
         };
         let mut record = record.with_node_named();

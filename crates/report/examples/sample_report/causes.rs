@@ -37,7 +37,7 @@ const KINDS: [Kind; 12] = [
 pub(crate) fn explained(mut run: Record, lost: u64) -> Record {
     let samples: Vec<ExplainedSample> = run.worst.iter().zip(KINDS).map(|(worst, kind)| explain(worst, kind)).collect();
     let explained = samples.len() as u64;
-    run.late_samples_mut().explanation = Some(Explanation {
+    run.late_samples.explanation = Some(Explanation {
         sources: vec!["programs in the kernel: scheduler, interrupts, softirqs, timers".to_owned()],
         missing: vec!["SMIs are not counted: the module msr is not loaded (modprobe msr)".to_owned()],
         above_ns: None,
@@ -78,7 +78,7 @@ fn parts() -> WakeupParts {
 
 /// Adds an explanation without evidence, as from a machine where no source was available.
 pub(crate) fn blind(mut run: Record) -> Record {
-    run.late_samples_mut().explanation = Some(Explanation {
+    run.late_samples.explanation = Some(Explanation {
         missing: vec![
             "the kernel is built without BPF programs: this needs CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF"
                 .to_owned(),

@@ -51,7 +51,7 @@ pub(crate) fn with_rhythms(mut run: Record) -> Record {
         rhythm(100, RhythmEnd::Ends, 900_000, &[quota]),
         Rhythm { in_phase: false, late: 205, above_ns: MS, ..rhythm(41, RhythmEnd::Begins, 2 * MS, &[]) },
     ];
-    run.late_samples_mut().rhythm = Some(RhythmScan {
+    run.late_samples.rhythm = Some(RhythmScan {
         late_samples: 812,
         above_ns: 120_000,
         shortest_period_ns: 500_000,

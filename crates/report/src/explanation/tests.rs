@@ -64,7 +64,7 @@ fn run(explanation: Explanation) -> Record {
     let deciding =
         Deciding { worst_ns: 300_000, place: Place::thread(0, Some(1)), samples: 1_000, beyond: 8, missed_periods: 0 };
     Record {
-        detail: Detail::LateSamples(LateSamples { explanation: Some(explanation), rhythm: None }),
+        late_samples: LateSamples { explanation: Some(explanation), rhythm: None },
         verdict: Some(Verdict {
             deadline_ns: 100_000,
             state: VerdictState::Broken,

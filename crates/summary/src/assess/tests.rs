@@ -67,7 +67,7 @@ fn cause(class: CauseClass, name: &str, certainty: Certainty, samples: u64, wors
 /// A record whose late samples have these causes.
 fn with_causes(mut record: Record, causes: Vec<CauseTotal>) -> Record {
     let explained = causes.iter().map(|cause| cause.samples).sum();
-    record.late_samples_mut().explanation = Some(Explanation { causes, explained, ..Explanation::default() });
+    record.late_samples.explanation = Some(Explanation { causes, explained, ..Explanation::default() });
     record
 }
 
@@ -187,7 +187,7 @@ fn numbers_out_of_a_file_can_be_anything() {
     odd.manifest_mut().ended.monotonic = Timestamp::from_ns(i64::MAX);
     odd.series[0].counters.steal_ns = Some(u64::MAX);
     odd.series[0].counters.smi = Some(u64::MAX);
-    odd.late_samples_mut().explanation = Some(Explanation {
+    odd.late_samples.explanation = Some(Explanation {
         causes: vec![cause(CauseClass::Steal, "", Certainty::Likely, u64::MAX, i64::MAX); 2],
         explained: 0,
         ..Explanation::default()
@@ -269,8 +269,8 @@ fn causes_that_stay_far_within_the_deadline_ask_for_no_change() {
         loaded(&[247_000; 5]),
         vec![cause(CauseClass::Interrupt, "eth0 (interrupt 24)", Certainty::Shown, 5, 247_000)],
     );
-    load.late_samples_mut().explanation.as_mut().unwrap().samples = short;
-    load.late_samples_mut().explanation.as_mut().unwrap().causes[0].beyond_deadline = Some(0);
+    load.late_samples.explanation.as_mut().unwrap().samples = short;
+    load.late_samples.explanation.as_mut().unwrap().causes[0].beyond_deadline = Some(0);
     let quiet = run(&[]);
     let of = |deadline_ns| AssessmentInput {
         deadline_ns,
@@ -295,7 +295,7 @@ fn a_cause_s_share_counts_all_of_its_samples_and_not_the_kept_ones() {
     // The worst of all are of the one that comes seldom, and only they are kept.
     let latencies: Vec<u64> = [[60_000; 90].as_slice(), &[90_000; 10]].concat();
     let mut load = with_causes(loaded(&latencies), vec![often, seldom]);
-    load.late_samples_mut().explanation.as_mut().unwrap().samples =
+    load.late_samples.explanation.as_mut().unwrap().samples =
         vec![explained(CauseClass::Interrupt, "disk (interrupt 30)", 90_000); 10];
     let assessment = assess(&input(&run(&[]), &load));
     assert_eq!(assessment.answer, Answer::Holds);
@@ -405,7 +405,7 @@ fn findings_come_after_causes_and_only_where_they_can_have_been_at_work() {
     let mut load = with_causes(loaded(&[200_000; 30]), shown);
     assert_eq!(titles(&load)[1..], ["interrupts-not-threaded"], "the cause is known");
     // Nothing is known of the cause: all can be, but what the run itself contradicts.
-    load.late_samples_mut().explanation = None;
+    load.late_samples.explanation = None;
     load.manifest_mut().effective = vec![Effective { policy: "fifo".to_owned(), priority: 98, ..Effective::default() }];
     assert_eq!(titles(&load), ["kernel-not-realtime", "interrupts-not-threaded"]);
     // Nothing was late.
@@ -436,11 +436,10 @@ fn what_makes_it_late_is_told_by_valid_runs_that_were_looked_at() {
     };
     assert!(line(&quiet, &loaded(&[])).ends_with("unknown, since causes were not looked for."));
     let mut looked_at = quiet.clone();
-    looked_at.late_samples_mut().explanation =
+    looked_at.late_samples.explanation =
         Some(Explanation { sources: vec!["counters".to_owned()], ..Explanation::default() });
     assert!(line(&looked_at, &loaded(&[])).ends_with("nothing was seen that took time away."));
-    looked_at.late_samples_mut().explanation =
-        looked_at.explanation().cloned().map(|of| Explanation { outliers: 3, ..of });
+    looked_at.late_samples.explanation = looked_at.explanation().cloned().map(|of| Explanation { outliers: 3, ..of });
     assert!(line(&looked_at, &loaded(&[])).ends_with("none of the late wake-ups was recorded in time."));
     let mut invalid = with_causes(loaded(&[3_000_000; 40]), host);
     invalid.series[0].counters.steal_ns = Some(500_000_000);
@@ -495,7 +494,7 @@ fn the_headline_names_the_cause_of_the_worst_or_that_it_is_unknown() {
             loaded(&[200_000, 300_000]),
             vec![cause(CauseClass::Interrupt, "eth0 (interrupt 24)", Certainty::Shown, 1, 200_000)],
         );
-        load.late_samples_mut().explanation.as_mut().unwrap().samples = samples;
+        load.late_samples.explanation.as_mut().unwrap().samples = samples;
         assess(&input(&run(&[]), &load)).sentence
     };
     let eth0 = |latency_ns| late(CauseClass::Interrupt, "eth0 (interrupt 24)", Certainty::Shown, latency_ns);

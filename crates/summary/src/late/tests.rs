@@ -67,7 +67,7 @@ fn run(late: &[Late], load: &str) -> Record {
     samples.sort_by_key(|sample| std::cmp::Reverse(sample.latency_ns));
     let explained = samples.len() as u64;
     samples.truncate(64);
-    record.late_samples_mut().explanation = Some(Explanation {
+    record.late_samples.explanation = Some(Explanation {
         sources: vec!["trace points".to_owned()],
         outliers: late.len() as u64,
         explained,
@@ -202,7 +202,7 @@ fn a_cause_of_all_explained_samples_is_no_cause_of_those_that_were_not_explained
 #[test]
 fn records_without_histograms_of_causes_count_their_kept_samples_and_never_too_many() {
     let mut record = run(&[(150_000, Some(0)), (160_000, Some(0)), (90_000, Some(0)), (300_000, Some(5))], "");
-    record.late_samples_mut().explanation.as_mut().unwrap().causes.iter_mut().for_each(|cause| {
+    record.late_samples.explanation.as_mut().unwrap().causes.iter_mut().for_each(|cause| {
         cause.latencies = Histogram::new();
     });
     let causes = LateCauses::over(&[LateRun { record: &record, when: "idle", limit_ns: Some(DEADLINE_NS) }]);

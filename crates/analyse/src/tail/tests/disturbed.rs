@@ -60,7 +60,7 @@ fn run(intervals: u64, seed: u64, sources: &[Source]) -> Record {
     };
     let causes: Vec<CauseTotal> = sources.iter().zip(sizes).map(cause).filter(|cause| cause.samples > 0).collect();
     let outliers = units::total(causes.iter().map(|cause| cause.samples));
-    record.late_samples_mut().explanation =
+    record.late_samples.explanation =
         Some(Explanation { above_ns: Some(20_000), outliers, explained: outliers, causes, ..Explanation::default() });
     record
 }
@@ -75,7 +75,7 @@ fn a_bounded_disturbance_once_an_interval_is_predicted_without_its_cause() {
     let mut answered = 0;
     for seed in 0..10 {
         let mut record = run(120, seed, &[ETHERNET]);
-        record.late_samples_mut().explanation = None;
+        record.late_samples.explanation = None;
         let tail = predict(&record, &["18h"]);
         let Some(worst) = tail.expectations[0].worst else { continue };
         answered += 1;
@@ -119,7 +119,7 @@ fn the_worst_case_without_a_cause_is_refused_if_explanations_are_incomplete() {
         few.record_n(bin.from_ns, count);
         left -= count;
     }
-    let explanation = record.late_samples_mut().explanation.as_mut().unwrap();
+    let explanation = record.late_samples.explanation.as_mut().unwrap();
     explanation.above_ns = None;
     explanation.causes[0].latencies = few;
     let by_cause = predict(&record, &["1d"]).by_cause.unwrap();

@@ -137,7 +137,7 @@ pub(super) fn so_far(
     let mut record = known.record();
     if armed.recorder.is_some() {
         let missing = vec![format!("causes: {CUT_SHORT}")];
-        record.late_samples_mut().explanation = Some(Explanation { missing, ..Explanation::default() });
+        record.late_samples.explanation = Some(Explanation { missing, ..Explanation::default() });
     }
     with_verdict(record, &armed.plan)
 }
@@ -210,13 +210,13 @@ pub(super) fn record(
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
     if let Some(explanation) = explanation {
         crate::explain::judge(&explanation, &mut record.validity);
-        record.late_samples_mut().explanation = Some(explanation);
+        record.late_samples.explanation = Some(explanation);
     }
     if plan.config.scan_rhythms {
         // Nothing is measured any more, and the scan takes megabytes.
         kernel::memory::unlock();
         let rhythm = late.scan(&plan, &record);
-        record.late_samples_mut().rhythm = Some(rhythm);
+        record.late_samples.rhythm = Some(rhythm);
     }
     with_verdict(record, &plan)
 }
