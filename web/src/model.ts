@@ -136,7 +136,7 @@ export function hasCorrected(runs: RunView[]): boolean {
   return runs.some((run) => run.series.some((series) => series.corrected));
 }
 
-/** "scheduled_to_woke" as people read it. */
+/** The name of a latency as people read it: its two points in words. */
 export function words(name: string): string {
   return name.replaceAll("_", " ");
 }

@@ -179,7 +179,50 @@ fn asks_for_a_kind(line: &str) -> bool {
         let is_pattern = after.starts_with("=>") || after.starts_with('|') || before.ends_with('|');
         is_pattern || before.ends_with("==") || before.ends_with("!=") || after.starts_with("==")
     };
-    by_name || line.match_indices("Measurement::").any(variant)
+    // A request that is taken apart, and not made.
+    let taken_apart = |(at, path): (usize, &str)| {
+        let after = line[at + path.len()..].trim_start_matches(|letter: char| letter.is_ascii_alphanumeric());
+        let is_kind = record::KINDS.iter().any(|kind| line[at + path.len()..].to_lowercase().starts_with(kind.name));
+        let is_own = line[..at].chars().next_back().is_none_or(|letter| !letter.is_ascii_alphanumeric());
+        let pattern = after.starts_with('(').then(|| after.split_once(')').map_or("", |(_, rest)| rest).trim_start());
+        let is_pattern = pattern.is_some_and(|rest| {
+            let rest = rest.trim_start_matches(')').trim_start();
+            rest.starts_with("=>") || rest.starts_with("if ") || rest.starts_with('|') || rest.starts_with("= ")
+        });
+        is_kind && is_own && is_pattern
+    };
+    by_name || line.match_indices("Measurement::").any(variant) || line.match_indices("Request::").any(taken_apart)
+}
+
+/// Where a line names a latency of the table: what reads records asks the table for its role, its words and its parts.
+fn names_a_latency(line: &str) -> bool {
+    let latencies = record::KINDS.iter().flat_map(|kind| kind.latencies);
+    latencies.into_iter().any(|latency| line.contains(&format!("\"{}\"", latency.name)))
+}
+
+#[test]
+fn what_shows_records_names_no_latency() {
+    assert!(names_a_latency("    (\"sent_to_transmitted\", \"driver\"),"));
+    let rust = ["report", "summary", "cli"]
+        .into_iter()
+        .flat_map(|name| rust_files(&root().join("crates").join(name).join("src")));
+    let web = [".ts", ".tsx"].into_iter().flat_map(|ending| files(&root().join("web/src"), ending));
+    let mut found = Vec::new();
+    for path in rust.chain(web) {
+        let text = path.to_string_lossy();
+        // What is made for tests, and what is made from the table.
+        if text.contains("/tests")
+            || text.contains("/sample")
+            || text.contains("/generated/")
+            || text.ends_with("tests.rs")
+        {
+            continue;
+        }
+        let code = product_code(&path);
+        let lines = code.lines().filter(|line| names_a_latency(line));
+        found.extend(lines.map(|line| format!("{text}: {}", line.trim())));
+    }
+    assert!(found.is_empty(), "ask the table in crates/record/src/kind/table.rs instead:\n{}", found.join("\n"));
 }
 
 #[test]
@@ -190,17 +233,25 @@ fn nothing_outside_of_record_asks_which_kind_a_measurement_is_of() {
         "matches!(kind, Measurement::Wakeup | Measurement::App)",
         "if (run.measurement === \"noise\") {",
         "    \"clock\" => true,",
+        "            Request::Packet(request) => 1,",
+        "if matches!(asked, Some(Request::App(ref request)) if request.from_wake_up) {",
+        "    if let Request::Wakeup(wakeup) = &mut request {",
     ] {
         assert!(asks_for_a_kind(line), "{line}");
     }
     assert!(
         !asks_for_a_kind("measurement: Measurement::Noise,")
             && !asks_for_a_kind("Measurement::Noise(args) => args.run(),")
+            && !asks_for_a_kind(
+                "let asked = RunRequest { request: Request::Noise(noise), load: None, partner: None };"
+            )
+            && !asks_for_a_kind("            Request::Run(options) => run(&options),")
     );
     let mut found = Vec::new();
     let rust = crates()
         .into_iter()
-        .filter(|name| name != "record")
+        // `run` and `farm` make of each kind what they carry out and what may be asked.
+        .filter(|name| !["record", "run", "farm"].contains(&name.as_str()))
         .flat_map(|name| rust_files(&root().join("crates").join(name).join("src")));
     let web = [".ts", ".tsx"].into_iter().flat_map(|ending| files(&root().join("web/src"), ending));
     for path in rust.chain(web) {
@@ -209,7 +260,7 @@ fn nothing_outside_of_record_asks_which_kind_a_measurement_is_of() {
         let lines = code.lines().filter(|line| !is_test && asks_for_a_kind(line));
         found.extend(lines.map(|line| format!("{}: {}", path.display(), line.trim())));
     }
-    assert!(found.is_empty(), "ask the table in crates/record/src/kind.rs instead:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "ask the table in crates/record/src/kind/table.rs instead:\n{}", found.join("\n"));
 }
 
 /// The kinds of measurement, other than `own`, whose insides a line of code names, or any kind at all where it is of none.

@@ -1,12 +1,15 @@
-//! The kinds of measurement: one table with everything that the rest of the program needs to know about them.
+//! The kinds of measurement: what the rest of the program needs to know about them. The table is in [`table`].
 //!
 //! Code outside this crate does not match on the kind of a run. It asks the table: what its samples are called, to which
 //! latency a deadline applies, what a run without samples means. A kind that is added here is compared, predicted, imported
 //! and drawn without further code.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+mod table;
+
+use serde::Serialize;
 use units::Ns;
+
+pub use self::table::{KINDS, Measurement};
 
 /// The properties of a kind of measurement: one row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +34,8 @@ pub struct Kind {
     pub judged: &'static [&'static str],
     /// The latency by which runs are compared; `None` if they cannot be compared.
     pub compared: Option<&'static str>,
+    /// The latencies by which imported runs are compared that lack that one: the longest way first.
+    pub imported: &'static [&'static str],
     /// The latencies whose worst cases can be predicted; the first is the default.
     pub predicted: &'static [&'static str],
     /// The latency whose late samples `--explain` explains; `None` if the kind has no explanations. Of runs between nodes it is
@@ -47,6 +52,8 @@ pub struct Kind {
 pub struct Latency {
     /// The name, made of the two points: `scheduled_to_woke`.
     pub name: &'static str,
+    /// What lies between the points, in a few words for people: `sending program to driver`.
+    pub words: &'static str,
     /// Where, by whom and on which clock the first point is taken.
     pub from: &'static str,
     /// Where, by whom and on which clock the second point is taken.
@@ -55,6 +62,27 @@ pub struct Latency {
     pub at: &'static str,
     /// What a latency below zero means.
     pub sign: Sign,
+    /// The longer latencies that this one and others divide without a rest; their parts follow each other in the table.
+    pub part_of: &'static [&'static str],
+    /// What it is of: the way of a sample, or something beside it.
+    pub role: LatencyRole,
+    /// Between which points it is the whole way of a sample, as the end of "took 9.0 us"; empty if it never is.
+    pub way: &'static str,
+}
+
+/// What a latency is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatencyRole {
+    /// The way of a sample, or a part of it.
+    Way,
+    /// What the sender of packets was late by, before their way began.
+    SenderLateness,
+    /// What the sending system was late by where packets have a launch time.
+    LaunchLateness,
+    /// The round trip of an exchange that compares clocks.
+    RoundTrip,
+    /// The delay of the messages by which a time service compares clocks.
+    PathDelay,
 }
 
 /// What a latency below zero means.
@@ -141,286 +169,6 @@ pub const MEASURED: &str = "measured";
 /// The default time from one schedule to the next.
 pub const DEFAULT_INTERVAL: Ns = Ns::from_us(200);
 
-macro_rules! kinds {
-    ($($(#[doc = $about:literal])+ $variant:ident { $($field:tt)+ })+) => {
-        /// A kind of measurement.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum Measurement {
-            $($(#[doc = $about])+ $variant,)+
-        }
-
-        /// Every kind of measurement, in the order of the documents.
-        pub static KINDS: &[Kind] = &[
-            $(Kind { measurement: Measurement::$variant, about: concat!($($about),+), $($field)+ },)+
-        ];
-    };
-}
-
-kinds! {
-    /// Timer wake-up latency, as cyclictest measures it.
-    Wakeup {
-        name: "wakeup",
-        sample: "wake-up",
-        samples: "wake-ups",
-        sampling: Sampling::Schedules,
-        roles: &[MEASURED],
-        latencies: &[Latency {
-            name: "scheduled_to_woke",
-            from: "the absolute time for which a thread asked to be woken, on the measured clock (CLOCK_MONOTONIC by default)",
-            to: "the thread's first reading of that clock after the sleep returned",
-            at: "woke at",
-            sign: Sign::NotNegative,
-        }],
-        judged: &["scheduled_to_woke"],
-        compared: Some("scheduled_to_woke"),
-        predicted: &["scheduled_to_woke"],
-        explained: Some("scheduled_to_woke"),
-        figure: Figure::Wakeups,
-        sleeps: true,
-    }
-    /// Cost of reading clocks, each alone and in pairs.
-    Clock {
-        name: "clock",
-        sample: "reading",
-        samples: "readings",
-        sampling: Sampling::Repetitions,
-        roles: &[MEASURED],
-        latencies: &[
-            Latency {
-                name: "read_to_read",
-                from: "a reading of the clock under test by the measuring thread",
-                to: "the next reading of the same clock, with nothing in between",
-                at: "read at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "reference_to_reference",
-                from: "a reading of the reference clock by the measuring thread",
-                to: "the next reading of the reference clock, with a reading of the clock under test in between",
-                at: "read at",
-                sign: Sign::NegativeIsEarly,
-            },
-        ],
-        judged: &[],
-        compared: None,
-        predicted: &[],
-        explained: None,
-        figure: Figure::Costs,
-        sleeps: false,
-    }
-    /// Time stolen from a thread that never sleeps.
-    Noise {
-        name: "noise",
-        sample: "gap",
-        samples: "gaps",
-        sampling: Sampling::Disturbances,
-        roles: &[MEASURED],
-        latencies: &[Latency {
-            name: "left_to_resumed",
-            from: "the last reading of CLOCK_MONOTONIC before a gap, by a thread that never sleeps",
-            to: "the same thread's first reading after the gap",
-            at: "resumed at",
-            sign: Sign::NotNegative,
-        }],
-        judged: &["left_to_resumed"],
-        compared: Some("left_to_resumed"),
-        predicted: &["left_to_resumed"],
-        explained: None,
-        figure: Figure::Gaps,
-        sleeps: false,
-    }
-    /// Latencies of the threads of a user's own program.
-    App {
-        name: "app",
-        sample: "latency of the program",
-        samples: "latencies of the program",
-        sampling: Sampling::Program,
-        roles: &[MEASURED],
-        latencies: &[
-            Latency {
-                name: "scheduled_to_returned",
-                from: "the moment that a timer was set for whose expiry made a thread runnable (the kernel's hrtimer_start and hrtimer_expire_entry, on CLOCK_MONOTONIC)",
-                to: "the return of the system call in which the thread waited (sys_exit), plus the time from there to a reading of the clock",
-                at: "returned at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "runnable_to_running",
-                from: "the kernel makes a thread runnable (sched_waking, on CLOCK_MONOTONIC)",
-                to: "the thread gets a CPU (sched_switch)",
-                at: "ran at",
-                sign: Sign::NotNegative,
-            },
-        ],
-        judged: &["scheduled_to_returned", "runnable_to_running"],
-        compared: Some("runnable_to_running"),
-        // The first latency starts earlier, at the requested wake-up time; only loops that sleep on a timer have it.
-        predicted: &["scheduled_to_returned", "runnable_to_running"],
-        explained: None,
-        figure: Figure::Wakeups,
-        sleeps: false,
-    }
-    /// How far clocks are apart, as time services and this program compare them.
-    Sync {
-        name: "sync",
-        sample: "offset",
-        samples: "offsets",
-        sampling: Sampling::Comparisons,
-        roles: &[MEASURED],
-        latencies: &[
-            Latency {
-                name: "reference_to_clock",
-                from: "the time of the reference (grand master, server or hardware clock) at one instant, as far as the time stamps of an exchange show it",
-                to: "the time of this node's clock at the same instant",
-                at: "at",
-                sign: Sign::Magnitude,
-            },
-            Latency {
-                name: "sent_to_received",
-                from: "a message of an exchange is sent, as stamped by its sender",
-                to: "it is received, as stamped by its receiver; the mean of both directions, so that the offset cancels out",
-                at: "received at",
-                sign: Sign::NegativeIsEarly,
-            },
-        ],
-        judged: &["reference_to_clock"],
-        compared: Some("reference_to_clock"),
-        predicted: &[],
-        explained: None,
-        figure: Figure::Offsets,
-        sleeps: true,
-    }
-    /// Delay of packets from a program on one node to a program on another, with what the clocks allow as its error.
-    Packet {
-        name: "packet",
-        sample: "packet",
-        samples: "packets",
-        sampling: Sampling::Packets,
-        roles: &["initiator", "partner"],
-        latencies: &[
-            Latency {
-                name: "sent_to_received",
-                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
-                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet, less the offset of the two clocks",
-                at: "received at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "scheduled_to_sent",
-                from: "the time at which the packet was to be sent, on the sender's clock",
-                to: "the sending program's reading of that clock right before it hands the packet to the kernel",
-                at: "sent at",
-                sign: Sign::NotNegative,
-            },
-            Latency {
-                name: "sent_to_transmitted",
-                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
-                to: "the kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, on the same clock",
-                at: "transmitted at",
-                sign: Sign::NotNegative,
-            },
-            Latency {
-                name: "launch_to_transmitted",
-                from: "the time at which the sending system was to let the packet go (SO_TXTIME), where one was given",
-                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, which etf does ahead of that time by its delta",
-                at: "transmitted at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "transmitted_to_arrived",
-                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
-                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
-                at: "arrived at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "transmitted_to_hw_transmitted",
-                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
-                to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), by its clock, compared with that node's",
-                at: "transmitted at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "hw_transmitted_to_hw_arrived",
-                from: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE)",
-                to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
-                at: "arrived at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "hw_arrived_to_arrived",
-                from: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), by its clock, compared with that node's",
-                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
-                at: "arrived at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "arrived_to_received",
-                from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
-                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
-                at: "received at",
-                sign: Sign::NotNegative,
-            },
-            Latency {
-                name: "scheduled_to_woke",
-                from: "of an import from isochron: the time for which the sending program asked to be woken, on the sender's CLOCK_TAI",
-                to: "that program's first reading of the same clock after its sleep",
-                at: "woke at",
-                sign: Sign::NotNegative,
-            },
-            Latency {
-                name: "woke_to_received",
-                from: "of an import from isochron: the sending program's first reading of its CLOCK_TAI after its sleep, before it prepares the packet",
-                to: "the receiving program's reading of its CLOCK_TAI once it has the packet, with nothing subtracted for the two clocks",
-                at: "received at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "woke_to_transmitted",
-                from: "of an import from isochron: the sending program's first reading of its CLOCK_TAI after its sleep, before it prepares the packet",
-                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE), put on TAI by isochron",
-                at: "transmitted at",
-                sign: Sign::NotNegative,
-            },
-            Latency {
-                name: "queued_to_transmitted",
-                from: "of an import from isochron: the sending kernel's stamp before the queueing discipline (SOF_TIMESTAMPING_TX_SCHED)",
-                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE), on the same clock",
-                at: "transmitted at",
-                sign: Sign::NotNegative,
-            },
-            Latency {
-                name: "scheduled_to_hw_transmitted",
-                from: "of an import from isochron: the time at which the packet was to be on the wire, on TAI",
-                to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), on its own clock",
-                at: "transmitted at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "hw_arrived_to_received",
-                from: "of an import from isochron: the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), on its own clock",
-                to: "the receiving program's reading of its CLOCK_TAI once it has the packet",
-                at: "received at",
-                sign: Sign::NegativeIsEarly,
-            },
-            Latency {
-                name: "asked_to_answered",
-                from: "a kernel sends a question to the partner (its stamp)",
-                to: "the same kernel receives the answer, less the time that the partner held the question (by that kernel's stamps): the round trip",
-                at: "answered at",
-                sign: Sign::NotNegative,
-            },
-        ],
-        judged: &["sent_to_received"],
-        compared: Some("sent_to_received"),
-        predicted: &["sent_to_received"],
-        explained: Some("arrived_to_received"),
-        figure: Figure::Delays,
-        sleeps: true,
-    }
-}
-
 impl Kind {
     /// Whether a run needs a second node.
     #[must_use]
@@ -432,6 +180,38 @@ impl Kind {
     #[must_use]
     pub fn at(&self, latency: &str) -> &'static str {
         self.latencies.iter().find(|known| known.name == latency).map_or("at", |known| known.at)
+    }
+
+    /// A latency of the table.
+    #[must_use]
+    pub fn latency(&self, name: &str) -> Option<&'static Latency> {
+        self.latencies.iter().find(|known| known.name == name)
+    }
+
+    /// The latency that has a role beside the way of a sample; `None` if the kind has none of it.
+    #[must_use]
+    pub fn by_role(&self, role: LatencyRole) -> Option<&'static Latency> {
+        self.latencies.iter().find(|known| known.role == role)
+    }
+
+    /// The latencies that divide another one without a rest, in the order in which their points are passed.
+    pub fn parts_of(&self, whole: &str) -> impl Iterator<Item = &'static Latency> {
+        self.latencies.iter().filter(move |latency| latency.part_of.contains(&whole))
+    }
+
+    /// The finest division of a latency: each part is divided further where all of its own parts are known.
+    #[must_use]
+    pub fn divided(&self, whole: &str, is_known: &dyn Fn(&str) -> bool) -> Vec<&'static Latency> {
+        let mut parts = Vec::new();
+        for part in self.parts_of(whole) {
+            let is_divided = self.parts_of(part.name).next().is_some();
+            if is_divided && self.parts_of(part.name).all(|finer| is_known(finer.name)) {
+                parts.extend(self.divided(part.name, is_known));
+            } else {
+                parts.push(part);
+            }
+        }
+        parts
     }
 
     /// What a value below zero means for a latency. A latency that is not in the table, such as one from an imported file,
@@ -488,7 +268,22 @@ mod tests {
             let named = kind.judged.iter().chain(&kind.compared).chain(kind.predicted).chain(&kind.explained);
             assert!(named.into_iter().all(|name| has(name)), "{}", kind.name);
             for latency in kind.latencies {
-                assert!(latency.name.split("_to_").count() == 2, "{}", latency.name);
+                let (from, to) = latency.name.split_once("_to_").unwrap();
+                assert!(
+                    !to.contains("_to_") && !latency.words.is_empty() && !latency.from.is_empty(),
+                    "{}",
+                    latency.name
+                );
+                assert!(latency.part_of.iter().all(|whole| has(whole)), "{}", latency.name);
+                // Parts begin where their whole does, follow each other, and end where it ends.
+                let (mut at, mut parts) = (from, kind.parts_of(latency.name).peekable());
+                let is_divided = parts.peek().is_some();
+                for part in parts {
+                    let (from, to) = part.name.split_once("_to_").unwrap();
+                    assert_eq!(from, at, "{} of {}", part.name, latency.name);
+                    at = to;
+                }
+                assert!(!is_divided || at == to, "{} ends at {at}", latency.name);
             }
         }
         assert_eq!(Measurement::by_name("cyclictest"), None);

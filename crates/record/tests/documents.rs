@@ -44,7 +44,7 @@ fn the_table_of_kinds_is_published() {
     let mut text = String::from(
         "# Kinds of measurement\n\n\
          The properties of each kind of measurement.\n\
-         This page is generated from the table in `crates/record/src/kind.rs`; the points of latencies are also in \
+         This page is generated from the table in `crates/record/src/kind/table.rs`; the points of latencies are also in \
          [the glossary](glossary.md).\n",
     );
     for kind in KINDS {
@@ -89,7 +89,7 @@ fn section(kind: &Kind) -> String {
 #[test]
 fn the_viewer_knows_the_same_kinds() {
     let mut text = String::from(
-        "// The kinds of measurement: generated from the table in crates/record/src/kind.rs; do not edit by hand.\n\n\
+        "// The kinds of measurement: generated from the table in crates/record/src/kind/table.rs; do not edit by hand.\n\n\
          /** The properties of a kind that the viewer needs. */\n\
          export interface Kind {\n\
          \x20\x20/** What it measures. */\n\

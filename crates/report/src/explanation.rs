@@ -40,27 +40,20 @@ pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Momen
         causes: explanation.causes.iter().map(cause).collect(),
         samples,
         stretches: stretches.all,
-        parts: explanation.parts.as_ref().map(parts),
+        parts: explanation.parts.as_ref().map(|of| parts(record, of)),
     }
 }
 
-/// Description of each part of a wake-up, by its name.
-const PARTS: [(&str, &str); 4] = [
-    ("scheduled_to_timer", "from the schedule to the timer's interrupt"),
-    ("timer_to_runnable", "until the thread could run"),
-    ("runnable_to_running", "until it ran"),
-    ("running_to_woke", "until it was back in its own code"),
-];
-
 /// The view of the parts of all wake-ups, over all threads.
-fn parts(parts: &WakeupParts) -> PartsView {
+fn parts(record: &Record, parts: &WakeupParts) -> PartsView {
     let recorded = parts.over_all_threads();
-    let rows = PARTS.iter().map(|(name, words)| {
-        let all = recorded.iter().find(|(known, _)| known == name).map(|(_, all)| all);
+    let kind = record.measurement.kind();
+    let rows = kind.explained.into_iter().flat_map(|whole| kind.parts_of(whole)).map(|part| {
+        let all = recorded.iter().find(|(known, _)| *known == part.name).map(|(_, all)| all);
         let quantile = |share| all.and_then(|all| all.quantile_ns(share)).map(Exact::from);
         PartRowView {
-            words: (*words).to_owned(),
-            name: (*name).to_owned(),
+            words: part.words.to_owned(),
+            name: part.name.to_owned(),
             median_ns: quantile(0.5),
             p999_ns: quantile(0.999),
             max_ns: all.and_then(Histogram::max_ns).map(Exact::from),

@@ -5,8 +5,8 @@ mod parts;
 use std::collections::BTreeSet;
 
 use record::{
-    ClockRelation, HardwareStamps, Histogram, Interval, Moment, NodeExplanation, PacketFlow, PacketLaunch, Place,
-    Record, Series, TrackPoint, Uncertainty, WorstSample,
+    ClockRelation, HardwareStamps, Histogram, Interval, LatencyRole, Moment, NodeExplanation, PacketFlow, PacketLaunch,
+    Place, Record, Series, TrackPoint, Uncertainty, WorstSample,
 };
 use units::{approx_f64, format};
 
@@ -21,13 +21,9 @@ use crate::view::{
 };
 
 /// Between which points a delay is the whole way, as the end of "took 9.0 us": "one way" is from program to program.
-pub(crate) fn way_words(latency: &str) -> &'static str {
-    match latency {
-        "woke_to_received" => "from the sender's wake-up to the receiving program",
-        "hw_transmitted_to_hw_arrived" => "from interface to interface",
-        "transmitted_to_arrived" => "from kernel to kernel",
-        _ => "one way",
-    }
+pub(crate) fn way_words(record: &Record, latency: &str) -> &'static str {
+    let known = record.measurement.kind().latency(latency).map(|latency| latency.way);
+    known.filter(|way| !way.is_empty()).unwrap_or("one way")
 }
 
 /// An error of which something is known.
@@ -74,6 +70,16 @@ pub(crate) fn series_of<'a>(record: &'a Record, flow: &PacketFlow, latency: &str
     record.series.iter().find(|series| series.name == latency && flow_number(&series.place) == Some(flow.flow))
 }
 
+/// What a flow has beside the way of its packets, with its words.
+pub(crate) fn beside<'a>(
+    record: &'a Record,
+    flow: &PacketFlow,
+    role: LatencyRole,
+) -> Option<(&'static str, &'a Series)> {
+    let latency = record.measurement.kind().by_role(role)?;
+    Some((latency.words, series_of(record, flow, latency.name)?))
+}
+
 /// The delays of a flow from program to program, to which a limit applies; `None` if no packet has one.
 pub(crate) fn delays_of<'a>(record: &'a Record, flow: &PacketFlow) -> Option<&'a Series> {
     record
@@ -112,7 +118,7 @@ pub(crate) fn worst_of<'a>(runs: &[&'a Record]) -> Option<(&'a Record, Worst<'a>
     let worst = flows.filter_map(|(run, flow)| {
         let series = delays_of(run, flow)?;
         let ns = series.worst_ns(run.sign(series))?;
-        let way = way_words(&series.name);
+        let way = way_words(run, &series.name);
         Some((run, Worst { ns, way, error: error_of_worst(run, series), from: &flow.from, to: &flow.to }))
     });
     worst.max_by_key(|(_, worst)| worst.ns)
@@ -260,11 +266,11 @@ fn flow(flow: &PacketFlow, record: &Record) -> PacketFlowView {
             u32::try_from(at).ok()
         }),
         delay: delays.and_then(|series| delay(record, series)),
-        parts: parts_of(record, flow).iter().map(|(name, words)| part(record, flow, name, words)).collect(),
+        parts: parts_of(record, flow).iter().map(|latency| part(record, flow, latency.name, latency.words)).collect(),
         parts_sentence: parts_sentence(record, flow),
-        lateness: series_of(record, flow, "scheduled_to_sent").and_then(|series| delay(record, series)),
+        lateness: beside(record, flow, LatencyRole::SenderLateness).and_then(|(_, series)| delay(record, series)),
         launch: flow.launch.as_ref().map(PacketLaunch::in_words),
-        launched: series_of(record, flow, "launch_to_transmitted").and_then(|series| delay(record, series)),
+        launched: beside(record, flow, LatencyRole::LaunchLateness).and_then(|(_, series)| delay(record, series)),
         over_time: delays.map(over_time).unwrap_or_default(),
         arrivals: arrivals(flow),
     }
@@ -294,7 +300,7 @@ fn delay(record: &Record, series: &Series) -> Option<PacketDelayView> {
         mean_ns: (mean_ns(series)? * 100.0).round() / 100.0,
         p99_9_ns: p99_9_ns(series).map(Exact::from),
         highest_ns: series.worst_ns(record.sign(series))?.into(),
-        way: way_words(&series.name).to_owned(),
+        way: way_words(record, &series.name).to_owned(),
         error: known(series.uncertainty).map(error_view),
         error_of_highest: error_of_worst(record, series).map(error_view),
     })
@@ -357,7 +363,7 @@ fn worst_packet(sample: &WorstSample, record: &Record) -> Option<PacketWorstView
         at: moment(sample.from.at, started),
         delay_ns: sample.latency_ns.into(),
         error: error.map(error_view),
-        parts_ns: parts_of(record, flow).iter().map(|(name, _)| part_of(sample, name).map(Exact::from)).collect(),
+        parts_ns: parts_of(record, flow).iter().map(|latency| part_of(sample, latency.name).map(Exact::from)).collect(),
     })
 }
 

@@ -1,4 +1,4 @@
-// The kinds of measurement: generated from the table in crates/record/src/kind.rs; do not edit by hand.
+// The kinds of measurement: generated from the table in crates/record/src/kind/table.rs; do not edit by hand.
 
 /** The properties of a kind that the viewer needs. */
 export interface Kind {

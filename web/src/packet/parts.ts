@@ -49,8 +49,8 @@ export function barsOf({ delay, parts }: PacketFlowView): PartBar[] {
   const known = parts.map((part) => value(part.of_worst_ns));
   if (known.some((ns) => ns !== null)) {
     bars.push(bar("the worst packet", `${format.latency(delay.highest_ns)}${withError(delay.error_of_highest)}`, (part) => value(part.of_worst_ns),
-      // Of the kernels' stamps only the part between both clocks has an error, and that of this packet is that of its whole delay.
-      (part) => (part.name === "transmitted_to_arrived" && part.delay?.error ? delay.error_of_highest?.words ?? "" : part.delay?.error?.words ?? "")));
+      // Where one part alone lies between both clocks, its error for this packet is that of its whole delay.
+      (part) => (part.delay?.error && parts.filter((other) => other.delay?.error).length === 1 ? delay.error_of_highest?.words ?? "" : part.delay?.error?.words ?? "")));
     // What lies between two stamps that exist is known; only how it is divided is not.
     const missing = known.findIndex((ns) => ns === null);
     if (missing >= 0) {

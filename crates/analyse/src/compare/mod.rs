@@ -345,7 +345,7 @@ fn latency_of(measurement: Measurement, groups: &[&Group<'_>; 2]) -> Result<&'st
     if runs().all(|run| !run.manifest().is_imported() || has(run, compared)) {
         return Ok(compared);
     }
-    if let Some(common) = IMPORTED_LATENCIES.into_iter().find(|name| runs().all(|run| has(run, name))) {
+    if let Some(common) = measurement.kind().imported.iter().copied().find(|name| runs().all(|run| has(run, name))) {
         return Ok(common);
     }
     let names = |run: &Record| {
@@ -361,22 +361,6 @@ fn latency_of(measurement: Measurement, groups: &[&Group<'_>; 2]) -> Result<&'st
         _ => Ok(compared),
     }
 }
-
-/// Latencies that other programs measure between other points (docs/glossary.md), the longest way first: of wake-ups, and of packets.
-const IMPORTED_LATENCIES: [&str; 12] = [
-    "scheduled_to_user_return",
-    "scheduled_to_thread",
-    "scheduled_to_irq",
-    "woke_to_received",
-    "hw_transmitted_to_hw_arrived",
-    "transmitted_to_arrived",
-    "hw_arrived_to_received",
-    "arrived_to_received",
-    "woke_to_transmitted",
-    "queued_to_transmitted",
-    "scheduled_to_hw_transmitted",
-    "scheduled_to_woke",
-];
 
 /// The name of a run in an error: its unique identifier, or of an import, where that says nothing, its label.
 fn name(run: &Record) -> String {

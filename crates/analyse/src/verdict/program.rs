@@ -41,7 +41,7 @@ pub(super) fn judged(record: &Record, deadline_ns: u64) -> Option<Judged> {
     }
     let is_dated = |thread: &&AppThread| thread.turn_causes.timer > 0;
     let any_dated = app.threads.iter().filter(is_dated).count() > 0;
-    let from_wake_up = matches!(record.manifest().request, Some(Request::App(ref request)) if request.from_wake_up);
+    let from_wake_up = record.manifest().request.as_ref().is_some_and(Request::counts_from_wake_up);
     let undated: Vec<&AppThread> = app
         .threads
         .iter()

@@ -20,13 +20,8 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
     let Some(app) = record.app() else { return conclusion(record, colour) };
     let mut text = wrap::paragraph(&head(record, app), "", wrap::width());
     text.push_str(&load::description(record));
-    for (name, title) in [
-        (
-            "scheduled_to_returned",
-            "from the moment a timer was set for to the return of the wait (scheduled_to_returned):",
-        ),
-        ("runnable_to_running", "from being made runnable to running (runnable_to_running):"),
-    ] {
+    for latency in record.measurement.kind().latencies {
+        let (name, title) = (latency.name, format!("{} ({}):", latency.words, latency.name));
         let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
         let mut any = false;
         for series in record.series.iter().filter(|series| series.name == name).take(SHOWN_THREADS) {
@@ -43,7 +38,7 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
             ]);
         }
         if any {
-            let _ = write!(text, "\n{}{}", wrap::paragraph(title, "  ", wrap::width()), table.render());
+            let _ = write!(text, "\n{}{}", wrap::paragraph(&title, "  ", wrap::width()), table.render());
         }
     }
     text.push_str(&threads(app));

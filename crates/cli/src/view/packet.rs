@@ -1,6 +1,6 @@
 //! Packets between two nodes, on a terminal.
 
-use record::{ClockRelation, PacketFlow, Place, Record, Uncertainty};
+use record::{ClockRelation, LatencyRole, PacketFlow, Place, Record, Uncertainty};
 use units::format;
 
 use super::result::conclusion;
@@ -50,12 +50,11 @@ const fn flow_of(place: &Place) -> Option<u32> {
 fn delays(record: &Record, flow: &PacketFlow) -> String {
     let mut table = Table::new(&["", "packets", "min", "median", "p99.9", "max", "error"]);
     let kind = record.measurement.kind();
-    for latency in kind.latencies {
-        let found = record.series.iter().find(|series| {
-            series.name == latency.name
-                && flow_of(&series.place) == Some(flow.flow)
-                && series.name != "asked_to_answered"
-        });
+    for latency in kind.latencies.iter().filter(|latency| latency.role != LatencyRole::RoundTrip) {
+        let found = record
+            .series
+            .iter()
+            .find(|series| series.name == latency.name && flow_of(&series.place) == Some(flow.flow));
         let Some(series) = found else { continue };
         let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
         table.row(vec![

@@ -127,10 +127,8 @@ fn costs(record: &Record, colour: bool) -> String {
     let source = record.manifest().instrument.clocksource.as_deref().unwrap_or("unknown");
     let head = format!("cost of reading clocks, on CPU {cpu}, clock source {source}");
     let mut text = wrap::paragraph(&head, "", wrap::width());
-    for (name, title) in [
-        ("read_to_read", "one clock, read twice (test 1)"),
-        ("reference_to_reference", "a clock between two readings of a reference (test 2)"),
-    ] {
+    for latency in record.measurement.kind().latencies {
+        let (name, title) = (latency.name, latency.words);
         let mut table = Table::new(&["", "readings", "min", "mean", "sd", "p99.9", "max", "mean of blocks"]);
         let mut any = false;
         for series in record.series.iter().filter(|series| series.name == name) {
@@ -163,8 +161,11 @@ fn costs(record: &Record, colour: bool) -> String {
 
 /// Clocks that the C library reads no faster than a system call does.
 fn without_vdso(record: &Record) -> Vec<String> {
+    // Each clock alone comes first in the table.
+    let alone = record.measurement.kind().latencies.first().map(|latency| latency.name);
     let mean = |variant: String| {
-        record.series.iter().find(|s| s.name == "read_to_read" && s.variant == variant)?.block_mean_median_ns()
+        let is_it = |series: &&Series| Some(series.name.as_str()) == alone && series.variant == variant;
+        record.series.iter().find(is_it)?.block_mean_median_ns()
     };
     record
         .series

@@ -1,6 +1,6 @@
 //! How far clocks are apart, on a terminal.
 
-use record::{HardBound, Record, SyncChange, SyncRun, SyncSource, SyncState};
+use record::{HardBound, LatencyRole, Record, SyncChange, SyncRun, SyncSource, SyncState};
 use units::format;
 
 use super::result::{conclusion, when};
@@ -38,6 +38,7 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
 fn offsets(record: &Record, run: &SyncRun) -> String {
     let mut table =
         Table::new(&["", "state", "offsets", "lowest", "median", "highest", "hard bound from", "to", "delay"]);
+    let path_delay = record.measurement.kind().by_role(LatencyRole::PathDelay).map(|latency| latency.name);
     for source in &run.sources {
         let state = source.states.last().map_or("-", |last| last.state.word()).to_owned();
         let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
@@ -49,7 +50,7 @@ fn offsets(record: &Record, run: &SyncRun) -> String {
         let delay = record
             .series
             .iter()
-            .find(|series| series.place == source.place && series.name == "sent_to_received")
+            .find(|series| series.place == source.place && Some(series.name.as_str()) == path_delay)
             .and_then(|series| series.histogram.max_ns());
         table.row(vec![
             source.name(),

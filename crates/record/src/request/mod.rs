@@ -93,6 +93,12 @@ impl Request {
         self.kind_request().real_time_priority()
     }
 
+    /// Whether a deadline counts from the wake-up where no timer ended a wait ([`AppRequest::from_wake_up`]).
+    #[must_use]
+    pub const fn counts_from_wake_up(&self) -> bool {
+        matches!(self, Self::App(request) if request.from_wake_up)
+    }
+
     /// Sets how long the run lasts; returns `false` if its kind has no duration.
     #[must_use]
     pub fn last_for(&mut self, duration: Ns) -> bool {

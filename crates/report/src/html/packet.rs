@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use record::{PacketFlow, PacketRun, Record, Series, Uncertainty};
+use record::{LatencyRole, PacketFlow, PacketRun, Record, Series, Uncertainty};
 use units::format;
 
 use super::escape;
 use crate::packet::{
-    clocks_sentence, counts_sentence, delays_of, known_parts, mean_ns, p99_9_ns, parts_sentence, path_words, series_of,
+    beside, clocks_sentence, counts_sentence, delays_of, known_parts, mean_ns, p99_9_ns, parts_sentence, path_words,
 };
 
 /// The dash of a value that does not exist.
@@ -108,14 +108,18 @@ fn one_flow(page: &mut String, run: &Record, flow: &PacketFlow) {
         flow.launch.as_ref().map_or_else(String::new, |launch| format!(", {}", escape(&launch.in_words()))),
         counts_sentence(flow)
     );
-    let whole = delays_of(run, flow).filter(|series| series.name == "sent_to_received");
-    let whole = whole.map(|series| ("sending program to receiving program", series));
-    let parts = known_parts(run, flow);
-    let late = series_of(run, flow, "scheduled_to_sent").map(|series| ("schedule to sending program", series));
-    let launched =
-        series_of(run, flow, "launch_to_transmitted").map(|series| ("launch time to sending driver", series));
-    let rows: Vec<(&str, &Series)> =
-        whole.into_iter().chain(parts).chain(late).chain(launched).filter(|(_, series)| series.taken() > 0).collect();
+    let compared = run.measurement.kind().compared.and_then(|name| run.measurement.kind().latency(name));
+    let whole = compared.zip(delays_of(run, flow)).filter(|(latency, series)| series.name == latency.name);
+    let whole = whole.map(|(latency, series)| (latency.words, series));
+    let late = beside(run, flow, LatencyRole::SenderLateness);
+    let launched = beside(run, flow, LatencyRole::LaunchLateness);
+    let rows: Vec<(&str, &Series)> = whole
+        .into_iter()
+        .chain(known_parts(run, flow))
+        .chain(late)
+        .chain(launched)
+        .filter(|(_, series)| series.taken() > 0)
+        .collect();
     if rows.is_empty() {
         page.push_str("<p>No packet has a delay.</p>\n");
         return;

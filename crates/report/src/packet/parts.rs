@@ -1,66 +1,45 @@
 //! Which parts the way of a flow's packets is divided into: that depends on who stamped them.
 
-use record::{PacketFlow, Record, Series};
+use record::{Latency, LatencyRole, PacketFlow, Record, Series};
 
 use super::series_of;
 
-/// A latency, and what it is in words.
-type Part = (&'static str, &'static str);
-
-const TO_DRIVER: Part = ("sent_to_transmitted", "sending program to driver");
-const TO_PROGRAM: Part = ("arrived_to_received", "receiving kernel to program");
-/// The parts of a delay by the stamps of the kernels, in the order in which a packet passes them.
-const PARTS: [Part; 3] = [TO_DRIVER, ("transmitted_to_arrived", "network"), TO_PROGRAM];
-/// The way from one kernel's stamp to the other's, by the stamps of the network interfaces.
-const HARDWARE: [Part; 3] = [
-    ("transmitted_to_hw_transmitted", "driver to sending interface"),
-    ("hw_transmitted_to_hw_arrived", "interface to interface"),
-    ("hw_arrived_to_arrived", "receiving interface to kernel"),
-];
-/// The three of them together.
+/// What is said of a part that is divided itself, and listed once more as a whole.
 const WHOLE: &str = "together from driver to kernel";
-/// The parts of a delay of isochron's, which begins when the sender wakes up.
-const FROM_WAKE_UP: [Part; 3] = [("woke_to_transmitted", "the sender's wake-up to driver"), PARTS[1], TO_PROGRAM];
-/// All parts of a delay where both interfaces stamped.
-const ALL_PARTS: [Part; 5] = [TO_DRIVER, HARDWARE[0], HARDWARE[1], HARDWARE[2], TO_PROGRAM];
 
 /// The parts that a delay of a flow is divided into: by the stamps of the interfaces too where there are all of them, since fewer
-/// do not add up to the whole.
-pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> &'static [Part] {
+/// do not add up to the whole. An import's delay may begin where no other does, and is divided from there on.
+pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> Vec<&'static Latency> {
+    let kind = record.measurement.kind();
     let is_known = |name: &str| series_of(record, flow, name).is_some_and(|series| series.taken() > 0);
-    if HARDWARE.iter().all(|(name, _)| is_known(name)) {
-        &ALL_PARTS
-    } else if is_known("woke_to_received") && is_known(FROM_WAKE_UP[0].0) {
-        &FROM_WAKE_UP
-    } else {
-        &PARTS
-    }
+    let begins = |name: &str| kind.parts_of(name).next().is_some_and(|first| is_known(first.name));
+    let wholes = kind.latencies.iter().filter(|latency| latency.part_of.is_empty());
+    let mut known = wholes.map(|latency| latency.name).filter(|name| is_known(name) && begins(name));
+    known.next().or(kind.compared).map_or_else(Vec::new, |whole| kind.divided(whole, &is_known))
 }
 
-/// All latencies of which a flow may have series, those that it is divided into first; no name stands twice.
+/// All latencies of which a flow has series besides those that limits and forecasts are about, with their words: those that it is
+/// divided into first, then the others in the order of the table; no name stands twice.
 pub(crate) fn known_parts<'a>(record: &'a Record, flow: &PacketFlow) -> Vec<(&'static str, &'a Series)> {
+    let kind = record.measurement.kind();
     let divided = parts_of(record, flow);
-    // Where the way between the kernels is divided, it comes once more as a whole.
-    let others = PARTS.into_iter().map(|(name, words)| (name, if divided.len() > PARTS.len() { WHOLE } else { words }));
-    let others = others.chain(OTHERS).filter(|(name, _)| !divided.iter().any(|(divided, _)| divided == name));
+    let is_divided = |latency: &Latency| divided.iter().any(|part| part.part_of.contains(&latency.name));
+    let words = |latency: &'static Latency| {
+        if is_divided(latency) && !latency.part_of.is_empty() { WHOLE } else { latency.words }
+    };
+    let is_listed = |latency: &&Latency| {
+        !divided.iter().any(|part| part.name == latency.name)
+            && Some(latency.name) != kind.compared
+            && latency.role == LatencyRole::Way
+    };
+    let others = kind.latencies.iter().filter(is_listed);
     let all = divided.iter().copied().chain(others);
-    all.filter_map(|(name, words)| Some((words, series_of(record, flow, name).filter(|series| series.taken() > 0)?)))
-        .collect()
+    all.filter_map(|latency| {
+        let series = series_of(record, flow, latency.name).filter(|series| series.taken() > 0)?;
+        Some((words(latency), series))
+    })
+    .collect()
 }
-
-/// The latencies that divide no delay, in the order in which a packet passes their points: of imports from isochron, and of
-/// interfaces of which one alone stamped.
-const OTHERS: [Part; 9] = [
-    ("scheduled_to_woke", "schedule to the sender's wake-up"),
-    FROM_WAKE_UP[0],
-    ("queued_to_transmitted", "queueing discipline and driver"),
-    ("scheduled_to_hw_transmitted", "schedule to the sending interface's stamp"),
-    HARDWARE[0],
-    HARDWARE[1],
-    HARDWARE[2],
-    ("hw_arrived_to_received", "the receiving interface's stamp to program"),
-    ("woke_to_received", "the sender's wake-up to receiving program"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -90,7 +69,7 @@ mod tests {
         record.series.retain(|series| series.name != "sent_to_received");
         let record = with(&record, &["woke_to_transmitted", "transmitted_to_arrived", "woke_to_received"]);
         let flow = &record.packets().unwrap().flows[0];
-        let names: Vec<&str> = parts_of(&record, flow).iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = parts_of(&record, flow).iter().map(|latency| latency.name).collect();
         assert_eq!(names, ["woke_to_transmitted", "transmitted_to_arrived", "arrived_to_received"]);
     }
 
@@ -98,7 +77,7 @@ mod tests {
     fn stamps_of_interfaces_divide_the_way_where_there_are_all_of_them_and_are_listed_anyway() {
         let record = packets(&[4_000, 9_000], 3_000, 0, Validity::default());
         let flow = &record.packets().unwrap().flows[0];
-        let names = |record: &Record| parts_of(record, flow).iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        let names = |record: &Record| parts_of(record, flow).iter().map(|latency| latency.name).collect::<Vec<_>>();
         let words = |record: &Record| known_parts(record, flow).iter().map(|(words, _)| *words).collect::<Vec<_>>();
         assert_eq!(names(&record)[1], "transmitted_to_arrived");
         let one = with(&record, &["transmitted_to_hw_transmitted"]);

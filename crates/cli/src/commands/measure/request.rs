@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 #[cfg(not(feature = "packet"))]
 use anyhow::bail;
-use record::{RefusalClass, Request, RunEvent, RunRequest};
+use record::{RefusalClass, RunEvent, RunRequest};
 use run::{Class, RunError};
 use terminal::output;
 
@@ -69,28 +69,18 @@ impl RequestArgs {
         if let Some(elsewhere) = &self.on {
             return elsewhere.measure(&whole, self.output, &self.label.label).with_context(|| format!("in {shown}"));
         }
-        match &whole {
-            #[cfg(not(feature = "packet"))]
-            RunRequest { request: Request::Packet(_), partner, .. } => bail!(
-                "in {shown}: this program was built for a first verdict, without measurements between two nodes (here with {}): 'make build' makes the whole one",
-                partner.as_ref().map_or("none", |partner| &partner.to)
-            ),
+        let Self { anyway, output, label, .. } = self;
+        if whole.kind().needs_partner() {
             #[cfg(feature = "packet")]
-            RunRequest { request: Request::Packet(request), partner, .. } => {
-                // The request was checked: it has a partner, and no load.
-                let partner = partner.as_ref().with_context(|| format!("in {shown}: a partner is missing"))?;
-                crate::commands::packet::carry_out(
-                    request.clone(),
-                    partner,
-                    self.anyway,
-                    (self.output, &self.label.label),
-                )
-            }
-            _ => {
-                let Self { anyway, output, label, .. } = self;
-                let asked = Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() };
-                carry_out(whole, asked).with_context(|| format!("in {shown}"))
-            }
+            return crate::commands::packet::carry_out(whole, anyway, (output, &label.label))
+                .with_context(|| format!("in {shown}"));
+            #[cfg(not(feature = "packet"))]
+            bail!(
+                "in {shown}: this program was built for a first verdict, without measurements between two nodes: \
+                 'make build' makes the whole one"
+            );
         }
+        let asked = Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() };
+        carry_out(whole, asked).with_context(|| format!("in {shown}"))
     }
 }

@@ -8,10 +8,7 @@ use anyhow::{Context as _, bail};
 use farm::{Job, Token};
 use packet::dialog::{Endpoints, Message, PacketJob};
 use peer::{Endpoint, connect, read_token, resolve};
-use record::{
-    End, Measurement, PacketDirection, PacketPath, PacketRequest, PartnerRequest, ReceiveMode, Record, Request,
-    RunRequest,
-};
+use record::{End, Measurement, PacketDirection, PacketPath, PacketRequest, ReceiveMode, Record, Request, RunRequest};
 use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Prepared, Stop, Surroundings};
 use units::Ns;
 
@@ -166,12 +163,10 @@ impl SendArgs {
 }
 
 /// Carries a request out.
-pub(crate) fn carry_out(
-    request: PacketRequest,
-    partner: &PartnerRequest,
-    anyway: AnywayArgs,
-    output: (OutputArgs, &str),
-) -> anyhow::Result<Exit> {
+pub(crate) fn carry_out(whole: RunRequest, anyway: AnywayArgs, output: (OutputArgs, &str)) -> anyhow::Result<Exit> {
+    let RunRequest { request: Request::Packet(request), partner: Some(partner), .. } = whole else {
+        bail!("this request is not one of packets with a partner");
+    };
     let token = TokenSource::File(PathBuf::from(&*partner.token_file));
     Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output)
 }

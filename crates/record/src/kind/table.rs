@@ -1,0 +1,410 @@
+//! The table of the kinds of measurement.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Kind, Latency, LatencyRole, MEASURED, Sampling, Sign};
+
+/// What most latencies have in common.
+const LATENCY: Latency = Latency {
+    name: "",
+    words: "",
+    from: "",
+    to: "",
+    at: "at",
+    sign: Sign::Magnitude,
+    part_of: &[],
+    role: LatencyRole::Way,
+    way: "",
+};
+
+macro_rules! kinds {
+    ($($(#[doc = $about:literal])+ $variant:ident { $($field:tt)+ })+) => {
+        /// A kind of measurement.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Measurement {
+            $($(#[doc = $about])+ $variant,)+
+        }
+
+        /// Every kind of measurement, in the order of the documents.
+        pub static KINDS: &[Kind] = &[
+            $(Kind { measurement: Measurement::$variant, about: concat!($($about),+), $($field)+ },)+
+        ];
+    };
+}
+
+kinds! {
+    /// Timer wake-up latency, as cyclictest measures it.
+    Wakeup {
+        name: "wakeup",
+        sample: "wake-up",
+        samples: "wake-ups",
+        sampling: Sampling::Schedules,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+            name: "scheduled_to_woke",
+            words: "schedule to wake-up",
+            from: "the absolute time for which a thread asked to be woken, on the measured clock (CLOCK_MONOTONIC by default)",
+            to: "the thread's first reading of that clock after the sleep returned",
+            at: "woke at",
+            sign: Sign::NotNegative,
+            ..LATENCY
+            },
+            Latency {
+                name: "scheduled_to_timer",
+                words: "from the schedule to the timer's interrupt",
+                from: "the absolute time for which a thread asked to be woken",
+                to: "the kernel begins the function of its timer (hrtimer_expire_entry), with --explain, on the same clock",
+                at: "expired at",
+                sign: Sign::NotNegative,
+                part_of: &["scheduled_to_woke"],
+                ..LATENCY
+            },
+            Latency {
+                name: "timer_to_runnable",
+                words: "until the thread could run",
+                from: "the kernel begins the function of the thread's timer",
+                to: "the kernel makes the thread runnable (sched_waking)",
+                at: "runnable at",
+                sign: Sign::NotNegative,
+                part_of: &["scheduled_to_woke"],
+                ..LATENCY
+            },
+            Latency {
+                name: "runnable_to_running",
+                words: "until it ran",
+                from: "the kernel makes the thread runnable (sched_waking)",
+                to: "the thread gets its CPU (sched_switch)",
+                at: "ran at",
+                sign: Sign::NotNegative,
+                part_of: &["scheduled_to_woke"],
+                ..LATENCY
+            },
+            Latency {
+                name: "running_to_woke",
+                words: "until it was back in its own code",
+                from: "the thread gets its CPU (sched_switch)",
+                to: "the thread's first reading of the measured clock after the sleep returned",
+                at: "woke at",
+                sign: Sign::NotNegative,
+                part_of: &["scheduled_to_woke"],
+                ..LATENCY
+            },
+        ],
+        judged: &["scheduled_to_woke"],
+        compared: Some("scheduled_to_woke"),
+        imported: &["scheduled_to_user_return", "scheduled_to_thread", "scheduled_to_irq"],
+        predicted: &["scheduled_to_woke"],
+        explained: Some("scheduled_to_woke"),
+        figure: Figure::Wakeups,
+        sleeps: true,
+    }
+    /// Cost of reading clocks, each alone and in pairs.
+    Clock {
+        name: "clock",
+        sample: "reading",
+        samples: "readings",
+        sampling: Sampling::Repetitions,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+                name: "read_to_read",
+                words: "one clock, read twice (test 1)",
+                from: "a reading of the clock under test by the measuring thread",
+                to: "the next reading of the same clock, with nothing in between",
+                at: "read at",
+                sign: Sign::NegativeIsEarly,
+                ..LATENCY
+            },
+            Latency {
+                name: "reference_to_reference",
+                words: "a clock between two readings of a reference (test 2)",
+                from: "a reading of the reference clock by the measuring thread",
+                to: "the next reading of the reference clock, with a reading of the clock under test in between",
+                at: "read at",
+                sign: Sign::NegativeIsEarly,
+                ..LATENCY
+            },
+        ],
+        judged: &[],
+        compared: None,
+        imported: &[],
+        predicted: &[],
+        explained: None,
+        figure: Figure::Costs,
+        sleeps: false,
+    }
+    /// Time stolen from a thread that never sleeps.
+    Noise {
+        name: "noise",
+        sample: "gap",
+        samples: "gaps",
+        sampling: Sampling::Disturbances,
+        roles: &[MEASURED],
+        latencies: &[Latency {
+            name: "left_to_resumed",
+            words: "time stolen",
+            from: "the last reading of CLOCK_MONOTONIC before a gap, by a thread that never sleeps",
+            to: "the same thread's first reading after the gap",
+            at: "resumed at",
+            sign: Sign::NotNegative,
+            ..LATENCY
+        }],
+        judged: &["left_to_resumed"],
+        compared: Some("left_to_resumed"),
+        imported: &[],
+        predicted: &["left_to_resumed"],
+        explained: None,
+        figure: Figure::Gaps,
+        sleeps: false,
+    }
+    /// Latencies of the threads of a user's own program.
+    App {
+        name: "app",
+        sample: "latency of the program",
+        samples: "latencies of the program",
+        sampling: Sampling::Program,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+                name: "scheduled_to_returned",
+                words: "from the moment a timer was set for to the return of the wait",
+                from: "the moment that a timer was set for whose expiry made a thread runnable (the kernel's hrtimer_start and hrtimer_expire_entry, on CLOCK_MONOTONIC)",
+                to: "the return of the system call in which the thread waited (sys_exit), plus the time from there to a reading of the clock",
+                at: "returned at",
+                sign: Sign::NegativeIsEarly,
+                ..LATENCY
+            },
+            Latency {
+                name: "runnable_to_running",
+                words: "from being made runnable to running",
+                from: "the kernel makes a thread runnable (sched_waking, on CLOCK_MONOTONIC)",
+                to: "the thread gets a CPU (sched_switch)",
+                at: "ran at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+        ],
+        judged: &["scheduled_to_returned", "runnable_to_running"],
+        compared: Some("runnable_to_running"),
+        imported: &[],
+        // The first latency starts earlier, at the requested wake-up time; only loops that sleep on a timer have it.
+        predicted: &["scheduled_to_returned", "runnable_to_running"],
+        explained: None,
+        figure: Figure::Wakeups,
+        sleeps: false,
+    }
+    /// How far clocks are apart, as time services and this program compare them.
+    Sync {
+        name: "sync",
+        sample: "offset",
+        samples: "offsets",
+        sampling: Sampling::Comparisons,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+                name: "reference_to_clock",
+                words: "offset",
+                from: "the time of the reference (grand master, server or hardware clock) at one instant, as far as the time stamps of an exchange show it",
+                to: "the time of this node's clock at the same instant",
+                at: "at",
+                sign: Sign::Magnitude,
+                ..LATENCY
+            },
+            Latency {
+                name: "sent_to_received",
+                words: "delay of messages",
+                from: "a message of an exchange is sent, as stamped by its sender",
+                to: "it is received, as stamped by its receiver; the mean of both directions, so that the offset cancels out",
+                at: "received at",
+                sign: Sign::NegativeIsEarly,
+                role: LatencyRole::PathDelay,
+                ..LATENCY
+            },
+        ],
+        judged: &["reference_to_clock"],
+        compared: Some("reference_to_clock"),
+        imported: &[],
+        predicted: &[],
+        explained: None,
+        figure: Figure::Offsets,
+        sleeps: true,
+    }
+    /// Delay of packets from a program on one node to a program on another, with what the clocks allow as its error.
+    Packet {
+        name: "packet",
+        sample: "packet",
+        samples: "packets",
+        sampling: Sampling::Packets,
+        roles: &["initiator", "partner"],
+        latencies: &[
+            Latency {
+                name: "sent_to_received",
+                words: "sending program to receiving program",
+                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
+                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet, less the offset of the two clocks",
+                at: "received at",
+                sign: Sign::NegativeIsEarly,
+                way: "one way",
+                ..LATENCY
+            },
+            Latency {
+                name: "scheduled_to_sent",
+                words: "schedule to sending program",
+                from: "the time at which the packet was to be sent, on the sender's clock",
+                to: "the sending program's reading of that clock right before it hands the packet to the kernel",
+                at: "sent at",
+                sign: Sign::NotNegative,
+                role: LatencyRole::SenderLateness,
+                ..LATENCY
+            },
+            Latency {
+                name: "woke_to_transmitted",
+                words: "the sender's wake-up to driver",
+                from: "of an import from isochron: the sending program's first reading of its CLOCK_TAI after its sleep, before it prepares the packet",
+                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE), put on TAI by isochron",
+                at: "transmitted at",
+                sign: Sign::NotNegative,
+                part_of: &["woke_to_received"],
+                ..LATENCY
+            },
+            Latency {
+                name: "sent_to_transmitted",
+                words: "sending program to driver",
+                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
+                to: "the kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, on the same clock",
+                at: "transmitted at",
+                sign: Sign::NotNegative,
+                part_of: &["sent_to_received"],
+                ..LATENCY
+            },
+            Latency {
+                name: "launch_to_transmitted",
+                words: "launch time to sending driver",
+                from: "the time at which the sending system was to let the packet go (SO_TXTIME), where one was given",
+                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, which etf does ahead of that time by its delta",
+                at: "transmitted at",
+                sign: Sign::NegativeIsEarly,
+                role: LatencyRole::LaunchLateness,
+                ..LATENCY
+            },
+            Latency {
+                name: "transmitted_to_arrived",
+                words: "network",
+                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
+                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
+                at: "arrived at",
+                sign: Sign::NegativeIsEarly,
+                part_of: &["sent_to_received", "woke_to_received"],
+                way: "from kernel to kernel",
+                ..LATENCY
+            },
+            Latency {
+                name: "transmitted_to_hw_transmitted",
+                words: "driver to sending interface",
+                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
+                to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), by its clock, compared with that node's",
+                at: "transmitted at",
+                sign: Sign::NegativeIsEarly,
+                part_of: &["transmitted_to_arrived"],
+                ..LATENCY
+            },
+            Latency {
+                name: "hw_transmitted_to_hw_arrived",
+                words: "interface to interface",
+                from: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE)",
+                to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
+                at: "arrived at",
+                sign: Sign::NegativeIsEarly,
+                part_of: &["transmitted_to_arrived"],
+                way: "from interface to interface",
+                ..LATENCY
+            },
+            Latency {
+                name: "hw_arrived_to_arrived",
+                words: "receiving interface to kernel",
+                from: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), by its clock, compared with that node's",
+                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
+                at: "arrived at",
+                sign: Sign::NegativeIsEarly,
+                part_of: &["transmitted_to_arrived"],
+                ..LATENCY
+            },
+            Latency {
+                name: "arrived_to_received",
+                words: "receiving kernel to program",
+                from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
+                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
+                at: "received at",
+                sign: Sign::NotNegative,
+                part_of: &["sent_to_received", "woke_to_received"],
+                ..LATENCY
+            },
+            Latency {
+                name: "scheduled_to_woke",
+                words: "schedule to the sender's wake-up",
+                from: "of an import from isochron: the time for which the sending program asked to be woken, on the sender's CLOCK_TAI",
+                to: "that program's first reading of the same clock after its sleep",
+                at: "woke at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+            Latency {
+                name: "woke_to_received",
+                words: "the sender's wake-up to receiving program",
+                from: "of an import from isochron: the sending program's first reading of its CLOCK_TAI after its sleep, before it prepares the packet",
+                to: "the receiving program's reading of its CLOCK_TAI once it has the packet, with nothing subtracted for the two clocks",
+                at: "received at",
+                sign: Sign::NegativeIsEarly,
+                way: "from the sender's wake-up to the receiving program",
+                ..LATENCY
+            },
+            Latency {
+                name: "queued_to_transmitted",
+                words: "queueing discipline and driver",
+                from: "of an import from isochron: the sending kernel's stamp before the queueing discipline (SOF_TIMESTAMPING_TX_SCHED)",
+                to: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE), on the same clock",
+                at: "transmitted at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+            Latency {
+                name: "scheduled_to_hw_transmitted",
+                words: "schedule to the sending interface's stamp",
+                from: "of an import from isochron: the time at which the packet was to be on the wire, on TAI",
+                to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), on its own clock",
+                at: "transmitted at",
+                sign: Sign::NegativeIsEarly,
+                ..LATENCY
+            },
+            Latency {
+                name: "hw_arrived_to_received",
+                words: "the receiving interface's stamp to program",
+                from: "of an import from isochron: the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), on its own clock",
+                to: "the receiving program's reading of its CLOCK_TAI once it has the packet",
+                at: "received at",
+                sign: Sign::NegativeIsEarly,
+                ..LATENCY
+            },
+            Latency {
+                name: "asked_to_answered",
+                words: "round trip of the exchange",
+                from: "a kernel sends a question to the partner (its stamp)",
+                to: "the same kernel receives the answer, less the time that the partner held the question (by that kernel's stamps): the round trip",
+                at: "answered at",
+                sign: Sign::NotNegative,
+                role: LatencyRole::RoundTrip,
+                ..LATENCY
+            },
+        ],
+        judged: &["sent_to_received"],
+        compared: Some("sent_to_received"),
+        imported: &["woke_to_received", "hw_transmitted_to_hw_arrived", "transmitted_to_arrived", "hw_arrived_to_received", "arrived_to_received", "woke_to_transmitted", "queued_to_transmitted", "scheduled_to_hw_transmitted", "scheduled_to_woke"],
+        predicted: &["sent_to_received"],
+        explained: Some("arrived_to_received"),
+        figure: Figure::Delays,
+        sleeps: true,
+    }
+}
