@@ -131,6 +131,22 @@ fn ended_on_either_side_there_is_a_record_until_then() {
     asking.wait().unwrap();
     assert!(read(&run).samples() > 0);
     eventually("the node has noticed", || listening.said().contains("with punctual"));
+    // A node that is gone costs what comes after.
+    let mut listening = Listening::start("127.0.0.1", &["--anyway"]);
+    let run = file(&listening);
+    let asking = ask(&listening, endless, &["-o", run.to_str().unwrap(), "--json"]);
+    let asking = { asking }.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("an interval has come", || {
+        run.is_file() && std::fs::metadata(&run).unwrap().len() > 0 && {
+            Record::from_json(&std::fs::read_to_string(&run).unwrap()).is_ok_and(|record| record.samples() > 0)
+        }
+    });
+    listening.child.kill().unwrap();
+    let output = asking.wait_with_output().unwrap();
+    assert!([0, 3].contains(&code(&output)), "{}", said(&output));
+    assert!(said(&output).contains("what was told until then"), "{}", said(&output));
+    assert!(Record::from_json(&stdout(&output)).unwrap().samples() > 0);
+    let listening = Listening::start("127.0.0.1", &["--anyway"]);
     let output = asked(&listening, GAPS, &["--json"]);
     assert!([0, 3].contains(&code(&output)), "{}", said(&output));
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use farm::{AskedRun, Job, ToRun};
@@ -19,8 +19,7 @@ use crate::view::live::LiveRun;
 use crate::view::result;
 
 const CONNECTING: Duration = Duration::from_secs(10);
-/// How long the other node may say nothing at all of the run: it tells figures several times a second, and of a long interval at
-/// least that the connection lives.
+/// Between two looks at whether the run is to end.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long it may take to end a run, with its record on the way.
 const ENDING: Duration = Duration::from_secs(60);
@@ -58,10 +57,20 @@ impl Elsewhere {
         destination.begin(&CpuSet::new())?;
         let mut connection = Connection::new(channel, None);
         connection.channel.send(&Job::Run(asked))?;
-        let told = Telling { label, destination: &destination, live: None, fold: Fold::default(), refused: None };
-        let told = told.all(&mut connection, &stop);
+        let mut telling =
+            Telling { label, destination: &destination, live: None, fold: Fold::default(), refused: None };
+        let told = telling.all(&mut connection, &stop);
         connection.close();
-        let Telling { refused, fold, .. } = told?;
+        if let Some(live) = &telling.live {
+            live.finish();
+        }
+        let Telling { refused, fold, .. } = telling;
+        match told {
+            Err(error) if fold.record().is_some() => {
+                output::warning(&format!("{error:#}; the record has what was told until then"));
+            }
+            told => told?,
+        }
         if let Some((class, why)) = refused {
             return Ok(destination.refused(class, &format!("{} says: {why}", self.to)));
         }
@@ -86,25 +95,24 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     /// Hears all of it.
-    fn all(mut self, connection: &mut Connection<'_>, stop: &Stop) -> anyhow::Result<Self> {
-        let mut ended_at = None;
+    fn all(&mut self, connection: &mut Connection<'_>, stop: &Stop) -> anyhow::Result<()> {
+        let mut ended_at: Option<Instant> = None;
         while !self.fold.is_finished() && self.refused.is_none() {
-            match connection.channel.receive(LOOK)? {
-                Some(event) => self.take(event),
-                None if stop.ended_early() && ended_at.is_none() => {
+            if let Some(event) = connection.channel.receive(LOOK)? {
+                self.take(event);
+            }
+            match ended_at {
+                None if stop.ended_early() => {
                     connection.channel.send(&ToRun::Stop)?;
-                    ended_at = Some(std::time::Instant::now());
+                    ended_at = Some(Instant::now());
                 }
-                None if ended_at.is_some_and(|since| since.elapsed() > ENDING) => {
+                Some(since) if since.elapsed() > ENDING => {
                     bail!("the other node did not end the run within {} s", ENDING.as_secs());
                 }
-                None => {}
+                _ => {}
             }
         }
-        if let Some(live) = &self.live {
-            live.finish();
-        }
-        Ok(self)
+        Ok(())
     }
 
     fn take(&mut self, event: RunEvent) {
