@@ -199,7 +199,9 @@ mod tests {
         let mut fold = Fold::default();
         events.iter().cloned().for_each(|event| fold.take(event));
         let kept = fold.record().unwrap().series[0].intervals.len() as u64;
-        assert!(fold.is_finished() && fold.missing() > 100, "{}", fold.missing());
+        // As many as wait were taken by the writer at once, and as many waited behind them.
+        let least = 200 - 2 * MOST_WAITING as u64;
+        assert!(fold.is_finished() && fold.missing() >= least, "{}", fold.missing());
         assert_eq!(kept + fold.missing(), 200, "each interval is there, or is counted as lost");
         let seen = events.iter().filter(|event| matches!(event, RunEvent::Live { .. })).count();
         assert!(seen < 3, "figures that nobody had read are replaced: {seen}");
