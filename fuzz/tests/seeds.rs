@@ -14,7 +14,7 @@ pub use punctual_fuzz::arbitrary;
 
 /// What a target says of an input, to a fuzzer.
 pub enum Corpus {
-    /// Worth keeping.
+    /// An input that a fuzzer keeps and changes further.
     Keep,
     /// Not worth keeping.
     Reject,

@@ -89,7 +89,7 @@ pub(crate) trait Sees {
 }
 
 impl OneRun<'_> {
-    /// Measures.
+    /// Has the process measure, and waits for its record.
     pub(crate) fn measure(&self, stop: &Stop, sees: &mut dyn Sees) -> Result<Ended, RunError> {
         let begun = Instant::now();
         let mut run = ProcessRun::start(ProcessPlan {

@@ -130,7 +130,7 @@ pub enum AskedCpus {
     All,
     /// Those that are not measured.
     Others,
-    /// These.
+    /// The CPUs of this list.
     List(CpuSet),
 }
 
@@ -166,10 +166,10 @@ impl<'de> Deserialize<'de> for ShippedLoad {
 /// Why a run cannot be asked of another node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAsked {
-    /// Its kind.
+    /// The kind of measurement is carried out for the node's own user alone.
     #[error("'{0}' cannot be asked of another node: run it there")]
     Kind(&'static str),
-    /// Its load.
+    /// The load is a command or a file of the asking node's choice.
     #[error(
         "no node runs a command or a file for another: name a load that is built in ('punctual load list'), or start it there"
     )]
@@ -192,7 +192,14 @@ impl TryFrom<&RunRequest> for AskedRun {
         };
         let load = whole.load.as_ref().map(AskedLoad::of).transpose()?;
         let asked = Self { request, load };
-        let (wanted, comes) = (as_json(whole), as_json(&RunRequest::from(asked.clone())));
+        let mut whole = whole.clone();
+        // One set of CPUs has many texts.
+        if let Some(cpus) = whole.load.as_mut().and_then(|load| load.cpus.as_mut()) {
+            if let Ok(set) = cpus.parse::<CpuSet>() {
+                *cpus = set.to_string();
+            }
+        }
+        let (wanted, comes) = (as_json(&whole), as_json(&RunRequest::from(asked.clone())));
         match first_difference(&wanted, &comes) {
             None => Ok(asked),
             Some(field) => Err(NotAsked::Field(field)),

@@ -149,6 +149,9 @@ mod tests {
         let load = |load: LoadRequest| asked(Request::Noise(NoiseRequest::default()), Some(load));
         let named = |name: &str| LoadRequest { name: Some(name.into()), ..LoadRequest::default() };
         assert!(load(named("paper")).is_ok());
+        let listed = |cpus: &str| load(LoadRequest { cpus: Some(cpus.to_owned()), ..named("paper") });
+        assert_eq!(listed("0,1").map(|run| run.load), listed("0-1").map(|run| run.load), "one set, two texts");
+        assert!(listed("0,1").is_ok() && listed("others").is_ok() && listed("a").is_err());
         for one in [named("./mine.toml"), named("../x"), named(""), named("a b")] {
             assert_eq!(load(one), Err(NotAsked::Load));
         }

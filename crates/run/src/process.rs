@@ -77,7 +77,7 @@ pub struct ProcessRun {
 }
 
 impl ProcessRun {
-    /// Starts it.
+    /// Starts the process, and hands it the request.
     ///
     /// # Errors
     /// Where it cannot be started.
