@@ -47,7 +47,7 @@ bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, a
 	@$(MAKE) --no-print-directory build
 	@bench/run; ran=$$?; bench/packets && exit $$ran
 
-build: ## target/release/punctual: static, with the viewer, the lab and the export to Parquet inside
+build: ## target/release/punctual: static, with the viewer, the lab and the export to Parquet inside; and punctual-proof
 	@scripts/build
 
 armhf: ## target/release/punctual-armhf: static, for ARMv7 boards, built with Debian 13's compiler

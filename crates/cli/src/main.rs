@@ -94,6 +94,8 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         return Some(helped);
     }
     match word {
+        // Holds a bound on the way out of idle, which the kernel forgets with the file that it was written to.
+        ::tune::HOLDER_COMMAND => Some(::tune::hold_latency()),
         // Takes a campaign's settings back when the campaign is gone.
         conduct::guard::GUARD_COMMAND => Some(commands::campaign::guard()),
         #[cfg(feature = "lab")]
@@ -115,5 +117,17 @@ mod tests {
     #[test]
     fn no_command_has_two_options_of_one_name() {
         super::Cli::command().debug_assert();
+    }
+
+    fn holds_none_hidden(command: &clap::Command) {
+        for one in command.get_subcommands() {
+            assert!(!one.is_hide_set(), "{} is hidden: what is not for people is no command", one.get_name());
+            holds_none_hidden(one);
+        }
+    }
+
+    #[test]
+    fn no_command_is_hidden() {
+        holds_none_hidden(&super::Cli::command());
     }
 }

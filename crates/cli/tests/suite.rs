@@ -16,7 +16,6 @@ mod facts;
 mod first_guesses;
 mod foreign_files;
 mod import;
-mod inject;
 mod installed;
 mod json_document;
 mod lab_keeper;

@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::support::bench::Bench;
-use crate::support::stdout;
+use crate::support::{run, stdout};
 
 /// The laptop's card waits 3 us and chooses by itself; it reports no rings.
 const NIC: &str = "[nic.enp0s31f6]\nadaptive-rx = false\nrx-usecs = 0\neee = \"off\"\nrps-cpus = \"0-1\"\n";
@@ -289,12 +289,12 @@ fn a_holder_that_nobody_hears_holds_nothing() {
     let deaf = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let root = bench.at("");
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.args(["tune", "hold-latency", "3", "--root"]).arg(root).stdout(deaf);
+    command.args(["__latency-holder", "3"]).arg(&root).stdout(deaf);
     assert!(!command.output().unwrap().status.success());
     assert!(!bench.at("run/punctual/latency-holder").exists());
     // Nor where the file cannot be opened, and then it is said why.
     fs::remove_file(bench.at("dev/cpu_dma_latency")).unwrap();
-    let output = bench.tune(&["hold-latency", "3"]);
+    let output = run(&["__latency-holder", "3", root.to_str().unwrap()]);
     assert!(!output.status.success() && stdout(&output).contains("No such file"), "{}", stdout(&output));
     assert!(!bench.at("run/punctual/latency-holder").exists());
 }

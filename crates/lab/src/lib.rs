@@ -13,7 +13,7 @@ mod console;
 mod deterministic;
 pub mod disk;
 pub mod image;
-pub mod inject;
+pub mod injection;
 pub mod machine;
 pub mod own_modules;
 pub mod packages;

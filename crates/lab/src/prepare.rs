@@ -12,6 +12,7 @@ use crate::guest::{GUEST_FILE, GuestFile, Interface};
 use crate::image::{Image, Libraries, ModuleError, Modules};
 use crate::own_modules;
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
+use crate::program::Programs;
 use crate::scenario::{DiskName, KernelName, Node};
 use crate::tool::ToolError;
 
@@ -98,8 +99,8 @@ const fn debian_source(kernel: KernelName) -> (Suite, &'static str) {
 /// The driver of the emulated network cards.
 const NETWORK_MODULE: &str = "virtio_net";
 
-/// Fetches or makes what is missing and writes the node's own files into `folder`. `punctual` is the program for the
-/// guest; `interfaces` come from [`Scenario::interfaces`](crate::scenario::Scenario::interfaces).
+/// Fetches or makes what is missing and writes the node's own files into `folder`. `programs` are those for
+/// the guest; `interfaces` come from [`Scenario::interfaces`](crate::scenario::Scenario::interfaces).
 ///
 /// # Errors
 /// If something cannot be fetched, or does not match.
@@ -107,15 +108,15 @@ pub fn prepare(
     cache: &Cache,
     node: &Node,
     interfaces: Vec<Interface>,
-    punctual: &Path,
+    programs: &Programs,
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
     let system = match (node.disk, node.kernel) {
-        (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, &interfaces, punctual, folder, progress)?),
+        (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, &interfaces, programs, folder, progress)?),
         (None, kernel) => {
             let kernel = kernel.unwrap_or(KernelName::Rt612);
-            System::Kernel(prepare_kernel(cache, node, kernel, &interfaces, punctual, folder, progress)?)
+            System::Kernel(prepare_kernel(cache, node, kernel, &interfaces, programs, folder, progress)?)
         }
     };
     Ok(PreparedNode { node: node.clone(), system, interfaces })
@@ -130,7 +131,7 @@ pub fn prepare_kernel(
     node: &Node,
     kernel: KernelName,
     interfaces: &[Interface],
-    punctual: &Path,
+    programs: &Programs,
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<KernelBoot, PrepareError> {
@@ -140,15 +141,15 @@ pub fn prepare_kernel(
     let kernel = packages::kernel(&root, package, progress)?;
     let failed = |error| PrepareError::Image { node: node.name.clone(), error };
     let mut image = Image::new();
-    image.add_program("bin/punctual", punctual);
+    programs.add_to(&mut image);
     image.add_link("init", "bin/punctual");
     image.add_copy(&format!("boot/config-{}", kernel.release), &kernel.configuration);
     let other_root = match node.packages_from {
         from if from == suite => None,
         from => Some(AptRoot::open(cache, from, machine.debian)?),
     };
-    let programs = other_root.as_ref().unwrap_or(&root);
-    add_programs(programs, &mut image, &node.packages, progress).map_err(|error| match error {
+    let from = other_root.as_ref().unwrap_or(&root);
+    add_programs(from, &mut image, &node.packages, progress).map_err(|error| match error {
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),
     })?;

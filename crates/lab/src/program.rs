@@ -1,10 +1,13 @@
-//! The file of this program for guests: the running file itself, or its build for another architecture.
+//! The files of programs for guests: the running file itself, or its build for another architecture, and beside it what
+//! proves the instrument.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::image;
+use crate::image::Image;
 use crate::machine::{Architecture, Machine};
+use crate::scenario::Node;
 
 /// Why there is no program for a guest.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,52 @@ pub enum ProgramError {
     /// It cannot be read, or is not an ELF program.
     #[error(transparent)]
     File(#[from] io::Error),
+}
+
+/// What a guest can run of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
+    /// `punctual` itself, which is the guest's first process and agent too.
+    pub punctual: PathBuf,
+    /// `punctual-proof`, for a guest that injects faults.
+    pub proof: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The files for a node, where `running` is this program's own.
+    ///
+    /// # Errors
+    /// If one is missing, or would not run there.
+    pub fn for_node(node: &Node, running: &Path) -> Result<Self, ProgramError> {
+        let proof = if node.proof { Some(proof(running)?) } else { None };
+        Ok(Self { punctual: for_guests(node.architecture(), running)?, proof })
+    }
+
+    /// Puts them into the file system of a guest.
+    pub(crate) fn add_to(&self, image: &mut Image) {
+        image.add_program("bin/punctual", &self.punctual);
+        if let Some(proof) = &self.proof {
+            image.add_program("bin/punctual-proof", proof);
+        }
+    }
+}
+
+/// Names another file of `punctual-proof` than the one beside the running program.
+const PROOF_VARIABLE: &str = "PUNCTUAL_LAB_PROOF";
+
+/// `punctual-proof` for guests of amd64: the file that `PUNCTUAL_LAB_PROOF` names, else the one beside `running`.
+///
+/// # Errors
+/// If there is no such file, or it would not run in such a guest.
+pub fn proof(running: &Path) -> Result<PathBuf, ProgramError> {
+    let named = std::env::var_os(PROOF_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = named.unwrap_or_else(|| running.with_file_name("punctual-proof"));
+    let built_by = "make build";
+    if !path.exists() {
+        return Err(ProgramError::Missing { path, built_by, variable: PROOF_VARIABLE.to_owned() });
+    }
+    check(Architecture::Amd64, &path)?;
+    Ok(path)
 }
 
 /// The program file for guests of an architecture: `running`, this program's own file, if it is built for that; else

@@ -124,6 +124,9 @@ impl Step {
             (Some(_), _) if self.within_s.is_some() => {
                 Some("has both 'within-s', which is only for 'run' and 'reboot', and 'lab': remove one".to_owned())
             }
+            _ if self.run.contains("punctual-proof") && !node.proof => {
+                Some(format!("runs punctual-proof, which node {} gets with 'proof = true' alone", node.name))
+            }
             (_, Some(_)) if node.disk.is_none() => {
                 Some(format!("reboots node {}, which has no disk to boot from", node.name))
             }
@@ -197,6 +200,9 @@ pub struct Node {
     /// amd64 and with `kernel`.
     #[serde(default)]
     pub deterministic: bool,
+    /// Whether it gets `punctual-proof` too, which injects faults. Only on amd64 and with `kernel`.
+    #[serde(default)]
+    pub proof: bool,
 }
 
 impl Node {
@@ -210,6 +216,8 @@ impl Node {
             Some("analyser, which listens on the parallel port, is not possible there")
         } else if self.deterministic {
             Some("deterministic is not possible there")
+        } else if self.proof {
+            Some("proof is not possible there")
         } else {
             None
         }
@@ -250,6 +258,9 @@ impl Node {
                  a kernel",
                 disk.name()
             )),
+            (None, Some(_)) if self.proof => {
+                Some(format!("node {name} boots from a disk: punctual-proof is only for nodes with a kernel"))
+            }
             (None, Some(_)) if self.frequency_offset_ppm.is_some() => Some(format!(
                 "node {name} has a frequency offset, which depends on the host and so cannot be in the boot loader's \
                  configuration of an installed system: only a node with a kernel can have one"
@@ -493,6 +504,10 @@ mod tests {
         check(&format!("{head}{board}analyser = true\n"), "not amd64: analyser");
         check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "not amd64: frequency-offset-ppm");
         check(&format!("{head}{board}deterministic = true\n"), "not amd64: deterministic");
+        check(&format!("{head}{board}proof = true\n"), "not amd64: proof");
+        let injects = "[[step]]\nabout = \"s\"\nrun = \"punctual-proof inject\"\n";
+        check(&format!("{head}{node}{injects}"), "which node a gets with 'proof = true' alone");
+        assert!(Scenario::parse(&format!("{head}{node}proof = true\n{injects}")).is_ok());
         check(&format!("{head}{node}deterministic = true\ncpus = 2\n"), "it must have one CPU");
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to boot");
@@ -502,6 +517,7 @@ mod tests {
         check(&format!("{head}{disk}kernel = \"6.12-rt\"\n"), "debian-13 boots its own kernel");
         check(&format!("{head}{disk}memory-mib = 383\n"), "needs at least 384");
         check(&format!("{head}{disk}frequency-offset-ppm = 1\n"), "only a node with a kernel can have one");
+        check(&format!("{head}{disk}proof = true\n"), "only for nodes with a kernel");
         check(&format!("{head}{disk}boot = 'a=\"b\"'\n"), "has '\"' in its boot parameters");
         check(&format!("{head}[[node]]\nname = \"a\"\n"), "neither a kernel nor a disk");
         check(&format!("{head}{}", disk.replace("13", "11")), "debian-12");

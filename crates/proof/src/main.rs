@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod conclusions;
+mod inject;
+mod knobs;
 
 use std::process::ExitCode;
 
@@ -21,11 +23,19 @@ struct Cli {
 #[derive(clap::Subcommand)]
 enum Command {
     Conclusions(conclusions::ConclusionsArgs),
+    Inject(inject::InjectArgs),
+    Knobs(knobs::KnobsArgs),
 }
 
 fn main() -> ExitCode {
+    // What this program starts itself for: a knob's bound is held by a process.
+    if std::env::args_os().nth(1).is_some_and(|word| word == tune::HOLDER_COMMAND) {
+        return if tune::hold_latency().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let kept = match Cli::parse().command {
         Command::Conclusions(args) => args.run(),
+        Command::Inject(args) => args.run(),
+        Command::Knobs(args) => args.run(),
     };
     match kept {
         Ok(true) => ExitCode::SUCCESS,

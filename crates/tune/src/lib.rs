@@ -20,7 +20,7 @@ use knobs::{Order, Place, Reading};
 
 pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
 pub use live::LiveMachine;
-pub use place::hold_latency;
+pub use place::{HOLDER_COMMAND, hold_latency};
 pub use revert::{Left, RevertError, Reverted, revert, revert_one};
 pub use site::{in_force, journal_folder, read_boot_files, read_site, read_started};
 pub use store::{FileStore, Store, StoreError};

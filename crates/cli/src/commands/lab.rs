@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use ::lab::cache::Cache;
 use ::lab::guest::protocol::Run;
 use ::lab::prepare::prepare;
-use ::lab::program::for_guests;
+use ::lab::program::Programs;
 use ::lab::running::{self, Lab, Streams};
 use ::lab::scenario::{Node, Scenario, is_name};
 use anyhow::{Context as _, bail};
@@ -134,8 +134,8 @@ fn this_program() -> anyhow::Result<PathBuf> {
 }
 
 /// The files that go into the guests, in the order of the nodes.
-fn guest_programs(scenario: &Scenario, program: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let for_node = |node: &Node| Ok(for_guests(node.architecture(), program)?);
+fn guest_programs(scenario: &Scenario, program: &Path) -> anyhow::Result<Vec<Programs>> {
+    let for_node = |node: &Node| Ok(Programs::for_node(node, program)?);
     scenario.node.iter().map(for_node).collect()
 }
 
@@ -167,7 +167,7 @@ fn bring_up(
     lab: &Lab,
     cache: &Cache,
     program: &Path,
-    guest_programs: &[PathBuf],
+    guest_programs: &[Programs],
 ) -> anyhow::Result<running::Started> {
     let mut nodes = Vec::new();
     for ((place, node), guest_program) in scenario.node.iter().enumerate().zip(guest_programs) {

@@ -11,8 +11,6 @@ pub(crate) mod explain;
 mod export;
 mod import;
 #[cfg(feature = "lab")]
-mod inject;
-#[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "packet")]
 mod listen;
@@ -57,9 +55,6 @@ pub(crate) enum Command {
     /// Measure with cyclictest's own options and output, for scripts that know them
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
-    #[command(hide = true)]
-    Inject(inject::InjectArgs),
-    #[cfg(feature = "lab")]
     Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -88,8 +83,6 @@ impl Command {
             Self::Tune(args) => args.run(),
             Self::Sync(args) => args.run(),
             Self::Campaign(args) => args.run(),
-            #[cfg(feature = "lab")]
-            Self::Inject(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Lab(args) => args.run(),
             Self::Completions(args) => Ok(args.run()),

@@ -171,15 +171,6 @@ enum TuneCommand {
         /// Only those whose names contain this
         name: Option<String>,
     },
-    /// Try every value of every knob on this machine, and take each back; for machines of the lab
-    #[command(hide = true)]
-    TryAll,
-    /// Hold a bound on the way out of idle until this process is ended; `apply` starts it
-    #[command(hide = true)]
-    HoldLatency {
-        /// The bound (us)
-        us: u32,
-    },
 }
 
 /// What can be asked and done about changes that were applied, by 'tune' and by 'sync'.
@@ -222,12 +213,6 @@ impl TuneArgs {
             TuneCommand::Apply { wanted, plan, keep_going } => tuner.apply(&wanted, plan.as_deref(), keep_going),
             TuneCommand::Persist { wanted } => tuner.persist(&wanted),
             TuneCommand::Standing(command) => command.run(&tuner),
-            TuneCommand::TryAll => tuner.try_all(),
-            TuneCommand::HoldLatency { us } => {
-                let path = catalogue::find("cpu.dma-latency-us").map_or("", |knob| knob.path);
-                ::tune::hold_latency(tuner.root().prefix(), path, us).context("the bound is not held")?;
-                Ok(Exit::Holds)
-            }
             TuneCommand::Knobs { name } => tuner.knobs(name.as_deref()),
         }
     }

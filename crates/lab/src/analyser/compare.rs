@@ -155,7 +155,7 @@ impl Comparison {
 
     /// How much more the pairs with an odd label are shifted than those with an even one (ns). It is the median
     /// difference between neighboring pairs, so that drift of the clocks cancels out. If every second pulse of node b
-    /// is late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms. `None` if one kind is missing.
+    /// is late by 5 ms on purpose (`punctual-proof inject pulse --alternate`), this is 5 ms. `None` if one kind is missing.
     #[must_use]
     pub fn alternation_ns(&self) -> Option<i64> {
         let is_odd = |pair: &Pair| pair.label % 2 == 1;

@@ -1,7 +1,7 @@
 //! A logic analyzer: records at which moments of the host's clock guests raise a line of their parallel ports.
 //!
 //! A guest whose node has `analyser = true` gets a parallel port at 0x378 with nothing attached, and QEMU logs each
-//! write to it with the host's CLOCK_REALTIME in microseconds. In the guest, `punctual inject pulse` writes pulses at
+//! write to it with the host's CLOCK_REALTIME in microseconds. In the guest, `punctual-proof inject pulse` writes pulses at
 //! stated moments of the guest's own clock. So an independent clock shows when a guest *acted* on its time, and how far
 //! two guests are apart.
 //!

@@ -46,7 +46,7 @@ pub enum RecordError {
     /// Too few pairs of pulses within the time limit.
     #[error(
         "only {pairs} of {wanted} pairs of pulses within {} s: node {a} pulsed {pulses_a} times, node {b} {pulses_b} times; \
-         check that 'punctual inject pulse' runs on both, and that their clocks are within {} ms of each other",
+         check that 'punctual-proof inject pulse' runs on both, and that their clocks are within {} ms of each other",
         patience.as_secs(), window_ns / 1_000_000
     )]
     TooFew {

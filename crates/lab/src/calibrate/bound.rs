@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::RowVerdict;
-use crate::inject::{Delay, Kind};
+use crate::injection::{Delay, Kind};
 
 /// Whether the guest was idle or under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use record::WorstSample;
 
 use super::bound::Bound;
 use super::{Evidence, INTERVAL_NS, Missed, Row, RowVerdict, Run};
-use crate::inject::Delay;
+use crate::injection::Delay;
 
 /// Name of the measurement in these rows.
 pub(super) const MEASUREMENT: &str = "wakeup";

@@ -7,7 +7,7 @@ use record::Record;
 
 use super::Cyclictest;
 use super::bound::Condition;
-use crate::inject::{ClockStep, Delay, Injection, LineError};
+use crate::injection::{ClockStep, Delay, Injection, LineError};
 
 /// A run, and what was injected during it.
 #[derive(Clone, Debug, PartialEq)]

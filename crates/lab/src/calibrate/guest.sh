@@ -29,7 +29,7 @@ fi
 lead=$((1200 + 800 * LOAD))
 
 # Both clocks at one moment, read independently of the instrument.
-punctual inject clock-step --at $(($(from_now 400) * 1000)) --by 0ns >epoch.truth
+punctual-proof inject clock-step --at $(($(from_now 400) * 1000)) --by 0ns >epoch.truth
 
 $wakeup --duration 2s --output quiet.json
 cyclictest -m -t1 -p98 -a$cpu -i200 -D2 -q -N --secaligned >cyclictest.txt
@@ -58,14 +58,14 @@ while [ $i -lt 16 ]; do
 		i=$((i + 1))
 	done
 done
-punctual inject hog --cpu $cpu --priority 99 $hogs >hog.truth &
+punctual-proof inject hog --cpu $cpu --priority 99 $hogs >hog.truth &
 injector=$!
 $wakeup --duration $((lead + 1600))ms --output hog.json
 wait $injector
 
 # What must not delay a FIFO thread: a hog of lower priority, and softirqs, which run in a thread on PREEMPT_RT.
 start=$(from_now $lead)
-punctual inject hog --cpu $cpu --priority 50 $(((start - 50) * 1000)):2ms $(((start + 100000 - 50) * 1000)):20ms >controls-hog.truth &
+punctual-proof inject hog --cpu $cpu --priority 50 $(((start - 50) * 1000)):2ms $(((start + 100000 - 50) * 1000)):20ms >controls-hog.truth &
 injector=$!
 for i in 2 3 4; do
 	echo "softirq $cpu $(((start + i * 100000 - 10) * 1000)) 5000000"
@@ -78,7 +78,7 @@ echo >$inject/plan
 # Steps of CLOCK_REALTIME: the first one during a run on CLOCK_MONOTONIC, which must not be affected.
 for step in "monotonic 250ms monotonic" "realtime 123456us forwards" "realtime -123456us backwards"; do
 	set -- $step
-	punctual inject clock-step --at $((($(from_now $lead) + 123456) * 1000)) --by "$2" >"step-$3.truth" &
+	punctual-proof inject clock-step --at $((($(from_now $lead) + 123456) * 1000)) --by "$2" >"step-$3.truth" &
 	injector=$!
 	$wakeup --clock "$1" --duration $((lead + 600))ms --output "step-$3.json"
 	wait $injector
@@ -106,7 +106,7 @@ if [ "$LOAD" = 0 ]; then
 			i=$((i + 1))
 		done
 	done
-	punctual inject hog --cpu $cpu --priority 99 $hogs >noise-hog.truth &
+	punctual-proof inject hog --cpu $cpu --priority 99 $hogs >noise-hog.truth &
 	injector=$!
 	punctual measure noise --cpus $cpu --duration $((lead + 2000))ms --json >noise.json
 	wait $injector

@@ -28,7 +28,7 @@ pub use evidence::{Evidence, EvidenceError, NoiseEvidence, Run, StepRun};
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use crate::inject::Kind;
+use crate::injection::Kind;
 
 /// The guest's shell script. `LOAD` is 0 or 1, and `SEED` is a small number that differs in each boot. It leaves the
 /// files that [`Evidence::read`] reads.

@@ -6,7 +6,7 @@ use std::fmt;
 use units::Ns;
 
 use super::{Calibration, Row, RowVerdict};
-use crate::inject::Kind;
+use crate::injection::Kind;
 
 impl Kind {
     /// Its name in logs and tables.

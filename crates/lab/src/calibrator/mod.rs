@@ -23,6 +23,7 @@ use crate::calibrate::sync::SyncEvidenceError;
 use crate::calibrate::{Condition, Evidence, EvidenceError, GUEST_SCRIPT};
 use crate::packages::Suite;
 use crate::prepare::{KernelBoot, PrepareError, prepare_kernel};
+use crate::program::Programs;
 use crate::scenario::{KernelName, Node};
 use crate::tool::ToolError;
 
@@ -119,19 +120,20 @@ pub enum CalibratorError {
     Stopped,
 }
 
-/// Prepares the guest of a calibration. `punctual` is the program to calibrate; the guest's initramfs is written into
+/// Prepares the guest of a calibration. `programs` are the one to calibrate and the injectors; the guest's initramfs is written into
 /// `folder`.
 ///
 /// # Errors
 /// If a package, the kernel's headers or the compiler is not available.
 pub fn guest(
     cache: &Cache,
-    punctual: &Path,
+    programs: &Programs,
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<KernelBoot, PrepareError> {
-    let node = node("calibrate", GUEST_SCRIPT, &["rt-tests"], "punctual_inject", Suite::Bookworm);
-    prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, progress)
+    let node =
+        Node { proof: true, ..node("calibrate", GUEST_SCRIPT, &["rt-tests"], "punctual_inject", Suite::Bookworm) };
+    prepare_kernel(cache, &node, KernelName::Rt612, &[], programs, folder, progress)
 }
 
 /// A guest without an agent: it runs the script during its setup, hands over what is in the script's folder, and powers
@@ -156,6 +158,7 @@ fn node(name: &str, script: &str, packages: &[&str], module: &str, packages_from
         frequency_offset_ppm: None,
         analyser: false,
         deterministic: false,
+        proof: false,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::cache::Cache;
 use crate::calibrate::sync::{SYNC_GUEST_SCRIPT, SyncEvidence};
 use crate::packages::Suite;
 use crate::prepare::{KernelBoot, prepare_kernel};
+use crate::program::Programs;
 use crate::scenario::KernelName;
 
 /// How the folder of a boot is called, before the number of its seed.
@@ -59,6 +60,7 @@ pub fn run_sync(
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Vec<SyncEvidence>, CalibratorError> {
+    let programs = Programs { punctual: punctual.to_owned(), proof: None };
     let mut guests: BTreeMap<Suite, KernelBoot> = BTreeMap::new();
     std::fs::create_dir_all(folder)?;
     for boot in boots {
@@ -66,7 +68,7 @@ pub fn run_sync(
         if let Entry::Vacant(place) = guests.entry(from) {
             let name = format!("calibrate-sync-{}", from.name());
             let node = node(&name, SYNC_GUEST_SCRIPT, &["linuxptp", "iproute2"], "punctual_time", from);
-            place.insert(prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, note)?);
+            place.insert(prepare_kernel(cache, &node, KernelName::Rt612, &[], &programs, folder, note)?);
         }
     }
     let one = |boot: SyncBoot, is_over: &dyn Fn() -> bool| {

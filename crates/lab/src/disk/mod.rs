@@ -22,6 +22,7 @@ use crate::cache::Cache;
 use crate::guest::{GUEST_FILE, GuestFile, Interface};
 use crate::image::Image;
 use crate::prepare::PrepareError;
+use crate::program::Programs;
 use crate::scenario::{DiskName, Node};
 use crate::tool::{self, ToolError};
 
@@ -51,11 +52,11 @@ pub(crate) fn prepare(
     node: &Node,
     disk: DiskName,
     interfaces: &[Interface],
-    punctual: &Path,
+    programs: &Programs,
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Disks, PrepareError> {
-    let image = maker::image(cache, node, disk, punctual, progress)?;
+    let image = maker::image(cache, node, disk, &programs.punctual, progress)?;
     let failed = |error| PrepareError::Image { node: node.name.clone(), error };
     let free = kernel::space::free_bytes(folder).map_err(failed)? >> 20;
     if free < WRITTEN_MIB {
@@ -74,7 +75,7 @@ pub(crate) fn prepare(
         setup: node.setup.clone(),
     };
     let mut files = Image::default();
-    files.add_program("bin/punctual", punctual);
+    programs.add_to(&mut files);
     files.add_bytes(GUEST_FILE, serde_json::to_vec(&guest).map_err(|error| failed(error.into()))?, 0o644);
     let program = folder.join(format!("{}.program", node.name));
     write_archive(&files, &program).map_err(failed)?;

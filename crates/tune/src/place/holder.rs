@@ -14,6 +14,9 @@ use knobs::{Order, Reading, Value};
 
 use super::{Access, Files};
 
+/// The word that makes a program [`hold_latency`], before the bound and the folder of the machine's files.
+pub const HOLDER_COMMAND: &str = "__latency-holder";
+
 /// How long the holder may take to end after the signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What it says once the kernel has taken the value.
@@ -31,7 +34,7 @@ impl Access for HeldOpen<'_> {
 
     fn write(&self, files: &Files, order: &Order) -> io::Result<()> {
         let value = order.value();
-        write(&files.prefix, files.is_live(), value)
+        write(&files.prefix, value)
     }
 }
 
@@ -93,17 +96,14 @@ fn read(prefix: &Path, path: &str) -> Reading {
 }
 
 /// Ends the process that holds it, and only that one, where there is one; starts one that holds `value`.
-fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
+fn write(prefix: &Path, value: &Value) -> io::Result<()> {
     if let Some(holder) = Holder::find(prefix) {
         holder.end(prefix)?;
     }
     let Value::Text(text) = value else { return Ok(()) };
     let us = text.split_ascii_whitespace().next().unwrap_or_default();
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["tune", "hold-latency", us]);
-    if !is_live {
-        command.arg("--root").arg(prefix);
-    }
+    command.args([HOLDER_COMMAND, us]).arg(prefix);
     let mut child =
         command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut said = String::new();
@@ -120,13 +120,23 @@ fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
     }
 }
 
-/// What such a process does: it holds `us` at `path` until it is ended.
+/// What such a process does: it holds the bound (us) that the second word of its command line says, below the folder that
+/// the third one names, until it is ended.
 ///
 /// It says on its standard output that it holds it, or why not; where nobody hears that, it ends.
 ///
 /// # Errors
 /// Where the note or the file cannot be written.
-pub fn hold_latency(prefix: &Path, path: &str, us: u32) -> io::Result<()> {
+pub fn hold_latency() -> io::Result<()> {
+    let bad = || io::Error::new(io::ErrorKind::InvalidInput, "wanted: a bound in us, and a folder");
+    let mut words = std::env::args_os().skip(2);
+    let us = words.next().and_then(|us| us.to_str()?.parse().ok()).ok_or_else(bad)?;
+    let prefix = words.next().map(PathBuf::from).ok_or_else(bad)?;
+    let path = knobs::catalogue::find("cpu.dma-latency-us").map_or("", |knob| knob.path);
+    hold(&prefix, path, us)
+}
+
+fn hold(prefix: &Path, path: &str, us: u32) -> io::Result<()> {
     // The terminal that it was started from may go.
     kernel::process::start_session();
     let held = take(prefix, path, us).and_then(|file| {
@@ -185,6 +195,6 @@ mod tests {
         assert_eq!(noted(format!("7 {pid} {}\n", start + 1)), Reading::Is(Value::Absent));
         assert_eq!(noted("7 x".to_owned()), Reading::Is(Value::Absent));
         // Taking back what is not there ends nobody: this test goes on.
-        write(tree.path(), false, &Value::Absent).unwrap();
+        write(tree.path(), &Value::Absent).unwrap();
     }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use knobs::boot::Refusal;
 use knobs::{Order, Place, Reading};
 
-pub use self::holder::hold_latency;
+pub use self::holder::{HOLDER_COMMAND, hold_latency};
 pub(crate) use self::service::is_managed;
 pub(crate) use self::tuned::take_notice;
 

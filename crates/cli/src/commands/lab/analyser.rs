@@ -10,7 +10,7 @@ use terminal::output;
 
 /// Measure which of two machines acts later, and by how much, from pulses on their parallel ports by the host's clock
 ///
-/// The nodes have 'analyser = true' in the scenario, and 'punctual inject pulse' writes pulses in them. Each pulse has a
+/// The nodes have 'analyser = true' in the scenario, and 'punctual-proof inject pulse' writes pulses in them. Each pulse has a
 /// label. Two pulses belong together if they have the same label, are nearest to each other, and are no farther apart than
 /// the window. The result says when the emulated machines acted. It includes the host's scheduling of their CPUs: the
 /// median of some tens of pulses describes the machines, and the extremes describe the host.

@@ -9,6 +9,7 @@ use ::lab::calibrate::sync::{SyncCalibration, SyncEvidence, calibrate_sync};
 use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
 use ::lab::calibrator::{self, Boot, CalibratorError, SEEDS, SyncBoot};
 use ::lab::machine::Architecture;
+use ::lab::program::{Programs, proof};
 use ::lab::running::Lab;
 use anyhow::Context as _;
 use report::{
@@ -155,7 +156,8 @@ impl CalibrateArgs {
         let folder = self.keep.clone().unwrap_or_else(|| lab.folder.join("boots"));
         let mut found = Boots::default();
         if self.wants(Part::Delays) {
-            let guest = calibrator::guest(cache, program, &lab.folder, &mut output::note)?;
+            let programs = Programs { punctual: program.to_owned(), proof: Some(proof(&this_program()?)?) };
+            let guest = calibrator::guest(cache, &programs, &lab.folder, &mut output::note)?;
             let boots = Boot::all(usize::from(self.seeds));
             let at_once = at_once(boots.len());
             output::note(&format!(

@@ -1,13 +1,14 @@
 //! `punctual lab test`: the steps of scenarios, one after the other, and what is wrong after each.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ::lab::cache::Cache;
 use ::lab::guest::protocol::Run;
+use ::lab::program::Programs;
 use ::lab::running::{self, ExecError, Lab, Streams};
 use ::lab::scenario::{Scenario, Step};
 use anyhow::Context as _;
@@ -60,7 +61,7 @@ struct Trial<'a> {
     scenario: &'a Scenario,
     program: &'a Path,
     cache: &'a Cache,
-    programs: &'a [PathBuf],
+    programs: &'a [Programs],
 }
 
 /// How an attempt ended.

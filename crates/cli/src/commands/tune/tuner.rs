@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::tune::{Application, ApplyError, FileStore, LiveMachine, Outcome, Standing, Store as _};
+use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as _};
 use anyhow::Context as _;
 use host::Root;
 use knobs::journal::Transaction;
@@ -43,11 +43,6 @@ impl Tuner {
         Self { folder: ::tune::journal_folder(&root, owner), root, json, owner }
     }
 
-    /// The machine's root.
-    pub(crate) const fn root(&self) -> &Root {
-        &self.root
-    }
-
     /// `punctual tune` or `punctual sync`.
     const fn command(&self) -> &'static str {
         self.owner.command()
@@ -77,28 +72,6 @@ impl Tuner {
         }
         self.print(&plan, || show::plan(&plan, output::colour_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
-    }
-
-    /// Tries every value of every knob, a line each: a fault is told by the exit code.
-    pub(crate) fn try_all(&self) -> anyhow::Result<Exit> {
-        let (mut machine, mut store) = (self.machine()?, self.store()?);
-        let site = ::tune::read_site(&self.root);
-        let (mut tried, mut refused, mut wrong) = (0_u32, 0_u32, 0_u32);
-        let absent = ::tune::try_all(&site, &|_| true, usize::MAX, &mut machine, &mut store, &mut |trial| {
-            let (word, why) = match &trial.outcome {
-                Outcome::TakenBack => ("taken back", ""),
-                Outcome::Refused(why) => ("refused", why.as_str()),
-                Outcome::Wrong(why) => ("WRONG", why.as_str()),
-            };
-            tried += 1;
-            refused += u32::from(word == "refused");
-            wrong += u32::from(word == "WRONG");
-            let line = format!("{word}  {} = {}  {}  {why}", trial.knob, trial.wanted, trial.place);
-            output::data(&format!("{}\n", line.trim_end()));
-        });
-        output::data(&format!("not here: {}\n", absent.join(", ")));
-        output::data(&format!("{tried} values tried, {refused} refused, {wrong} wrong\n"));
-        Ok(if wrong == 0 { Exit::Holds } else { Exit::Broken })
     }
 
     /// Prints every knob whose name contains `part`, all where none is given, with what it stands at.

@@ -4,12 +4,12 @@ use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, set_affinity, set_policy};
 use units::{ClockId, CpuSet};
 
-use super::truth::{Delay, Injection, Kind};
 use super::{InjectError, sleep_until};
+use lab::injection::{Delay, Injection, Kind};
 
 /// Longest hog (ns): far below the soft lockup detector's limit, and short enough that the kernel's real-time throttle
 /// (950 ms of each second by default) does not interrupt it.
-pub const MAX_HOG_NS: i64 = 900_000_000;
+pub(crate) const MAX_HOG_NS: i64 = 900_000_000;
 
 /// How long the thread sleeps after it has released the CPU (ns). Printing and ending takes its process a millisecond
 /// as SCHED_OTHER, which a measurement of SCHED_OTHER threads would see as part of the hog.
@@ -17,15 +17,15 @@ const REST_NS: i64 = 30_000_000;
 
 /// The requested hog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HogPlan {
+pub(crate) struct HogPlan {
     /// The CPU to occupy.
-    pub cpu: u32,
+    pub(crate) cpu: u32,
     /// SCHED_FIFO priority (1 to 99).
-    pub priority: u32,
+    pub(crate) priority: u32,
     /// Requested wake-up time (ns of CLOCK_MONOTONIC).
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// How long it occupies the CPU (ns, 1 to [`MAX_HOG_NS`]).
-    pub length_ns: i64,
+    pub(crate) length_ns: i64,
 }
 
 /// Waits for its start time, occupies the CPU, releases it, and returns what really happened.
@@ -35,7 +35,7 @@ pub struct HogPlan {
 ///
 /// # Errors
 /// If the moment is past, or the kernel refuses priority or CPU; the thread is SCHED_OTHER then as well.
-pub fn hog(plan: &HogPlan) -> Result<Injection, InjectError> {
+pub(crate) fn hog(plan: &HogPlan) -> Result<Injection, InjectError> {
     if !(1..=MAX_HOG_NS).contains(&plan.length_ns) {
         return Err(InjectError::Length { length_ns: plan.length_ns });
     }

@@ -1,4 +1,5 @@
-//! The log of an injector: one line for each injection.
+//! The log of an injector, the truth that an instrument has to find: one line for each injection. The injectors are in
+//! `punctual-proof`; the kernel module `modules/inject` makes the delays that need interrupts off.
 
 use record::Moment;
 use serde::{Deserialize, Serialize};

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use units::{ClockId, Ns};
 
 use super::InjectError;
-use crate::analyser::{DATA_PORT, LABELS, pulse_bytes};
+use lab::analyser::{DATA_PORT, LABELS, pulse_bytes};
 
 /// Shortest time from pulse to pulse: an emulated machine needs a part of it for each pulse.
-pub const MIN_INTERVAL: Ns = Ns::from_ms(1);
+pub(crate) const MIN_INTERVAL: Ns = Ns::from_ms(1);
 /// Largest number of pulses: all are kept in memory.
-pub const MAX_PULSES: u64 = 1_000_000;
+pub(crate) const MAX_PULSES: u64 = 1_000_000;
 
 /// How long before a pulse the loop reads the clock instead of sleeping (ns): an emulated machine wakes a thread late,
 /// and two machines differ in that.
@@ -24,36 +24,36 @@ const LOOK_NS: i64 = 1_000_000_000;
 
 /// The requested pulses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PulsePlan {
+pub(crate) struct PulsePlan {
     /// The clock of the moments.
-    pub clock: ClockId,
+    pub(crate) clock: ClockId,
     /// The moments are multiples of this (ns), counted from the clock's zero; the number modulo 128 is the pulse's
     /// label.
-    pub interval_ns: i64,
+    pub(crate) interval_ns: i64,
     /// Added to the moments (ns, 0 to below the interval).
-    pub offset_ns: i64,
+    pub(crate) offset_ns: i64,
     /// Whether the offset applies only to odd numbers, so that one recording contains both kinds, whatever the clocks
     /// do.
-    pub alternate: bool,
+    pub(crate) alternate: bool,
     /// Largest lateness of a pulse (ns): later ones are left out, so that the pulses show the clock and not how busy
     /// the machine is. Without a bound all are written.
-    pub tolerance_ns: Option<i64>,
+    pub(crate) tolerance_ns: Option<i64>,
     /// Number of moments, including those whose pulse is left out.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// What really happened at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PulseTruth {
+pub(crate) struct PulseTruth {
     /// Label of the pulse (0 to 127).
-    pub label: u8,
+    pub(crate) label: u8,
     /// The requested moment, including the offset (ns of the plan's clock, as all times here).
-    pub asked_ns: i64,
+    pub(crate) asked_ns: i64,
     /// The last reading before the line was raised (ns).
-    pub before_ns: i64,
+    pub(crate) before_ns: i64,
     /// The first reading after the line was raised (ns); absent if the pulse was left out.
-    pub after_ns: Option<i64>,
+    pub(crate) after_ns: Option<i64>,
 }
 
 /// Writes the pulses at their moments and returns when each was really written. Moments in the past do not count: after
@@ -61,7 +61,7 @@ pub struct PulseTruth {
 ///
 /// # Errors
 /// If the plan is out of bounds, or the parallel port may not be written.
-pub fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
+pub(crate) fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
     check(plan)?;
     let port =
         OpenOptions::new().write(true).open("/dev/port").map_err(InjectError::refused("writing to /dev/port"))?;

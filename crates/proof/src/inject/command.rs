@@ -1,17 +1,20 @@
-//! `punctual inject`: makes a known fault in a machine under test and logs the truth, for the lab's calibration.
+//! `punctual-proof inject`: makes a known fault in a machine under test and logs the truth, for the lab's calibration.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use lab::inject::{
-    ClockStepPlan, DelaysPlan, Explained, HogPlan, Injection, PulsePlan, delays, explained, hog, pulse, step_clock,
-};
+use lab::injection::Injection;
+use terminal::output;
 use units::{ClockId, Ns};
 
-use crate::exit::Exit;
-use terminal::output;
+use super::clock_step::{ClockStepPlan, step_clock};
+use super::delays::{DelaysPlan, MODULE_FOLDER, delays};
+use super::explained::{Explained, explained};
+use super::hog::{HogPlan, hog};
+use super::pulse::{PulsePlan, pulse};
 
+/// Make a known fault in a machine of the lab and print when it truly was; or judge what was read of one
 #[derive(clap::Args)]
 pub(crate) struct InjectArgs {
     #[command(subcommand)]
@@ -119,7 +122,8 @@ impl std::str::FromStr for HogTime {
 }
 
 impl InjectArgs {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    /// Injects, or judges; whether all was named rightly.
+    pub(crate) fn run(self) -> anyhow::Result<bool> {
         match self.fault {
             Fault::Hog { cpu, priority, times } => {
                 let one =
@@ -131,7 +135,7 @@ impl InjectArgs {
                 let (every_ns, lead_ns) = (every.0, lead.0);
                 let (least_ns, scale_ns) = (least.0, scale.0);
                 let plan = DelaysPlan { cpu, every_ns, lead_ns, least_ns, scale_ns, shape, count, seed };
-                print(&delays(&plan, Path::new(lab::inject::MODULE_FOLDER)).context("not all was injected")?)
+                print(&delays(&plan, Path::new(MODULE_FOLDER)).context("not all was injected")?)
             }
             Fault::Judge { record, truth } => judge(&record, &truth),
             Fault::ClockStep { at, by } => {
@@ -148,15 +152,15 @@ impl InjectArgs {
 }
 
 /// Prints the truth, a line each. At the end: a console would be busy with the first while the second is made.
-fn print(injections: &[impl serde::Serialize]) -> anyhow::Result<Exit> {
+fn print(injections: &[impl serde::Serialize]) -> anyhow::Result<bool> {
     for injection in injections {
         output::data(&format!("{}\n", serde_json::to_string(injection)?));
     }
-    Ok(Exit::Holds)
+    Ok(true)
 }
 
 /// Prints what was named rightly, and each that was not.
-fn judge(record: &Path, truth: &Path) -> anyhow::Result<Exit> {
+fn judge(record: &Path, truth: &Path) -> anyhow::Result<bool> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| path.display().to_string());
     let record = record::Record::from_json(&read(record)?)?;
     let truth = Injection::from_log(&read(truth)?)?;
@@ -172,5 +176,5 @@ fn judge(record: &Path, truth: &Path) -> anyhow::Result<Exit> {
         output::data(&format!("{unknown} said to be unknown\n"));
     }
     output::data(&format!("{right} of {injected} injections named rightly\n"));
-    Ok(if right == injected && explained.wrong.is_empty() { Exit::Holds } else { Exit::Broken })
+    Ok(right == injected && explained.wrong.is_empty())
 }

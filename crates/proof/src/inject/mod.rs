@@ -1,26 +1,21 @@
 //! Injects known faults into a machine under test: the truth that an instrument has to find.
 //!
-//! Each injector logs its true start and end by its own readings of the clock; [`Injection`] is one line of that log.
-//! The kernel module `modules/inject` makes the delays that need interrupts off; [`Injection::from_module_line`] parses
-//! its log.
+//! Each injector logs its true start and end by its own readings of the clock; [`Injection`](lab::injection::Injection)
+//! is one line of that log. The kernel module `modules/inject` makes the delays that need interrupts off.
 
 mod clock_step;
+mod command;
 mod delays;
 mod explained;
 mod hog;
 mod pulse;
-mod truth;
 
-pub use clock_step::{ClockStepPlan, step_clock};
-pub use delays::{DelaysPlan, MAX_DELAY_NS, MODULE_FOLDER, delays};
-pub use explained::{Explained, explained};
-pub use hog::{HogPlan, MAX_HOG_NS, hog};
-pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, PulseTruth, pulse};
-pub use truth::{ClockStep, Delay, Injection, Kind, LineError};
+pub(crate) use command::InjectArgs;
+use hog::MAX_HOG_NS;
 
 /// Why a fault was not injected.
 #[derive(Debug, thiserror::Error)]
-pub enum InjectError {
+pub(crate) enum InjectError {
     /// The requested moment is past.
     #[error("the moment {at_ns} ns of CLOCK_MONOTONIC is past: now it is {now_ns} ns; choose a later moment")]
     Past {

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use kernel::clock::{KernelClock, now_ns};
-use units::{ClockId, Ns, approx_f64, round_u64};
+use units::{ClockId, Ns, Random, approx_f64, round_u64};
 
-use super::truth::Injection;
 use super::{InjectError, sleep_until};
+use lab::injection::Injection;
 
 /// The folder of the module's plan and log.
-pub const MODULE_FOLDER: &str = "/sys/kernel/debug/punctual_inject";
+pub(crate) const MODULE_FOLDER: &str = "/sys/kernel/debug/punctual_inject";
 /// Longest delay (ns), even if the distribution is unbounded: the machine has to stay responsive.
-pub const MAX_DELAY_NS: i64 = 10_000_000;
+pub(crate) const MAX_DELAY_NS: i64 = 10_000_000;
 /// Largest number of delays in one plan; the module accepts 256.
 const AT_ONCE: u64 = 200;
 /// Time between writing a plan and its first delay (ns): arming the timers takes a while.
@@ -20,23 +20,23 @@ const MARGIN_NS: i64 = 50_000_000;
 
 /// The requested delays: `least + scale (u^-shape - 1) / shape` with u uniformly distributed from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DelaysPlan {
+pub(crate) struct DelaysPlan {
     /// The CPU to delay, with interrupts off.
-    pub cpu: u32,
+    pub(crate) cpu: u32,
     /// Each delay begins before a multiple of this (ns of CLOCK_MONOTONIC); at least twice the longest delay.
-    pub every_ns: i64,
+    pub(crate) every_ns: i64,
     /// How long before that multiple it begins (ns).
-    pub lead_ns: i64,
+    pub(crate) lead_ns: i64,
     /// Shortest delay (ns, above 0).
-    pub least_ns: i64,
+    pub(crate) least_ns: i64,
     /// Scale of the generalized Pareto distribution (ns, at least 0).
-    pub scale_ns: i64,
+    pub(crate) scale_ns: i64,
     /// Shape of the distribution (-10 to below 1).
-    pub shape: f64,
+    pub(crate) shape: f64,
     /// Number of delays.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Seed of the random numbers.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl DelaysPlan {
@@ -64,9 +64,9 @@ impl DelaysPlan {
     }
 
     /// Draws the next length (ns).
-    fn length_ns(&self, random: &mut fastrand::Rng) -> i64 {
+    fn length_ns(&self, random: &mut Random) -> i64 {
         // The argument is above 0, so that the length is finite.
-        let away = -(1.0 - random.f64()).ln();
+        let away = -(1.0 - random.unit()).ln();
         let excess = if self.shape.abs() < 1e-9 { away } else { (self.shape * away).exp_m1() / self.shape };
         let scale = approx_f64(u64::try_from(self.scale_ns).unwrap_or(0));
         let added_ns = i64::try_from(round_u64(scale * excess)).unwrap_or(MAX_DELAY_NS);
@@ -79,10 +79,10 @@ impl DelaysPlan {
 ///
 /// # Errors
 /// If the plan is out of range, the module refuses it or is not loaded, or a delay did not happen.
-pub fn delays(plan: &DelaysPlan, folder: &Path) -> Result<Vec<Injection>, InjectError> {
+pub(crate) fn delays(plan: &DelaysPlan, folder: &Path) -> Result<Vec<Injection>, InjectError> {
     plan.check()?;
     let clock = KernelClock::from(ClockId::Monotonic);
-    let mut random = fastrand::Rng::with_seed(plan.seed);
+    let mut random = Random::new(plan.seed);
     let mut made = Vec::new();
     let mut left = plan.count;
     while left > 0 {
@@ -125,7 +125,7 @@ mod tests {
 
     /// The share of lengths above a value (ns).
     fn beyond(shape: f64, ns: i64) -> f64 {
-        let mut random = fastrand::Rng::with_seed(5);
+        let mut random = Random::new(5);
         let plan = DelaysPlan { shape, ..PLAN };
         let count = (0..20_000).filter(|_| plan.length_ns(&mut random) > ns).count();
         f64::from(u32::try_from(count).unwrap()) / 20_000.0
@@ -144,7 +144,7 @@ mod tests {
         ] {
             assert!((beyond(shape, ns) - share).abs() < 0.012, "{shape} {ns}: {}", beyond(shape, ns));
         }
-        let mut random = fastrand::Rng::with_seed(5);
+        let mut random = Random::new(5);
         let endless = DelaysPlan { shape: 0.99, scale_ns: MAX_DELAY_NS, ..PLAN };
         assert!((0..20_000).all(|_| endless.length_ns(&mut random) <= MAX_DELAY_NS), "the machine stays responsive");
     }

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use record::{CauseClass, Certainty, ExplainedSample, Record};
 
-use super::truth::{Delay, Injection, Kind};
+use lab::injection::{Delay, Injection, Kind};
 
 /// How well the causes in a record match the injections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Explained {
+pub(crate) struct Explained {
     /// Number of injections that made a wake-up late; others fell between two wake-ups, or ended too soon after one was
     /// due.
-    pub injected: usize,
+    pub(crate) injected: usize,
     /// How many of these have the right class and name.
-    pub right: usize,
+    pub(crate) right: usize,
     /// How many of these have an unknown cause in the record.
-    pub unknown: usize,
+    pub(crate) unknown: usize,
     /// A text for each other of these, and for each sample without an injection that is blamed on an injector.
-    pub wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
     /// The causes of explained samples that overlap no injection, with their numbers.
-    pub others: BTreeMap<String, usize>,
+    pub(crate) others: BTreeMap<String, usize>,
 }
 
 /// The expected cause of a kind: its class, and a part of its name.
@@ -52,7 +52,7 @@ fn is_right(sample: &ExplainedSample, kind: Kind) -> bool {
 
 /// Compares a record's causes with the injections.
 #[must_use]
-pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
+pub(crate) fn explained(record: &Record, truth: &[Injection]) -> Explained {
     let samples = record.explanation().map_or(&[][..], |explanation| &explanation.samples);
     let delays: Vec<&Delay> = truth
         .iter()

@@ -4,23 +4,23 @@ use kernel::clock::{KernelClock, now_ns};
 use record::Moment;
 use units::{ClockId, Timestamp};
 
-use super::truth::{ClockStep, Injection};
 use super::{InjectError, sleep_until};
+use lab::injection::{ClockStep, Injection};
 
 /// The requested clock step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockStepPlan {
+pub(crate) struct ClockStepPlan {
     /// Time of the step (ns of CLOCK_MONOTONIC).
-    pub at_ns: i64,
+    pub(crate) at_ns: i64,
     /// Size of the step (ns, positive: forwards).
-    pub step_ns: i64,
+    pub(crate) step_ns: i64,
 }
 
 /// Waits for the moment and steps the clock; returns the readings of both clocks before and after.
 ///
 /// # Errors
 /// If the moment is past, or the kernel does not allow the step.
-pub fn step_clock(plan: &ClockStepPlan) -> Result<Injection, InjectError> {
+pub(crate) fn step_clock(plan: &ClockStepPlan) -> Result<Injection, InjectError> {
     sleep_until(plan.at_ns)?;
     let before = moment();
     kernel::clock::step_realtime(plan.step_ns).map_err(InjectError::refused("a step of the realtime clock"))?;
