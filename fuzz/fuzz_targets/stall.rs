@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use analyse::{KEPT_ROWS, StallRules, StallTracker};
+use analyse::{KEPT_ROWS, StallRules, StallTotals, StallTracker};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -35,12 +35,18 @@ fuzz_target!(|input: Input| {
     match input.samples {
         Samples::InOrder { start_ns, latencies_ns } => in_order(rules, start_ns, &latencies_ns),
         Samples::Mad(samples) => {
-            let mut tracker = StallTracker::new(rules);
+            let (mut tracker, mut in_parts) = (StallTracker::new(rules), StallTracker::new(rules));
+            let mut sum = StallTotals::default();
             for (scheduled_ns, woke_ns) in samples {
                 let missed = tracker.sample(scheduled_ns, woke_ns);
-                assert!(missed <= tracker.totals().missed_periods);
+                assert_eq!(in_parts.sample(scheduled_ns, woke_ns), missed);
+                let (part, _) = in_parts.take();
+                assert!(missed <= part.missed_periods);
+                sum.add(&part);
             }
             let (totals, rows) = tracker.finish();
+            sum.add(&in_parts.finish().0);
+            assert_eq!(sum, totals);
             assert!(rows.len() <= KEPT_ROWS && u64::try_from(rows.len()).expect("few") <= totals.rows);
         }
     }

@@ -43,16 +43,25 @@ export function windowsOf(runs: RunView[]): Window[] {
   });
 }
 
-function endOf({ intervals }: RunView["series"][number]): number {
-  const last = intervals.start_offset_ns.length - 1;
-  return last < 0 ? 0 : (num(intervals.start_offset_ns[last]) + num(intervals.length_ns[last])) / 1e9;
+function endOf({ intervals, spoiled }: RunView["series"][number]): number {
+  const ends = (starts: typeof intervals.start_offset_ns, lengths: typeof intervals.length_ns) => {
+    const last = starts.length - 1;
+    return last < 0 ? 0 : (num(starts[last]) + num(lengths[last])) / 1e9;
+  };
+  return Math.max(
+    ends(intervals.start_offset_ns, intervals.length_ns),
+    ends(spoiled.map((one) => one.start_offset_ns), spoiled.map((one) => one.length_ns)));
 }
 
 export function timeline(runs: RunView[], lanes: Lane[], deadline: number): Timeline {
   const windows = windowsOf(runs);
   const places = new Set<number>();
   for (const { run, from, to } of windows) {
-    for (const series of run.series) for (const start of series.intervals.start_offset_ns) places.add(from + num(start) / 1e9);
+    for (const series of run.series) {
+      for (const start of series.intervals.start_offset_ns) places.add(from + num(start) / 1e9);
+      // A place that the lane of a spoiled interval does not fill, so that no line goes over it.
+      for (const spoiled of series.spoiled) places.add(from + num(spoiled.start_offset_ns) / 1e9);
+    }
     places.add(to);
     // A place that no lane fills, so that no line joins two runs.
     places.add(to + 1e-6);
@@ -75,9 +84,11 @@ export function timeline(runs: RunView[], lanes: Lane[], deadline: number): Time
         }
         missed[lane]![at] = num(series.intervals.missed_periods[i]);
       });
-      // The last step reaches to the end of the run.
+      // The last step reaches to the end of the run, but for one that is spoiled.
       const last = series.intervals.max_ns[series.intervals.max_ns.length - 1];
-      if (last !== undefined && last !== null) maxima[lane]![index.get(to)!] = num(last) / 1000;
+      const starts = series.intervals.start_offset_ns;
+      const isSpoiled = series.spoiled.some((one) => num(one.start_offset_ns) > num(starts[starts.length - 1]));
+      if (!isSpoiled && last !== undefined && last !== null) maxima[lane]![index.get(to)!] = num(last) / 1000;
     }
   }
   if (Number.isFinite(deadline)) {
@@ -186,8 +197,23 @@ function drawOverlay(plot: uPlot, theme: Theme, shown: Timeline, deadline: numbe
     drawDeadline(ctx, theme, box, y, deadline, broken, ratio);
   }
   drawMissed(plot, theme, shown, lift, box);
+  for (const window of shown.windows) drawSpoiled(ctx, theme, window, toX, box, ratio);
   for (const window of shown.windows) drawWindow(ctx, theme, window, windowBox(window, toX, box), ratio, shown.windows.length > 1);
   ctx.restore();
+}
+
+/** Hatched: the time of intervals that something spoiled, of any lane. */
+function drawSpoiled(
+  ctx: CanvasRenderingContext2D, theme: Theme, { run, from }: Window, toX: (seconds: number) => number, box: Box, ratio: number,
+): void {
+  if (run.state === "invalid") return;
+  for (const series of run.series) {
+    for (const one of series.spoiled) {
+      const start = from + num(one.start_offset_ns) / 1e9;
+      const part = windowBox({ run, from: start, to: start + num(one.length_ns) / 1e9 }, toX, box);
+      if (part) hatch(ctx, part, theme.faint, ratio);
+    }
+  }
 }
 
 export function drawWindow(

@@ -15,7 +15,7 @@ const shots = join(web, "shots");
 const TAKES_SHOTS = process.env.SHOTS === "1";
 if (TAKES_SHOTS) mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "spoiled", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const NARROW = { width: 360, height: 740 };

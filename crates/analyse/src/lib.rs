@@ -15,7 +15,7 @@ mod tests_support;
 mod verdict;
 
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};
-pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
+pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker, keep_longest};
 pub use verdict::{RunOutcome, outcome, verdict};
 
 /// A count as a float.

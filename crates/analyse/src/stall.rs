@@ -50,7 +50,7 @@ struct Open {
     row_ended: bool,
 }
 
-/// Sums over a whole run.
+/// Sums over a whole run, or a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StallTotals {
     /// The sum of floor(latency / interval).
@@ -63,6 +63,23 @@ pub struct StallTotals {
     pub longest_row_periods: u64,
     /// The longest recovery (ns).
     pub longest_recovery_ns: u64,
+}
+
+impl StallTotals {
+    /// Adds those of another part of the run.
+    pub fn add(&mut self, other: &Self) {
+        self.missed_periods = self.missed_periods.saturating_add(other.missed_periods);
+        self.late_samples = self.late_samples.saturating_add(other.late_samples);
+        self.rows = self.rows.saturating_add(other.rows);
+        self.longest_row_periods = self.longest_row_periods.max(other.longest_row_periods);
+        self.longest_recovery_ns = self.longest_recovery_ns.max(other.longest_recovery_ns);
+    }
+}
+
+/// Keeps the longest of the rows, longest first.
+pub fn keep_longest(rows: &mut Vec<Row>) {
+    rows.sort_by_key(|row| Reverse((row.periods, row.worst_ns)));
+    rows.truncate(KEPT_ROWS);
 }
 
 impl StallTracker {
@@ -144,27 +161,27 @@ impl StallTracker {
         self.rows.push(row);
         // Sorted once for every 64 new ones: a machine in trouble has thousands.
         if self.rows.len() == 2 * KEPT_ROWS {
-            self.keep_longest();
+            keep_longest(&mut self.rows);
         }
     }
 
-    fn keep_longest(&mut self) {
-        self.rows.sort_by_key(|row| Reverse((row.periods, row.worst_ns)));
-        self.rows.truncate(KEPT_ROWS);
+    /// Takes out what was counted since the last call, and the rows that ended since then, longest first. A row that is still
+    /// open is taken once it has ended; what was counted of its samples is taken with these.
+    pub fn take(&mut self) -> (StallTotals, Vec<Row>) {
+        keep_longest(&mut self.rows);
+        (std::mem::take(&mut self.totals), self.rows.drain(..).collect())
+    }
+
+    /// Ends the row that is open: no sample comes any more.
+    pub fn end(&mut self) {
+        self.close();
     }
 
     /// Ends the run; the kept rows are the longest, longest first.
     #[must_use]
     pub fn finish(mut self) -> (StallTotals, Vec<Row>) {
-        self.close();
-        self.keep_longest();
-        (self.totals, self.rows)
-    }
-
-    /// The sums so far.
-    #[must_use]
-    pub fn totals(&self) -> StallTotals {
-        self.totals
+        self.end();
+        self.take()
     }
 }
 

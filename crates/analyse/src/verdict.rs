@@ -199,6 +199,10 @@ fn conclude(
         Some(part) => format!("{limit}, {part}"),
         None => limit,
     };
+    let limit = match record.covers() {
+        Some(covered) => format!("{limit}, in the {covered} that stand"),
+        None => limit,
+    };
     // What holds is the bound, not the sample.
     let worst = if check.farthest_ns > deciding.worst_ns.unsigned_abs() {
         format!("{worst}, at most {} with its uncertainty", format::latency(check.farthest_ns))

@@ -74,16 +74,63 @@ fn stop_and_continue(child: &Child) {
 
 #[test]
 fn a_process_that_was_stopped_makes_its_run_invalid_with_the_length_of_the_stop() {
-    for arguments in [&WAKEUP[..], &NOISE] {
-        let child = Running::start(arguments, &[]);
+    let child = Running::start(&NOISE, &[]);
+    stop_and_continue(&child);
+    let output = child.output();
+    let record = record(&output);
+    let stops = reasons_with(&record, ReasonCode::Stopped);
+    assert_eq!((stops.len(), code(&output)), (1, 3), "{:?}", record.validity);
+    // A machine so busy that the signals come late makes the stop longer, and so are the samples.
+    let (length_ns, worst_ns) = (length_ns(&stops[0].detail), record.worst[0].latency_ns);
+    assert!((480_000_000..=worst_ns + 50_000_000).contains(&length_ns), "{:?}, {worst_ns}", stops[0]);
+}
+
+/// Of `stopped for 501 ms until 2 s into the run`.
+fn stop_in_words(reason: &Reason) -> i64 {
+    let words = reason.detail.strip_prefix("stopped ").unwrap();
+    length_ns(words.split_once(" until").unwrap().0)
+}
+
+/// The intervals of wake-ups in which the process was stopped are kept apart, and the others stand: with what they hold alone.
+#[test]
+fn a_stop_spoils_the_intervals_in_which_it_was() {
+    for more in [&[][..], &["--explain", "--explain-by", "counters"]] {
+        let child = Running::start(&WAKEUP, &[more, &["--deadline", "400ms"]].concat());
         stop_and_continue(&child);
         let output = child.output();
         let record = record(&output);
-        let stops = reasons_with(&record, ReasonCode::Stopped);
-        assert_eq!((stops.len(), code(&output)), (1, 3), "{arguments:?}: {:?}", record.validity);
-        // A machine so busy that the signals come late makes the stop longer, and so are the samples.
-        let (length_ns, worst_ns) = (length_ns(&stops[0].detail), record.worst[0].latency_ns);
-        assert!((480_000_000..=worst_ns + 50_000_000).contains(&length_ns), "{:?}, {worst_ns}", stops[0]);
+        assert_eq!(reasons_with(&record, ReasonCode::Stopped).len(), 0, "{:?}", record.validity);
+        let said = reasons_with(&record, ReasonCode::IntervalsSpoiled);
+        assert_eq!((said.len(), code(&output)), (1, 0), "{:?}", record.validity);
+        assert!(said[0].detail.contains("of 4 s") && said[0].detail.contains("stopped for "), "{}", said[0].detail);
+        let covered = format!("in the {} that stand", record.covers().unwrap());
+        assert!(record.verdict.as_ref().unwrap().reason.contains(&covered), "{:?}", record.verdict);
+        let (mut worst_spoiled_ns, mut longest_ns) = (0, 0);
+        for series in &record.series {
+            let spoiled = &series.spoiled;
+            assert!(spoiled.count > 0 && spoiled.missed_periods >= 450, "{spoiled:?}");
+            let reasons = spoiled.intervals.iter().flat_map(|interval| &interval.reasons);
+            assert!(reasons.clone().all(|reason| reason.code == ReasonCode::Stopped), "{spoiled:?}");
+            let worst_ns = spoiled.intervals.iter().filter_map(|interval| interval.worst_ns).max().unwrap();
+            longest_ns = longest_ns.max(reasons.map(stop_in_words).max().unwrap());
+            worst_spoiled_ns = worst_spoiled_ns.max(worst_ns);
+            // Nothing of them is in any number.
+            assert!(series.histogram.max_ns() < Some(480_000_000) && series.counters.missed_periods < 450);
+            let in_intervals: u64 = series.intervals.iter().map(record::Interval::taken).sum();
+            assert_eq!((series.taken(), series.counters.samples), (in_intervals, in_intervals));
+            let spoiled_at =
+                |at: &record::Interval| spoiled.intervals.iter().any(|one| one.start_offset_ns == at.start_offset_ns);
+            assert!(!series.intervals.iter().any(spoiled_at));
+        }
+        // The thread that was late for the longest says how long it was.
+        assert!(
+            (480_000_000..=worst_spoiled_ns + 50_000_000).contains(&longest_ns),
+            "{longest_ns}, {worst_spoiled_ns}"
+        );
+        assert!(record.worst.iter().all(|sample| sample.latency_ns < worst_spoiled_ns));
+        assert!(record.rows.iter().all(|row| row.missed_periods < 450));
+        let explained = record.explanation().map_or(&[][..], |explanation| &explanation.samples);
+        assert!(explained.iter().all(|sample| sample.latency_ns < worst_spoiled_ns), "{explained:?}");
     }
 }
 
@@ -143,8 +190,11 @@ fn a_frozen_control_group_is_a_stop() {
     let output = child.output();
     let record = record(&output);
     let worst = record.worst.first();
-    assert_eq!(reasons_with(&record, ReasonCode::Stopped).len(), 1, "{:?}, the worst {worst:?}", record.validity);
-    assert_eq!(code(&output), 3);
+    let spoiled = record.series.iter().flat_map(|series| &series.spoiled.intervals);
+    let reasons: Vec<ReasonCode> = spoiled.flat_map(|one| &one.reasons).map(|reason| reason.code).collect();
+    assert!(!reasons.is_empty(), "{:?}, the worst {worst:?}", record.validity);
+    assert!(reasons.iter().all(|code| *code == ReasonCode::Stopped), "{reasons:?}");
+    assert!(record.validity.has(ReasonCode::IntervalsSpoiled));
 }
 
 /// A thread of priority 99 keeps the measuring thread off its CPU, and ordinary ones are in the way of all others.

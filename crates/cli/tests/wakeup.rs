@@ -400,3 +400,23 @@ fn a_hog_is_one_row_of_missed_periods_at_its_time() {
     let distance = now_ns(wall) - now_ns(KernelClock::from(ClockId::Monotonic));
     assert!((woke.realtime.as_ns() - woke.monotonic.as_ns() - distance).abs() < 50_000_000);
 }
+
+#[test]
+fn intervals_on_utc_are_of_the_same_times_on_every_machine() {
+    let of = ["measure", "wakeup", "--policy", "other", "--interval", "1ms", "--duration", "1200ms", "--json"];
+    let output = run(&[&of[..], &["--interval-maximum", "250ms", "--intervals-on-utc"]].concat());
+    let record = record(&output);
+    assert!(record.manifest().requested.intervals_on_utc);
+    let started_ns = record.manifest().started.realtime.as_ns();
+    for series in &record.series {
+        let starts: Vec<i64> = series.intervals.iter().map(|one| i64::try_from(one.start_offset_ns).unwrap()).collect();
+        assert!((5..=6).contains(&starts.len()), "{starts:?}");
+        // The run's first schedule is within microseconds of what its record calls its start.
+        for start_ns in &starts[1..] {
+            let into_ns = (started_ns + start_ns).rem_euclid(250_000_000);
+            assert!(into_ns.min(250_000_000 - into_ns) < 5_000_000, "{into_ns} ns, {starts:?}");
+        }
+        let whole = &series.intervals[1..series.intervals.len() - 1];
+        assert!(whole.iter().all(|one| one.length_ns == 250_000_000), "{starts:?}");
+    }
+}

@@ -77,6 +77,9 @@ pub struct AskedWakeup {
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub interval_maximum: Option<Ns>,
+    /// Whether intervals begin and end at multiples of their length on UTC.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub intervals_on_utc: bool,
     /// Which late samples to explain; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<ExplainRequest>,
@@ -248,6 +251,7 @@ impl AskedWakeup {
             deadline: request.deadline,
             recovered_within: request.recovered_within,
             interval_maximum: request.interval_maximum,
+            intervals_on_utc: request.intervals_on_utc,
             explain: request.explain,
             jitter: request.jitter,
             scan_rhythms: request.scan_rhythms,
@@ -275,6 +279,7 @@ impl From<AskedWakeup> for WakeupRequest {
             deadline: asked.deadline,
             recovered_within: asked.recovered_within,
             interval_maximum: asked.interval_maximum,
+            intervals_on_utc: asked.intervals_on_utc,
             explain: asked.explain,
             jitter: asked.jitter,
             scan_rhythms: asked.scan_rhythms,

@@ -82,7 +82,7 @@ pub const fn equal_bins_end_ns(width_ns: u64) -> u64 {
 struct Boundaries {
     width_ns: u64,
     /// By equal bin: the samples from its lower boundary to the end of the own bin that the boundary splits. They are
-    /// counted from the first sample on, also across [`HistogramRecorder::move_to`].
+    /// counted from the first sample on, also across [`HistogramRecorder::take`].
     from_boundary: Vec<u64>,
 }
 
@@ -289,7 +289,7 @@ impl HistogramRecorder {
     }
 
     /// The samples of `all` in bins of the width that was given to [`with_equal_bins`](Self::with_equal_bins), up to
-    /// [`equal_bins_end_ns`]; `all` is what this recorder recorded since it was made, also what was moved from it.
+    /// [`equal_bins_end_ns`]; `all` is what this recorder recorded since it was made, also what was taken from it.
     #[must_use]
     pub fn equal_bins(&self, all: &Histogram) -> Vec<u64> {
         let Some(boundaries) = &self.boundaries else { return Vec::new() };
@@ -316,38 +316,27 @@ impl HistogramRecorder {
         }
     }
 
-    /// Moves all samples to `total`, in which bins of equal width are not counted, and returns a histogram of them. Its memory
-    /// is kept.
-    pub fn move_to(&mut self, total: &mut Self) -> Histogram {
+    /// Takes all samples out, as a histogram; only bins of equal width count on. The memory is kept.
+    pub fn take(&mut self) -> Histogram {
         if self.count == 0 {
             return Histogram::default();
         }
-        if self.counts.len() > total.counts.len() {
-            total.make_room(self.counts.len());
-        }
         let mut bins = Vec::with_capacity(self.filled);
-        for (word, (touched, touched_total)) in self.touched.iter_mut().zip(&mut total.touched).enumerate() {
+        for (word, touched) in self.touched.iter_mut().enumerate() {
             if *touched == 0 {
                 continue;
             }
-            *touched_total |= *touched;
             for_each_bit(std::mem::take(touched), |bit| {
                 let index = word * 64 + bit;
-                let (count, count_total) = (&mut self.counts[index], &mut total.counts[index]);
-                let moved = *count & i64::MAX;
-                *count_total += moved;
+                let count = &mut self.counts[index];
+                bins.push((bin_value(index), (*count & i64::MAX).unsigned_abs()));
                 // The mark of a split bin stays.
                 *count &= i64::MIN;
-                bins.push((bin_value(index), moved.unsigned_abs()));
             });
         }
-        total.count += self.count;
-        total.min_ns = total.min_ns.min(self.min_ns);
-        total.max_ns = total.max_ns.max(self.max_ns);
-        total.add_to_sums(self.sum_ns, self.sum_squares_ns2);
-        let moved = Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2);
+        let taken = Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2);
         self.forget_numbers();
-        moved
+        taken
     }
 
     /// Makes room for so many bins, a multiple of an octave's.
@@ -436,9 +425,7 @@ mod tests {
         let histogram = recorder.snapshot();
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
         assert_eq!(histogram.sum_ns(), u64::MAX, "the sum saturates");
-        let mut total = HistogramRecorder::new();
-        assert_eq!(recorder.move_to(&mut total), histogram);
-        assert_eq!(total.snapshot(), histogram, "one with less room takes them");
+        assert_eq!(recorder.take(), histogram);
         assert!(recorder.counts.iter().all(|count| *count == 0) && recorder.touched.iter().all(|bits| *bits == 0));
         recorder.record(7);
         assert_eq!(recorder.snapshot().count(), 1);
@@ -505,8 +492,8 @@ mod tests {
                                                         near in proptest::collection::vec(20_000_u64..300_000, 0..300),
                                                         width_ns in 1_u64..5_000) {
             let mut recorder = HistogramRecorder::new().with_equal_bins(width_ns);
-            let mut all = HistogramRecorder::new();
-            let mut expected = vec![0; recorder.equal_bins(&all.snapshot()).len()];
+            let mut all = Histogram::new();
+            let mut expected = vec![0; recorder.equal_bins(&all).len()];
             prop_assert!(expected.len() as u64 * width_ns >= equal_bins_end_ns(width_ns));
             for values in [values, near] {
                 let mut rest = values.as_slice();
@@ -518,9 +505,9 @@ mod tests {
                     expected[usize::try_from(value / width_ns).unwrap()] += 1;
                 }
                 // An interval ends.
-                recorder.move_to(&mut all);
+                all.merge(&recorder.take());
             }
-            prop_assert_eq!(recorder.equal_bins(&all.snapshot()), expected);
+            prop_assert_eq!(recorder.equal_bins(&all), expected);
         }
 
         #[test]
@@ -536,9 +523,10 @@ mod tests {
             let mut merged = recorded(&a).snapshot();
             merged.merge(&recorded(&b).snapshot());
             prop_assert_eq!(&merged, &recorded(&all).snapshot());
-            let mut moved = recorded(&a);
-            prop_assert_eq!(recorded(&b).move_to(&mut moved), recorded(&b).snapshot());
-            prop_assert_eq!(&moved.snapshot(), &merged);
+            let mut taken = recorded(&a);
+            prop_assert_eq!(taken.take(), recorded(&a).snapshot());
+            b.iter().for_each(|value| taken.record(*value));
+            prop_assert_eq!(taken.snapshot(), recorded(&b).snapshot());
             // A few bins into many.
             merged.merge(&recorded(&few).snapshot());
             prop_assert_eq!(merged, recorded(&[all, few].concat()).snapshot());

@@ -347,7 +347,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 23] = [
+const BUILT_IN: [&str; 24] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -361,6 +361,7 @@ const BUILT_IN: [&str; 23] = [
     include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/rhythm.toml"),
     include_str!("../scenarios/spoilers.toml"),
+    include_str!("../scenarios/intervals.toml"),
     include_str!("../scenarios/app.toml"),
     include_str!("../scenarios/tails.toml"),
     include_str!("../scenarios/which-knob.toml"),

@@ -24,6 +24,8 @@ pub(crate) struct ClockWatch {
     /// A reading as narrow as this is good enough: the looks of a run cost what one reading costs.
     narrow_ns: i64,
     steps: Vec<ClockStep>,
+    /// Readings of the measured clock before and after each step, the lower one first (ns).
+    stepped_at_ns: Vec<(i64, i64)>,
     /// By what samples from before a step are recognized, until the next look.
     before_step: Option<BeforeStep>,
     /// Absent where the kernel refuses: a step is then noticed at the next look.
@@ -98,6 +100,7 @@ impl ClockWatch {
             measured_offset_ns: 0,
             narrow_ns: 2 * realtime.width_ns,
             steps: Vec::new(),
+            stepped_at_ns: Vec::new(),
             before_step: None,
             set: ClockSet::new().ok(),
         };
@@ -114,6 +117,7 @@ impl ClockWatch {
             realtime_offset_ns: 0,
             measured_offset_ns: 0,
             narrow_ns: 0,
+            stepped_at_ns: vec![(0, 0); steps.len()],
             steps,
             before_step: None,
             set: None,
@@ -133,7 +137,9 @@ impl ClockWatch {
         let Distance { offset_ns, monotonic_ns, .. } = distance(ClockId::Realtime, self.narrow_ns);
         let change_ns = offset_ns - self.realtime_offset_ns;
         self.before_step = None;
-        if is_step(change_ns, monotonic_ns - self.monotonic_ns) {
+        let before_ns = self.monotonic_ns.saturating_add(self.measured_offset_ns);
+        let stepped = is_step(change_ns, monotonic_ns - self.monotonic_ns);
+        if stepped {
             let noticed = moment_at(monotonic_ns, offset_ns);
             self.steps.push(ClockStep { noticed, step_ns: change_ns });
             self.before_step = Some(BeforeStep {
@@ -145,6 +151,10 @@ impl ClockWatch {
         self.monotonic_ns = monotonic_ns;
         self.realtime_offset_ns = offset_ns;
         self.measured_offset_ns = self.measured_offset_ns();
+        if stepped {
+            let after_ns = monotonic_ns.saturating_add(self.measured_offset_ns);
+            self.stepped_at_ns.push((before_ns.min(after_ns), before_ns.max(after_ns)));
+        }
     }
 
     fn measured_offset_ns(&self) -> i64 {
@@ -176,6 +186,17 @@ impl ClockWatch {
     /// How far the measured clock is ahead of CLOCK_MONOTONIC (ns).
     pub(crate) const fn measured_less_monotonic_ns(&self) -> i64 {
         self.measured_offset_ns
+    }
+
+    /// How far CLOCK_REALTIME, which shows UTC, is ahead of the measured clock (ns).
+    pub(crate) const fn utc_ahead_ns(&self) -> i64 {
+        self.realtime_offset_ns - self.measured_offset_ns
+    }
+
+    /// When each of the [`steps`](Self::steps) was (ns on the measured clock): between the two, by readings before and after it,
+    /// the lower one first.
+    pub(crate) fn stepped_at_ns(&self) -> &[(i64, i64)] {
+        &self.stepped_at_ns
     }
 
     /// Steps seen so far.

@@ -2,11 +2,15 @@
 //!
 //! Facts are values without defaults, so that a kind that forgets one does not compile.
 
-use record::{ClockStep, Measurement, Moment, ReasonCode, Sampling, Validity, WorstSample};
+pub(crate) use self::intervals::keep_apart;
+use record::{ClockStep, Measurement, Moment, Reason, ReasonCode, Sampling, Validity, WorstSample};
 use units::format::span;
 
+use crate::spoil::Spoil;
 use crate::stop::WATCHDOG_S;
 use crate::witness::{Seen, ThrottleWatch, Witnessed};
+
+mod intervals;
 
 /// Steps of a clock that are named one by one.
 const NAMED_STEPS: usize = 5;
@@ -143,12 +147,26 @@ fn judge_emptiness(facts: &Facts<'_>, validity: &mut Validity) {
 impl ClockFacts<'_> {
     /// Which clock was stepped, by how much and when.
     fn in_words(&self) -> String {
-        let one = |step: &ClockStep| {
-            let into_run = span(step.noticed.monotonic.as_ns() - self.started.monotonic.as_ns());
-            format!("by {}, noticed {into_run} into the run", span(step.step_ns))
-        };
-        let each: Vec<String> = self.steps.iter().take(NAMED_STEPS).map(one).collect();
+        let each: Vec<String> = self.steps.iter().take(NAMED_STEPS).map(|step| self.step_in_words(step)).collect();
         format!("{} was stepped {}", self.name, each.join("; "))
+    }
+
+    fn step_in_words(&self, step: &ClockStep) -> String {
+        let into_run = span(step.noticed.monotonic.as_ns() - self.started.monotonic.as_ns());
+        format!("by {}, noticed {into_run} into the run", span(step.step_ns))
+    }
+
+    /// The steps as what spoils the time around each, where `at_ns` says when that was on this clock.
+    pub(crate) fn spoils(&self, at_ns: &[(i64, i64)]) -> Vec<Spoil> {
+        let of = |(step, (from_ns, to_ns)): (&ClockStep, &(i64, i64))| Spoil {
+            from_ns: *from_ns,
+            to_ns: *to_ns,
+            reason: Reason {
+                code: ReasonCode::ClockStepped,
+                detail: format!("{} was stepped {}", self.name, self.step_in_words(step)),
+            },
+        };
+        self.steps.iter().zip(at_ns).map(of).collect()
     }
 }
 

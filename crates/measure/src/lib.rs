@@ -25,6 +25,7 @@ mod partition;
 mod read_record;
 mod record_file;
 mod ring;
+mod spoil;
 mod stop;
 mod surroundings;
 mod task_stat;

@@ -72,6 +72,18 @@ impl Worst {
         }
     }
 
+    /// All that are kept, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &KeptSample> {
+        self.samples.iter()
+    }
+
+    /// Takes out the worst so far; the threshold stays.
+    pub(crate) fn take(&mut self) -> Vec<KeptSample> {
+        let taken = self.sorted();
+        self.samples.clear();
+        taken
+    }
+
     /// The least of the worst `n` so far (ns); `None` where there are fewer.
     pub(crate) fn nth_ns(&self, n: usize) -> Option<i64> {
         let mut latencies: Vec<i64> = self.samples.iter().map(|sample| sample.latency_ns).collect();

@@ -99,6 +99,20 @@ impl Record {
         self.manifest().measured_ns()
     }
 
+    /// How much of the run stands (ns): its duration less the intervals that something spoiled, of the series with the most of
+    /// them.
+    #[must_use]
+    pub fn standing_ns(&self) -> u64 {
+        self.measured_ns().saturating_sub(self.series.iter().map(|series| series.spoiled.length_ns).max().unwrap_or(0))
+    }
+
+    /// What its numbers and its verdict cover: `5 min of 5 min 10 s`; `None` where that is the whole run.
+    #[must_use]
+    pub fn covers(&self) -> Option<String> {
+        let is_whole = self.series.iter().all(|series| series.spoiled.count == 0);
+        (!is_whole).then(|| format!("{} of {}", span(self.standing_ns()), span(self.measured_ns())))
+    }
+
     fn too_short(&self) -> Option<Shortfall> {
         self.nodes.iter().find_map(|Node { manifest, .. }| {
             let asked_ns = manifest.requested.duration_ns?;

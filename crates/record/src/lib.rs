@@ -60,12 +60,15 @@ pub use request::{
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{
-    Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, WorstSample,
+    Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, Spoiled, SpoiledInterval,
+    WorstSample,
 };
 pub use sync::{
     AllanPoint, GrowthPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService,
     SyncSource, SyncState, TrackPoint,
 };
 pub use time::{ClockReading, Moment, NodeClocks, Point, Uncertainty};
-pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};
+pub use validity::{
+    NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Spoils, Unobservable, Validity, ValidityState,
+};
 pub use wire::GrowingText;

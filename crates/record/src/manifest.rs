@@ -127,6 +127,9 @@ pub struct Requested {
     /// Length of an interval of the record (ns); each interval has its own maximum and histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_maximum_ns: Option<u64>,
+    /// Whether intervals begin and end at multiples of that length on UTC.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub intervals_on_utc: bool,
     /// Gaps shorter than this are not counted (ns); only for `noise`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,

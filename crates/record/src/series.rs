@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Histogram, Moment, Place, Point, Sign, Uncertainty};
+use crate::{Histogram, Moment, Place, Point, Reason, Sign, Uncertainty};
 
 /// The samples of one latency at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +52,9 @@ pub struct Series {
     /// Results that only some kinds of measurement have.
     #[serde(default, skip_serializing_if = "SeriesDetail::is_none")]
     pub detail: SeriesDetail,
+    /// What was measured while something spoiled it: in none of the numbers above.
+    #[serde(default, skip_serializing_if = "Spoiled::is_none")]
+    pub spoiled: Spoiled,
     /// The intervals of the run in chronological order. In the file, one list holds the intervals of all series.
     #[serde(skip)]
     pub intervals: Vec<Interval>,
@@ -76,6 +79,7 @@ impl Default for Series {
             counters: Counters::default(),
             max_at: None,
             detail: SeriesDetail::None,
+            spoiled: Spoiled::default(),
             intervals: Vec::new(),
         }
     }
@@ -153,6 +157,89 @@ pub struct Interval {
     pub below_zero: Option<Histogram>,
     /// Bounds on the error of the samples; absent if those of the series apply.
     pub uncertainty: Option<Uncertainty>,
+}
+
+/// The intervals of a series that do not stand, summed up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spoiled {
+    /// Number of intervals.
+    pub count: u64,
+    /// Their length together (ns).
+    pub length_ns: u64,
+    /// Number of their samples, including those below zero.
+    pub samples: u64,
+    /// Schedules that late wake-ups of theirs skipped.
+    pub missed_periods: u64,
+    /// Each of them in chronological order, at most [`MOST`](Self::MOST): the first ones and the last one.
+    pub intervals: Vec<SpoiledInterval>,
+}
+
+/// An interval that does not stand, with the figures that it would have had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpoiledInterval {
+    /// Start of the interval, counted from the run's first schedule (ns).
+    pub start_offset_ns: u64,
+    /// Length (ns).
+    pub length_ns: u64,
+    /// Number of its samples, including those below zero.
+    pub samples: u64,
+    /// Schedules that late wake-ups skipped.
+    pub missed_periods: u64,
+    /// The worst of its samples (ns, with its sign); absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_ns: Option<i64>,
+    /// When that one was taken; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_at: Option<Moment>,
+    /// What spoiled it.
+    pub reasons: Vec<Reason>,
+}
+
+impl SpoiledInterval {
+    fn is_continued_by(&self, next: &Self) -> bool {
+        self.start_offset_ns.saturating_add(self.length_ns) == next.start_offset_ns && self.reasons == next.reasons
+    }
+}
+
+impl Spoiled {
+    /// The largest number of intervals that are listed one by one, so that a run without an end needs no memory without one.
+    pub const MOST: usize = 500;
+
+    fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The listed intervals with neighbours of the same reasons joined, for people.
+    #[must_use]
+    pub fn stretches(&self) -> Vec<SpoiledInterval> {
+        let mut joined: Vec<SpoiledInterval> = Vec::new();
+        for interval in &self.intervals {
+            match joined.last_mut() {
+                Some(last) if last.is_continued_by(interval) => {
+                    last.length_ns = last.length_ns.saturating_add(interval.length_ns);
+                    last.samples = last.samples.saturating_add(interval.samples);
+                    last.missed_periods = last.missed_periods.saturating_add(interval.missed_periods);
+                    if interval.worst_ns > last.worst_ns {
+                        (last.worst_ns, last.worst_at) = (interval.worst_ns, interval.worst_at);
+                    }
+                }
+                _ => joined.push(interval.clone()),
+            }
+        }
+        joined
+    }
+
+    /// Adds an interval, which is not before the ones before it.
+    pub fn add(&mut self, interval: SpoiledInterval) {
+        self.count += 1;
+        self.length_ns = self.length_ns.saturating_add(interval.length_ns);
+        self.samples = self.samples.saturating_add(interval.samples);
+        self.missed_periods = self.missed_periods.saturating_add(interval.missed_periods);
+        if self.intervals.len() == Self::MOST {
+            self.intervals.pop();
+        }
+        self.intervals.push(interval);
+    }
 }
 
 /// The samples in the form that is compared with a deadline: one histogram without negative values.

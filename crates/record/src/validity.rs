@@ -28,7 +28,7 @@ impl ValidityState {
 }
 
 macro_rules! reasons {
-    ($($(#[doc = $meaning:literal])+ $name:ident: $state:ident, $remedy:literal;)+) => {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $state:ident of the $spoils:ident, $remedy:literal;)+) => {
         /// Why a run is degraded or invalid.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
@@ -41,11 +41,21 @@ macro_rules! reasons {
             $(ReasonInfo {
                 code: ReasonCode::$name,
                 state: ValidityState::$state,
+                spoils: Spoils::$spoils,
                 meaning: concat!($($meaning),+),
                 remedy: $remedy,
             },)+
         ];
     };
+}
+
+/// What a reason is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoils {
+    /// The whole run: it holds at every moment, or nobody can say when it did.
+    Run,
+    /// The intervals in which it happened, if these are known: they are kept apart, and the others stand. Else the run.
+    Interval,
 }
 
 /// One row of the table of reasons.
@@ -55,6 +65,8 @@ pub struct ReasonInfo {
     pub code: ReasonCode,
     /// The state of a run with this reason.
     pub state: ValidityState,
+    /// Whether it is about the whole run, or about what was measured at the time.
+    pub spoils: Spoils,
     /// What happened to the run, as a sentence for documents, pages and the terminal.
     pub meaning: &'static str,
     /// What to do about it.
@@ -63,101 +75,105 @@ pub struct ReasonInfo {
 
 reasons! {
     /// A measuring thread crashed because of a bug in the instrument.
-    ThreadDied: Invalid, "report the bug, with the record and the output on stderr";
+    ThreadDied: Invalid of the Run, "report the bug, with the record and the output on stderr";
     /// The requested scheduling policy or priority was not granted to a measuring thread, or was changed during the run.
-    SchedulingNotGranted: Invalid, "give it the right to real-time priorities: run as root; or setcap cap_sys_nice,cap_ipc_lock+ep punctual; in a container, --cap-add=SYS_NICE --ulimit rtprio=99";
+    SchedulingNotGranted: Invalid of the Run, "give it the right to real-time priorities: run as root; or setcap cap_sys_nice,cap_ipc_lock+ep punctual; in a container, --cap-add=SYS_NICE --ulimit rtprio=99";
     /// A measuring thread was not allowed to run on the CPU that it was to measure, or was moved away from it.
-    AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
+    AffinityNotGranted: Invalid of the Run, "measure only CPUs that are online and inside this process's cpuset";
     /// The kernel stopped a measuring thread, or a thread of the followed program, to leave CPU time to other threads: real-time throttling, the runtime limit of a control group, or the fair server.
-    RtThrottled: Invalid, "find the real-time thread that uses up the CPU; or, for the run, lift the limit that the detail names (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
+    RtThrottled: Invalid of the Run, "find the real-time thread that uses up the CPU; or, for the run, lift the limit that the detail names (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The measured clock was set to another time during the run.
-    ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
+    ClockStepped: Invalid of the Interval, "measure on the monotonic clock, or let the time service slew instead of step";
     /// The kernel switched to another clock source, from which all clocks are read; it does so when it finds one unstable.
-    ClockSourceChanged: Invalid, "choose a clock source that is stable on this machine (clocksource=, tsc=), and do not change it during the run";
+    ClockSourceChanged: Invalid of the Run, "choose a clock source that is stable on this machine (clocksource=, tsc=), and do not change it during the run";
     /// The measuring process, or a measured thread, was stopped or traced: by SIGSTOP, a debugger or a frozen control group.
-    Stopped: Invalid, "measure again, without stopping, tracing or freezing the program";
+    Stopped: Invalid of the Interval, "measure again, without stopping, tracing or freezing the program";
     /// The machine was suspended during the run.
-    Suspended: Invalid, "keep the machine awake for the run: systemd-inhibit punctual …";
+    Suspended: Invalid of the Interval, "keep the machine awake for the run: systemd-inhibit punctual …";
     /// The hypervisor moved this virtual machine to another host during the run, or restored it from a snapshot: its counter, from which all clocks are read, was disrupted.
-    VmDisrupted: Invalid, "measure again, while the machine stays where it is; where the hypervisor announces a move, /dev/vmclock0 says so";
+    VmDisrupted: Invalid of the Interval, "measure again, while the machine stays where it is; where the hypervisor announces a move, /dev/vmclock0 says so";
     /// Samples were lost between the measuring thread and the record.
-    SamplesDropped: Invalid, "leave a CPU free for the thread that reads the samples, or make fewer of them: a longer interval, less beside it";
+    SamplesDropped: Invalid of the Interval, "leave a CPU free for the thread that reads the samples, or make fewer of them: a longer interval, less beside it";
     /// The requested load did not run, or reached only a small part of the requested CPU time.
-    LoadNotAchieved: Invalid, "choose a load that this machine can run, and that runs until it is ended";
+    LoadNotAchieved: Invalid of the Run, "choose a load that this machine can run, and that runs until it is ended";
     /// Time synchronization was lost, or its error is larger than the effect claimed.
-    SyncLost: Invalid, "wait for the servo to lock before measuring";
+    SyncLost: Invalid of the Run, "wait for the servo to lock before measuring";
     /// Another grand master, another server or another time scale was followed from some moment on, so that the offsets have different references.
-    ReferenceChanged: Invalid, "find out why the reference changed (its priority, its announcements, the path to it), and measure again once one is followed";
+    ReferenceChanged: Invalid of the Run, "find out why the reference changed (its priority, its announcements, the path to it), and measure again once one is followed";
     /// A source of time followed no reference from the beginning of the run to its end.
-    NeverLocked: Invalid, "wait for the service to lock before measuring; a ptp4l that is to steer nothing says so with free_running 1";
+    NeverLocked: Invalid of the Run, "wait for the service to lock before measuring; a ptp4l that is to steer nothing says so with free_running 1";
     /// A source of time that was named showed nothing of its clock.
-    SourceSilent: Invalid, "name the address or socket of a service that runs and answers, or leave the option out";
+    SourceSilent: Invalid of the Run, "name the address or socket of a service that runs and answers, or leave the option out";
     /// Two bounds on an offset exclude each other: a time stamp, a clock or the assumed drift is not what it is taken for.
-    BoundsContradict: Invalid, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
+    BoundsContradict: Invalid of the Run, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
     /// The clocks of two nodes could not be compared: no message of one reached the other, or none came back. What lies between them has no known duration.
-    ClocksUnrelated: Invalid, "let the UDP packets of the exchange through in both directions (the port that 'punctual listen' names)";
+    ClocksUnrelated: Invalid of the Run, "let the UDP packets of the exchange through in both directions (the port that 'punctual listen' names)";
+    /// What spoiled intervals of the run left less of it than a conclusion needs.
+    MostIntervalsSpoiled: Invalid of the Run, "find in the list of spoiled intervals what happened, prevent it, and measure again";
     /// Not a single sample was taken.
-    NoSamples: Invalid, "make sure that what is to be measured runs, and measure for at least two intervals";
+    NoSamples: Invalid of the Run, "make sure that what is to be measured runs, and measure for at least two intervals";
     /// The watchdog ended the run, because a real-time thread ran without ever sleeping.
-    WatchdogFired: Invalid, "lengthen the interval: it is too short for this CPU";
+    WatchdogFired: Invalid of the Run, "lengthen the interval: it is too short for this CPU";
     /// A measuring thread did not end when it was asked to.
-    ThreadStuck: Invalid, "look for a real-time thread of equal or higher priority that never sleeps";
+    ThreadStuck: Invalid of the Run, "look for a real-time thread of equal or higher priority that never sleeps";
     /// The numbers of another program contradict each other.
-    SourceContradicts: Invalid, "import the whole output as that program wrote it, or measure again";
+    SourceContradicts: Invalid of the Run, "import the whole output as that program wrote it, or measure again";
     /// Another program dropped samples above its table without counting them, so the maximum is unknown.
-    MaximumUnknown: Invalid, "import the output with its summary lines, or measure again with a larger table";
+    MaximumUnknown: Invalid of the Run, "import the output with its summary lines, or measure again with a larger table";
     /// The hypervisor ran something else while a measured CPU had work to do.
-    VirtualMachineSteal: Degraded, "measure on bare metal, or pin the virtual CPUs to physical ones of their own";
+    VirtualMachineSteal: Degraded of the Run, "measure on bare metal, or pin the virtual CPUs to physical ones of their own";
     /// This is a virtual machine: its worst cases are also its host's.
-    VirtualMachine: Degraded, "measure on bare metal to judge the machine itself";
+    VirtualMachine: Degraded of the Run, "measure on bare metal to judge the machine itself";
     /// The frequency of a measured CPU changed during the run, or was not the one that was set.
-    FrequencyChanged: Degraded, "use the governor 'performance', and a maximum frequency that the processor can sustain: boost off, or equal minimum and maximum frequencies";
+    FrequencyChanged: Degraded of the Run, "use the governor 'performance', and a maximum frequency that the processor can sustain: boost off, or equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
-    SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
+    SmiCounted: Degraded of the Run, "look for firmware settings (USB legacy, power and thermal management)";
     /// A measuring thread, or a thread of the followed program, was ready and had to wait as long as the kernel's limit on real-time threads could make it wait, but the limit could not be shown to be the cause.
-    RtThrottleLikely: Degraded, "as for rt-throttled; to find the cause, pin the measuring threads to CPUs, and run it where other programs' real-time threads can be seen (as root, and not in a container)";
+    RtThrottleLikely: Degraded of the Run, "as for rt-throttled; to find the cause, pin the measuring threads to CPUs, and run it where other programs' real-time threads can be seen (as root, and not in a container)";
     /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads under SCHED_OTHER.
-    CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; the latencies of SCHED_OTHER measuring threads include these stops";
+    CpuBandwidthUsedUp: Degraded of the Run, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; the latencies of SCHED_OTHER measuring threads include these stops";
     /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and are not counted as noise.
-    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
+    ThrottleKeptApart: Degraded of the Run, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The partner of a run between two nodes ended, stopped or could not be reached any more. What was measured until then stands; what only the partner counted is missing.
-    PartnerLost: Degraded, "find out on the partner what ended its program, and measure again";
+    PartnerLost: Degraded of the Run, "find out on the partner what ended its program, and measure again";
     /// The sending system refused packets: they were not sent, and are not among the delays.
-    PacketsRefused: Degraded, "remove the reason that the detail names: an interface that is down, a queue that is full, an MTU that is too small";
+    PacketsRefused: Degraded of the Run, "remove the reason that the detail names: an interface that is down, a queue that is full, an MTU that is too small";
     /// The receiving system kept packets from the program: they are among the lost ones, or belong to others.
-    PacketsNotReceived: Degraded, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
+    PacketsNotReceived: Degraded of the Run, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.
-    NoTimeService: Degraded, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
+    NoTimeService: Degraded of the Run, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
     /// What the followed reference states of its own quality got worse during the run: its clock class, accuracy, traceability, stratum or distance.
-    ReferenceWorse: Degraded, "find out on the grand master or server what it lost, and measure again once it has it back";
+    ReferenceWorse: Degraded of the Run, "find out on the grand master or server what it lost, and measure again once it has it back";
     /// The run was interrupted before its end.
-    InterruptedEarly: Degraded, "let it run to its end";
+    InterruptedEarly: Degraded of the Run, "let it run to its end";
     /// A part of the requested load did not run, so the run lacks its disturbance: this machine cannot run it, or the run ended before its turn.
-    LoadPartDropped: Degraded, "grant the permission or install the program that the detail names, or leave the part out with --without; let a run with --rotate complete";
+    LoadPartDropped: Degraded of the Run, "grant the permission or install the program that the detail names, or leave the part out with --without; let a run with --rotate complete";
     /// Looking for the causes of late samples raised the median latency by more than a tenth, or the mean by more than a microsecond.
-    ExplainingCosts: Degraded, "run without --explain to measure undisturbed latencies, and with it to find what makes them late";
+    ExplainingCosts: Degraded of the Run, "run without --explain to measure undisturbed latencies, and with it to find what makes them late";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unnoticed.
-    EvidenceMissing: Degraded, "enable the kernel option, grant the permission or use the larger threshold that the detail calls for";
+    EvidenceMissing: Degraded of the Run, "enable the kernel option, grant the permission or use the larger threshold that the detail calls for";
     /// No hard bound on the error of a clock's offset can be stated: the offset is what a time service believes.
-    NoHardBound: Degraded, "give ptp4l a slave_event_monitor in its configuration, so that it passes its raw time stamps on; delays between nodes: measure them with punctual packet, which bounds their error";
+    NoHardBound: Degraded of the Run, "give ptp4l a slave_event_monitor in its configuration, so that it passes its raw time stamps on; delays between nodes: measure them with punctual packet, which bounds their error";
     /// Memory could not be locked, so that paging can add to the latencies.
-    MemoryNotLocked: Degraded, "raise the limit (ulimit -l unlimited), or grant the capability cap_ipc_lock";
+    MemoryNotLocked: Degraded of the Run, "raise the limit (ulimit -l unlimited), or grant the capability cap_ipc_lock";
     /// A measuring thread had page faults after it started.
-    PageFaults: Degraded, "report it as a bug: the measuring loop is built to take no page faults";
+    PageFaults: Degraded of the Run, "report it as a bug: the measuring loop is built to take no page faults";
     /// The controller shared a CPU with a measuring thread, because no other CPU was available.
-    ControllerOnMeasuredCpu: Degraded, "leave one CPU unmeasured: --cpus";
+    ControllerOnMeasuredCpu: Degraded of the Run, "leave one CPU unmeasured: --cpus";
     /// A measuring thread that is pinned to one CPU was moved to another during the run.
-    Migrated: Degraded, "keep the measured CPUs online during the run, and prevent other programs from moving the measuring threads";
+    Migrated: Degraded of the Run, "keep the measured CPUs online during the run, and prevent other programs from moving the measuring threads";
     /// A thread of another program that outranks a measuring thread was allowed to run on its CPU: SCHED_DEADLINE, or a real-time priority at least as high. This is checked once a second; a thread that came and went between two checks can be missed.
-    RivalRealtime: Degraded, "stop that thread, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE outranks every priority)";
+    RivalRealtime: Degraded of the Run, "stop that thread, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE outranks every priority)";
     /// The requested limit on the wake-up latency from idle states (/dev/cpu_dma_latency) was not held, or the limit in force changed during the run.
-    IdleLimit: Degraded, "let this program open /dev/cpu_dma_latency (root may; in a container, --device /dev/cpu_dma_latency), and keep other programs from opening it during the run";
+    IdleLimit: Degraded of the Run, "let this program open /dev/cpu_dma_latency (root may; in a container, --device /dev/cpu_dma_latency), and keep other programs from opening it during the run";
+    /// Something spoiled intervals of the run. They are kept apart, each with its reason and its figures; the numbers and the verdict are those of the other intervals.
+    IntervalsSpoiled: Degraded of the Run, "find in the list of spoiled intervals what happened, and prevent it; measure again if a conclusion has to cover the whole time";
     /// The data come from another program, which did not record what is needed to judge validity.
-    Imported: Degraded, "repeat the measurement with punctual";
+    Imported: Degraded of the Run, "repeat the measurement with punctual";
     /// Another program counted samples whose values it did not keep: only their range is known.
-    ValuesUnknown: Degraded, "measure with a larger table, or with punctual, which keeps every value";
+    ValuesUnknown: Degraded of the Run, "measure with a larger table, or with punctual, which keeps every value";
     /// Another program did not write the unit of its numbers, so its default unit was assumed.
-    UnitAssumed: Degraded, "state the unit: punctual import --unit us, or ns";
+    UnitAssumed: Degraded of the Run, "state the unit: punctual import --unit us, or ns";
 }
 
 impl ReasonCode {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use record::{Figure, KINDS, Kind, REASONS, Record, Sampling, SeriesDetail, Sign, Unobservable, ValidityState};
+use record::{Figure, KINDS, Kind, REASONS, Record, Sampling, SeriesDetail, Sign, Spoils, Unobservable, ValidityState};
 
 /// Compares a committed document with the generated one; `PUNCTUAL_UPDATE=1` writes it.
 fn check(path: &str, made: &str) {
@@ -136,7 +136,11 @@ fn the_table_of_validity_is_published() {
     let mut text = String::from(
         "# Validity\n\n\
          Each run ends `valid`, `degraded` or `invalid`, always with its reasons.\n\
-         This page is generated from the table in `crates/record/src/validity.rs`.\n",
+         This page is generated from the table in `crates/record/src/validity.rs`.\n\n\
+         A reason marked † is about the time in which it happened. Where a run says when that was (the kinds that do: `wakeup`), the \
+         intervals of that time are kept apart, with their figures and their reasons; the numbers and the verdict are those of the \
+         others, and the run is `intervals-spoiled`. Where less than half of the run is left it is `most-intervals-spoiled`. Every \
+         other reason is about the whole run.\n",
     );
     for (state, what) in [
         (ValidityState::Invalid, "the run did not measure what was requested; exit 3, which outranks a broken limit"),
@@ -148,7 +152,8 @@ fn the_table_of_validity_is_published() {
             let code = serde_json::to_value(info.code).unwrap();
             let meaning = info.meaning.trim().replace('|', "\\|");
             let remedy = info.remedy.replace('|', "\\|");
-            let _ = writeln!(text, "| `{}` | {meaning} | {remedy} |", code.as_str().unwrap());
+            let mark = if info.spoils == Spoils::Interval { " †" } else { "" };
+            let _ = writeln!(text, "| `{}`{mark} | {meaning} | {remedy} |", code.as_str().unwrap());
         }
     }
     text.push_str(

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use analyse::tail::ClaimAnswer;
 use record::{
-    Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
-    WorstSample,
+    Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, SpoiledInterval, ValidityState,
+    VerdictState, WorstSample,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -16,8 +16,8 @@ use crate::exact::safe_integers;
 use crate::headline::headline;
 use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
-    PageView, QuantileView, ReasonView, ResultsView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION,
-    VerdictView, View, WorstView,
+    PageView, QuantileView, ReasonView, ResultsView, RowView, RunView, SCHEMA, SeriesView, SpoiledView, StateView,
+    VERSION, VerdictView, View, WorstView,
 };
 use crate::{
     Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, packet,
@@ -246,6 +246,7 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         below_zero: series.below_zero.as_ref().map(|below| histogram(below, unit_ns)),
         corrected: series.corrected.as_ref().map(|corrected| histogram(corrected, unit_ns)),
         intervals: intervals(&series.intervals, record.sign(series)),
+        spoiled: series.spoiled.stretches().iter().map(spoiled).collect(),
         counters,
         max_at: series.max_at.map(|at| moment(at, started)),
         block_mean_median_ns: series.block_mean_median_ns(),
@@ -279,6 +280,17 @@ pub(crate) fn histogram(histogram: &Histogram, unit_ns: u64) -> HistogramView {
             .map(|quantile| QuantileView { share: quantile.share, value_ns: quantile.value_ns.into() })
             .collect(),
         bins,
+    }
+}
+
+fn spoiled(interval: &SpoiledInterval) -> SpoiledView {
+    SpoiledView {
+        start_offset_ns: interval.start_offset_ns.into(),
+        length_ns: interval.length_ns.into(),
+        samples: interval.samples.into(),
+        worst: interval.worst_ns.map(units::format::latency),
+        missed_periods: interval.missed_periods.into(),
+        why: interval.reasons.iter().map(|reason| reason.detail.as_str()).collect::<Vec<_>>().join("; "),
     }
 }
 

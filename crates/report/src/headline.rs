@@ -253,7 +253,7 @@ fn sentence(page: &Page, run: &Record, verdict: &Verdict, judged: &[(&Record, Ve
         late::worst_words(page, worst_run)
     );
     match totals.beyond.unwrap_or(0) {
-        0 => format!("Holds {limit}: {worst}, within {limit}."),
+        0 => format!("Holds {limit}: {worst}, within {limit}{}.", covered(&alike)),
         beyond => {
             let missed = match totals.missed_periods.unwrap_or(0) {
                 0 => String::new(),
@@ -262,6 +262,16 @@ fn sentence(page: &Page, run: &Record, verdict: &Verdict, judged: &[(&Record, Ve
             format!("Does not hold {limit}: {worst}; {} beyond {limit}{missed}.", format::count(beyond))
         }
     }
+}
+
+/// What a verdict about these runs covers, where intervals of one are spoiled: `, in the 46 s of 48 s that stand`.
+fn covered(runs: &[&Record]) -> String {
+    if runs.iter().all(|run| run.covers().is_none()) {
+        return String::new();
+    }
+    let of = |ns: fn(&Record) -> u64| units::total(runs.iter().map(|run| ns(run)));
+    let (stands, measured) = (of(Record::standing_ns), of(Record::measured_ns));
+    format!(", in the {} of {} that stand", format::span(stands), format::span(measured))
 }
 
 /// The headline of runs without a deadline: the worst sample is the answer.

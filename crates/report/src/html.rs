@@ -107,6 +107,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         sync::plain_clocks(page, runs);
         plain_table(page, runs);
         top::plain_bursts(page, runs);
+        top::plain_spoiled(page, runs);
         program::plain_programs(page, runs);
         explanation::plain_explanations(page, runs);
         rhythm::plain_rhythms(page, view);

@@ -46,9 +46,9 @@ pub use view::{
     LoadView, MomentView, PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView,
     PacketExplanationView, PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView, PartRowView,
     PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView,
-    RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView,
-    SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TimelineView,
-    TotalsView, VERSION, VerdictView, View, WorstView,
+    RunView, SCHEMA, SeriesView, ShareView, SpoiledView, StateView, StretchView, SyncAllanView, SyncBoundView,
+    SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView, SyncView,
+    TimelineView, TotalsView, VERSION, VerdictView, View, WorstView,
 };
 
 /// The input for a report.

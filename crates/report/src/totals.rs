@@ -15,7 +15,7 @@ pub(crate) struct Totals<'a> {
     pub(crate) samples: u64,
     /// Samples above the deadline of their run; `None` if no run has one.
     pub(crate) beyond: Option<u64>,
-    /// Sum of the durations of the runs (ns).
+    /// How much of the runs stands, together (ns).
     pub(crate) observed_ns: u64,
     /// Schedules that late wake-ups skipped; `None` if no source counted them.
     pub(crate) missed_periods: Option<u64>,
@@ -44,7 +44,7 @@ impl<'a> Totals<'a> {
             what: if let [what] = names[..] { what } else { "samples" },
             samples: units::total(records().map(judged_samples)),
             beyond: valid.iter().filter_map(beyond).reduce(u64::saturating_add),
-            observed_ns: units::total(records().map(Record::measured_ns)),
+            observed_ns: units::total(records().map(Record::standing_ns)),
             missed_periods: (!counted.is_empty()).then(|| units::total(counted.iter().map(missed))),
             runs: valid.len() as u64,
             invalid_runs: invalid.len() as u64,

@@ -325,6 +325,8 @@ pub struct SeriesView {
     pub corrected: Option<HistogramView>,
     /// The intervals of the run.
     pub intervals: IntervalsView,
+    /// Intervals that something spoiled: in none of the numbers of the series.
+    pub spoiled: Vec<SpoiledView>,
     /// Counters by name; a counter is absent if it was not counted.
     pub counters: BTreeMap<String, Exact>,
     /// When the maximum was taken.
@@ -375,6 +377,23 @@ pub struct Bins {
     pub from_ns: Vec<Exact>,
     /// Samples in each bin.
     pub count: Vec<Exact>,
+}
+
+/// An interval that does not stand, with the figures that it would have had.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SpoiledView {
+    /// Start, counted from the run's first schedule (ns).
+    pub start_offset_ns: Exact,
+    /// Length (ns).
+    pub length_ns: Exact,
+    /// Number of its samples.
+    pub samples: Exact,
+    /// The worst of its samples in words; null if there are none.
+    pub worst: Option<String>,
+    /// Schedules that late wake-ups skipped.
+    pub missed_periods: Exact,
+    /// What spoiled it, in words.
+    pub why: String,
 }
 
 /// The intervals of a run as columns.

@@ -1962,6 +1962,10 @@ export interface SeriesView {
    */
   samples: number | string;
   /**
+   * Intervals that something spoiled: in none of the numbers of the series.
+   */
+  spoiled: SpoiledView[];
+  /**
    * Number of the thread, from 0; null if the place is no thread.
    */
   thread?: number | null;
@@ -2059,6 +2063,35 @@ export interface MomentView4 {
    * Nanoseconds since 1970-01-01 UTC, as decimal text
    */
   realtime_ns: string;
+}
+/**
+ * An interval that does not stand, with the figures that it would have had.
+ */
+export interface SpoiledView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  length_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  missed_periods: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  start_offset_ns: number | string;
+  /**
+   * What spoiled it, in words.
+   */
+  why: string;
+  /**
+   * The worst of its samples in words; null if there are none.
+   */
+  worst?: string | null;
 }
 /**
  * What was seen of the sources of time during a run.
@@ -2686,7 +2719,7 @@ export interface GroupSummary {
  */
 export interface RunSummary {
   /**
-   * From the first schedule to the end (ns).
+   * From the first schedule to the end (ns), without the intervals that something spoiled.
    */
   duration_ns: number;
   /**

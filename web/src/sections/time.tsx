@@ -56,7 +56,7 @@ export function WorstOverTime({ runs, grouped = false }: Props) {
   );
   const note = state.heat
     ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; colour: samples from 1 (${themeNow.dark ? "dark" : "light"}) to ${format.count(heatShown?.most ?? 1)} (${themeNow.dark ? "light" : "dark"}), logarithmic; line: the exact maximum.`
-    : `Worst sample of each ${length} in us, never averaged${shown.log ? "; logarithmic" : ""}. Time counts from the start of each run${runs.some((run) => run.loaded) && runs.length > 1 ? "; shaded: under load" : ""}.`;
+    : `Worst sample of each ${length} in us, never averaged${shown.log ? "; logarithmic" : ""}. Time counts from the start of each run${runs.some((run) => run.state !== "invalid" && run.series.some((series) => series.spoiled.length > 0)) ? "; hatched: spoiled, and in no number" : ""}${runs.some((run) => run.loaded) && runs.length > 1 ? "; shaded: under load" : ""}.`;
   return (
     <Figure
       id="time" title="Worst case over time" controls={controls} note={note} picture={() => canvas.current()}
@@ -102,7 +102,34 @@ export function WorstOverTime({ runs, grouped = false }: Props) {
           return grouped ? [each.find((text) => text !== "") ?? ""] : each;
         }}
       />
+      <Spoiled runs={runs} />
     </Figure>
+  );
+}
+
+/** The intervals that something spoiled, with the figures that they would have had. */
+function Spoiled({ runs }: { runs: RunView[] }) {
+  const all = runs.flatMap((run) => run.series.flatMap((series) => series.spoiled.map((one) => ({ run, series, one }))));
+  if (all.length === 0) return null;
+  return (
+    <div data-spoiled>
+      <h3>Spoiled intervals</h3>
+      <p class="muted">They are in none of the other numbers.</p>
+      <div class="scroll"><table>
+        <thead><tr>
+          <th>run</th><th>series</th><th class="number">from</th><th class="number">length</th><th class="number">samples</th>
+          <th class="number">worst</th><th class="number">missed</th><th>why</th>
+        </tr></thead>
+        <tbody>{all.map(({ run, series, one }) => (
+          <tr class={run.state === "invalid" ? "invalid" : ""}>
+            <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td><td>{series.lane}</td>
+            <td class="number">{format.span(one.start_offset_ns)}</td><td class="number">{format.span(one.length_ns)}</td>
+            <td class="number">{format.count(one.samples)}</td><td class="number">{one.worst ?? "\u2013"}</td>
+            <td class="number">{format.count(one.missed_periods)}</td><td>{one.why}</td>
+          </tr>
+        ))}</tbody>
+      </table></div>
+    </div>
   );
 }
 

@@ -204,7 +204,7 @@ pub struct RunSummary {
     /// Exact largest (ns); absent without a sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
-    /// From the first schedule to the end (ns).
+    /// From the first schedule to the end (ns), without the intervals that something spoiled.
     pub duration_ns: u64,
     /// Pieces that it was cut into.
     pub pieces: u64,

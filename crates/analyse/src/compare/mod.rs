@@ -532,7 +532,6 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
     let all = all_samples(group, latency);
     let run = |(at, record): (usize, &&Record)| {
         let one = all_samples(&Group { name: String::new(), runs: vec![record] }, latency);
-        let (started, ended) = (record.manifest().started.monotonic.as_ns(), record.manifest().ended.monotonic.as_ns());
         RunSummary {
             id: record.id.clone(),
             node: record.manifest().node.hostname.clone(),
@@ -542,7 +541,7 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
             samples: one.count(),
             missed_periods: missed(record, latency),
             max_ns: one.max_ns(),
-            duration_ns: u64::try_from(ended.saturating_sub(started)).unwrap_or(0),
+            duration_ns: record.standing_ns(),
             pieces: cut.get(at).map_or(0, |run| run.pieces.len() as u64),
         }
     };

@@ -103,7 +103,9 @@ impl Run {
             if is_signed {
                 whole.signed.get_or_insert_default().add(&series.histogram, series.below_zero.as_ref());
             }
-            let observed_ns = series.gaps().map_or(lasted_ns, |gaps| gaps.observed_ns);
+            let observed_ns = series
+                .gaps()
+                .map_or_else(|| lasted_ns.saturating_sub(series.spoiled.length_ns), |gaps| gaps.observed_ns);
             whole.threads_ns = whole.threads_ns.saturating_add(observed_ns);
             whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
             let missed_beyond = |histogram: &Histogram, missed_periods: u64| {
@@ -132,7 +134,7 @@ impl Run {
             Self { pieces: by_start.into_values().collect() }
         } else {
             // No intervals, or ones that do not hold every sample: the run is one piece.
-            whole.length_ns = lasted_ns;
+            whole.length_ns = record.standing_ns();
             Self { pieces: vec![whole] }
         };
         if !record.measurement.kind().sampling.is_quiet_without_samples() {

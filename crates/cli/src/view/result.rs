@@ -13,6 +13,8 @@ use terminal::wrap;
 
 /// Rows of worst samples that are printed; the record holds more.
 const SHOWN_WORST: usize = 3;
+/// Spoiled intervals that are printed; the record has them all.
+const SHOWN_SPOILED: usize = 8;
 
 /// A latency where there is one.
 pub(crate) fn latency_cell(ns: Option<u64>) -> String {
@@ -94,6 +96,7 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     text.push_str(&super::explanation::text(record, file));
     text.push_str(&super::rhythm::text(record));
     text.push_str(&rows(record));
+    text.push_str(&spoiled(record));
     text.push_str(&load::turns(record));
     text.push_str(&conclusion(record, colour));
     text
@@ -304,6 +307,36 @@ fn rows(record: &Record) -> String {
         ]);
     }
     format!("\n  longest rows of missed periods:\n{}", table.render())
+}
+
+/// The intervals that something spoiled, with their figures; empty where there are none.
+fn spoiled(record: &Record) -> String {
+    if record.series.iter().all(|series| series.spoiled.count == 0) {
+        return String::new();
+    }
+    let mut table = Table::new(&["", "from", "length", "samples", "worst", "missed", "why"]).left(6);
+    let of_series = |series: &'_ Series| {
+        series.spoiled.stretches().into_iter().map(|one| (name_of(series, &record.series), one)).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = record.series.iter().flat_map(of_series).collect();
+    for (name, stretch) in all.iter().take(SHOWN_SPOILED) {
+        let why: Vec<&str> = stretch.reasons.iter().map(|reason| reason.detail.as_str()).collect();
+        table.row(vec![
+            name.clone(),
+            format::span(stretch.start_offset_ns),
+            format::span(stretch.length_ns),
+            format::count(stretch.samples),
+            stretch.worst_ns.map_or_else(|| "-".to_owned(), format::latency),
+            format::count(stretch.missed_periods),
+            why.join("; "),
+        ]);
+    }
+    let head = "spoiled intervals, which are in none of the numbers above:";
+    let more = match all.len().saturating_sub(SHOWN_SPOILED) {
+        0 => String::new(),
+        more => format!("  and {} more, in the record\n", format::count(more as u64)),
+    };
+    format!("\n{}{}{more}", wrap::paragraph(head, "  ", wrap::width()), table.render())
 }
 
 /// Validity with its reasons, then the verdict: one paragraph each. What was seen for each caveat, and what cannot be observed

@@ -80,7 +80,8 @@ for step in "monotonic 250ms monotonic" "realtime 123456us forwards" "realtime -
 	set -- $step
 	punctual-proof inject clock-step --at $((($(from_now $lead) + 123456) * 1000)) --by "$2" >"step-$3.truth" &
 	injector=$!
-	$wakeup --clock "$1" --duration $((lead + 600))ms --output "step-$3.json"
+	# In intervals, of which the one of the step is kept apart.
+	${wakeup% --interval-maximum*} --interval-maximum 100ms --clock "$1" --duration $((lead + 600))ms --output "step-$3.json"
 	wait $injector
 done
 

@@ -59,6 +59,13 @@ fn change_latencies(record: &mut Record, change: impl Fn(i64) -> i64 + Copy) {
             interval.histogram = changed(&interval.histogram, unsigned);
         }
     }
+    for spoiled in record.series.iter_mut().flat_map(|series| &mut series.spoiled.intervals) {
+        spoiled.worst_at = spoiled.worst_at.zip(spoiled.worst_ns).map(|(at, ns)| {
+            let by = Ns(change(ns) - ns);
+            record::Moment { monotonic: at.monotonic.plus(by), realtime: at.realtime.plus(by) }
+        });
+        spoiled.worst_ns = spoiled.worst_ns.map(change);
+    }
     for sample in &mut record.worst {
         let latency_ns = change(sample.latency_ns);
         sample.to.at.monotonic = sample.to.at.monotonic.plus(Ns(latency_ns - sample.latency_ns));
@@ -204,8 +211,17 @@ fn missing_and_invented_steps_are_reported() {
         let sample = record.worst.iter_mut().find(before).unwrap();
         sample.to.at.realtime = sample.to.at.realtime.plus(Ns(truth.step_ns));
     });
-    check_fails(Condition::Load, &["step-backwards: invalid, as stepped"], |boot| {
-        boot.step_backwards.record.validity = record::Validity::default();
+    check_fails(Condition::Load, &["step-backwards: its intervals are kept apart"], |boot| {
+        boot.step_backwards.record.series[0].spoiled = record::Spoiled::default();
+    });
+    check_fails(Condition::Load, &["step-forwards: its intervals are kept apart"], |boot| {
+        // One that has nothing of the step.
+        let mut other = boot.step_forwards.record.series[0].spoiled.intervals[0].clone();
+        other.start_offset_ns = 0;
+        boot.step_forwards.record.series[0].spoiled.intervals.insert(0, other);
+    });
+    check_fails(Condition::Idle, &["step-forwards: no other number has it"], |boot| {
+        boot.step_forwards.record.worst[0].latency_ns = 123_000_000;
     });
     check_fails(Condition::Idle, &["step-backwards: by how much and when"], |boot| {
         boot.step_backwards.record.manifest_mut().clock_steps[0].step_ns += 1_000_000;
@@ -251,7 +267,9 @@ fn a_schedule_that_lies_between_the_readings_about_a_step_may_be_on_time() {
     // earlier.
     let read_earlier = |boot: &mut Evidence, after_too: bool| {
         let StepRun { record, truth } = &mut boot.step_forwards;
-        let late_ns = record.worst[0].from.at.realtime.as_ns();
+        let spoiled = record.series.iter().flat_map(|series| &series.spoiled.intervals);
+        let late = spoiled.filter_map(|one| one.worst_ns.zip(one.worst_at)).max_by_key(|(ns, _)| *ns);
+        let late_ns = late.map(|(ns, at)| at.realtime.as_ns() - ns).unwrap();
         let by_ns = INTERVAL_NS + 50_000 - (late_ns - truth.before.realtime.as_ns());
         assert!(by_ns > 0);
         for clock in [Some(&mut truth.before), after_too.then_some(&mut truth.after)].into_iter().flatten() {

@@ -118,6 +118,11 @@ impl Watching {
         (self.witness.so_far(), self.lookout.so_far())
     }
 
+    /// What the lookout has seen until now.
+    pub(crate) fn seen_so_far(&self) -> Seen {
+        self.lookout.so_far()
+    }
+
     /// Looks once more and concludes.
     pub(crate) fn end(self) -> (Witnessed, Seen) {
         (self.witness.end(), self.lookout.end())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use analyse::cause::{self, Evidence, Late, Receiver, Surroundings, Thread, Totals};
+use analyse::cause::{self, BelowKernel, Evidence, Late, Receiver, Surroundings, Thread, Totals};
 use flight::ring::Slot;
 use kernel::sched::Policy;
 use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation, ReceiveMode};
@@ -16,6 +16,7 @@ use super::names::Names;
 use super::recorder::{Caught, Recorder};
 use super::watch::Watched;
 use crate::clock_watch::ClockWatch;
+use crate::interval_sink::CUT_SHORT;
 use record::{EvidenceSource, ExplainRequest};
 
 /// So many worst samples of each thread are followed where no threshold is given.
@@ -57,6 +58,15 @@ impl Followed {
     }
 }
 
+/// An explained sample whose interval is not settled.
+#[derive(Debug)]
+struct Waiting {
+    /// When its thread was to wake (ns on the measured clock).
+    scheduled_ns: i64,
+    sample: ExplainedSample,
+    place: BelowKernel,
+}
+
 /// Explains outliers while a run goes.
 #[derive(Debug)]
 pub(crate) struct Explainer {
@@ -67,6 +77,10 @@ pub(crate) struct Explainer {
     measured: CpuSet,
     names: Names,
     totals: Totals,
+    /// Explained samples of which it is not known yet whether the interval that they are in stands; `None` where it is not asked.
+    waiting: Option<Vec<Waiting>>,
+    /// Outliers of intervals that do not stand.
+    apart: u64,
     /// What is counted of firmware, heat and the hypervisor.
     below: Below,
     /// Read every time where there is nothing else.
@@ -94,7 +108,38 @@ impl Explainer {
             threads,
             names: Names::default(),
             totals: Totals::with_deadline(deadline_ns),
+            waiting: None,
+            apart: 0,
             armed_ns: BTreeMap::new(),
+        }
+    }
+
+    /// Samples wait until [`settle`](Self::settle) says whether the intervals that they are in stand.
+    pub(crate) fn judged_later(self) -> Self {
+        Self { waiting: Some(Vec::new()), ..self }
+    }
+
+    /// Counts the samples that wait and were scheduled before `until_ns` (on the measured clock), but for those that
+    /// `is_spoiled` says of, by the thread's number and that moment.
+    pub(crate) fn settle(&mut self, until_ns: i64, is_spoiled: &dyn Fn(u32, i64) -> bool) {
+        let Some(waiting) = &mut self.waiting else { return };
+        let mut rest = Vec::new();
+        for one in std::mem::take(waiting) {
+            if one.scheduled_ns >= until_ns {
+                rest.push(one);
+            } else if is_spoiled(one.sample.thread, one.scheduled_ns) {
+                self.apart += 1;
+            } else {
+                self.totals.add(one.sample, one.place);
+            }
+        }
+        self.waiting = Some(rest);
+    }
+
+    fn count(&mut self, scheduled_ns: i64, sample: ExplainedSample, place: BelowKernel) {
+        match &mut self.waiting {
+            Some(waiting) => waiting.push(Waiting { scheduled_ns, sample, place }),
+            None => self.totals.add(sample, place),
         }
     }
 
@@ -199,7 +244,7 @@ impl Explainer {
         let place = self.below.around(late.cpu, late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
         if let Some(counters) = &self.counters {
             let counted = counters.around(of, late.scheduled.monotonic.as_ns());
-            self.totals.add(cause::explain_by_counters(late, &counted, place), place);
+            self.count(late.scheduled_ns, cause::explain_by_counters(late, &counted, place), place);
         } else {
             let mut by_cpu = BTreeMap::new();
             for (cpu, Caught { slots, overwritten, late_timers }) in caught {
@@ -218,7 +263,40 @@ impl Explainer {
                     cause::explain_arrival(late, receiver, by_cpu, place)
                 }
             };
-            self.totals.add(explained, place);
+            self.count(late.scheduled_ns, explained, place);
+        }
+    }
+
+    /// What the run knows while it goes on: the causes of what is settled, with the worst few samples. Names of functions that take
+    /// long to look up are, where that `is_worth_it`.
+    pub(crate) fn so_far(
+        &mut self,
+        counters: impl Fn(u32) -> Option<record::Counters>,
+        is_worth_it: bool,
+    ) -> Explanation {
+        let explained = self.totals.explained();
+        let (mut causes, mut samples) = self.totals.clone().finish(counters);
+        samples.truncate(FOLLOWED);
+        if is_worth_it {
+            self.names.fill_in(&mut texts(&mut causes, &mut samples));
+            cause::join_alike(&mut causes);
+        } else {
+            self.names.fill_in_known(&mut texts(&mut causes, &mut samples));
+        }
+        let missing = [self.recorder.missing(), vec![format!("what to change: {CUT_SHORT}")]].concat();
+        Explanation { missing, causes, samples, explained, ..self.looked_at() }
+    }
+
+    /// How samples were looked at, and how many.
+    fn looked_at(&self) -> Explanation {
+        let sum = |of: fn(&Watched) -> u64| units::total(self.threads.iter().map(|thread| of(&thread.watched)));
+        Explanation {
+            sources: vec![self.recorder.source_words()],
+            missing: self.recorder.missing(),
+            above_ns: self.config.above.map(units::Ns::unsigned),
+            outliers: sum(|watched| watched.outliers.load(Ordering::Relaxed)).saturating_sub(self.apart),
+            not_recorded: sum(|watched| watched.not_recorded.load(Ordering::Relaxed)),
+            ..Explanation::default()
         }
     }
 
@@ -228,7 +306,8 @@ impl Explainer {
         cost: Option<ExplainingCost>,
         counters: impl Fn(u32) -> Option<record::Counters>,
     ) -> Explanation {
-        let sum = |of: fn(&Watched) -> u64| units::total(self.threads.iter().map(|thread| of(&thread.watched)));
+        self.settle(i64::MAX, &|_, _| false);
+        let looked_at = self.looked_at();
         let explained = self.totals.explained();
         let (mut causes, mut samples) = self.totals.finish(counters);
         self.names.fill_in(&mut texts(&mut causes, &mut samples));
@@ -236,18 +315,7 @@ impl Explainer {
         // Now that nothing is measured any more.
         let (profile, _) = host::read_profile(&host::Root::live());
         cause::put_remedies(&mut causes, &Surroundings::from_profile(&profile, &self.measured));
-        Explanation {
-            sources: vec![self.recorder.source_words()],
-            missing: self.recorder.missing(),
-            above_ns: self.config.above.map(units::Ns::unsigned),
-            cost,
-            outliers: sum(|watched| watched.outliers.load(Ordering::Relaxed)),
-            explained,
-            not_recorded: sum(|watched| watched.not_recorded.load(Ordering::Relaxed)),
-            causes,
-            samples,
-            parts: None,
-        }
+        Explanation { cost, explained, causes, samples, ..looked_at }
     }
 }
 

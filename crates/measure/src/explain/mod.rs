@@ -21,7 +21,7 @@ mod watch;
 pub(crate) use cost::{cost_of_pieces, is_dear};
 pub(crate) use explainer::{Begin, Explainer, FOLLOWED, Followed, Known, kernel_priority};
 pub(crate) use judge::judge;
-pub(crate) use parts::{PartsCollector, PartsWriter, parts_ring};
+pub(crate) use parts::{IntervalEnd, PartsCollector, PartsWriter, parts_ring};
 pub(crate) use recorder::{Recorder, Threads};
 pub(crate) use watch::{OutlierWatch, Watched};
 

@@ -94,6 +94,12 @@ pub(super) struct Names {
     owners: HashMap<u32, Owner>,
 }
 
+/// The addresses that [`Names::function`] left open in a text.
+fn addresses_in(text: &str) -> Vec<u64> {
+    let ends = text.match_indices(OPEN).map(|(at, _)| at + OPEN.len_utf8());
+    ends.filter_map(|at| u64::from_str_radix(text.get(at..at + 16)?, 16).ok()).collect()
+}
+
 impl Names {
     /// Reads the names of all functions at these addresses, in one pass.
     fn learn(&mut self, addresses: impl Iterator<Item = u64>) {
@@ -138,14 +144,15 @@ impl Names {
 
     /// Puts names in the place of what [`Names::function`] left open.
     pub(super) fn fill_in(&mut self, texts: &mut [&mut String]) {
-        let addresses = |text: &str| -> Vec<u64> {
-            let ends = text.match_indices(OPEN).map(|(at, _)| at + OPEN.len_utf8());
-            ends.filter_map(|at| u64::from_str_radix(text.get(at..at + 16)?, 16).ok()).collect()
-        };
-        let open: Vec<u64> = texts.iter().flat_map(|text| addresses(text)).collect();
+        let open: Vec<u64> = texts.iter().flat_map(|text| addresses_in(text)).collect();
         self.learn(open.into_iter());
+        self.fill_in_known(texts);
+    }
+
+    /// The same by the names that are known already; others stay addresses.
+    pub(super) fn fill_in_known(&self, texts: &mut [&mut String]) {
         for text in texts {
-            for address in addresses(text) {
+            for address in addresses_in(text) {
                 let name = self.functions.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"));
                 **text = text.replace(&format!("{OPEN}{address:016x}"), &name);
             }

@@ -196,10 +196,13 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 20] = [
+const ADDED_ELSEWHERE: [ReasonCode; 22] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
+    // Of what intervals have in place of the run: `judge/intervals.rs`.
+    ReasonCode::IntervalsSpoiled,
+    ReasonCode::MostIntervalsSpoiled,
     // Where late samples are explained.
     ReasonCode::ExplainingCosts,
     // Where clocks are compared: `sync/src/judge.rs`.

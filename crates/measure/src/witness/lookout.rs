@@ -5,6 +5,8 @@
 //! A thread on the housekeeping CPUs does it once a second. What changes and changes back between two looks is not seen,
 //! but for stops, which the [`Sentinel`] sees however short they are.
 
+mod seen;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -18,15 +20,17 @@ use std::time::Duration;
 use units::format::span;
 
 use kernel::clock::{KernelClock, now_ns};
-use record::{Manifest, Reason, ReasonCode, Validity, WorstSample};
+use record::{Reason, ReasonCode};
 use units::{ClockId, CpuSet};
 
+pub(crate) use self::seen::Seen;
 use super::memory::MemoryLock;
 use super::read_back::{Grant, ReadBack};
 use super::rivals::{Live, Rank, RivalWatch};
 use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
 use crate::disruption::{self, DisruptionWatch};
+use crate::spoil::Spoil;
 use crate::task_stat::read_short;
 
 /// Stack of a thread that looks or waits: it prints nothing and parses little.
@@ -35,6 +39,8 @@ pub(crate) const LITTLE_STACK_BYTES: usize = 128 * 1024;
 const PERIOD: Duration = Duration::from_secs(1);
 /// The same where no sample says when it was taken: it bounds how exactly the length of a stop is known.
 const PERIOD_WITHOUT_TIMES: Duration = Duration::from_millis(100);
+/// The same where somebody waits for what is seen.
+const PERIOD_PUBLISHED: Duration = Duration::from_millis(250);
 /// Between two looks at everything but the time (ns).
 const WHOLE_LOOK_NS: i64 = 900_000_000;
 /// Measuring threads that are asked about at one look; the others come next.
@@ -96,25 +102,6 @@ pub(crate) struct Lookout {
     looking: Looking,
 }
 
-/// What all looks together saw.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    /// Whether the memory of this process is locked, read back.
-    pub(crate) memory_locked: bool,
-    reasons: Vec<Reason>,
-    /// Thread and kind of what stands among the reasons; a thread of `u32::MAX` is the run as a whole.
-    named: BTreeSet<(u32, ReasonCode)>,
-    stops: Vec<Stop>,
-    pub(crate) suspended_ns: i64,
-    /// The limit in force at the beginning (us).
-    idle_limit_us: Option<u32>,
-    clock_source: Option<String>,
-    online_cpus: Option<CpuSet>,
-    /// CPUs on which the controller, the drain and the lookout were allowed to run, read back.
-    housekeeping: CpuSet,
-    measured: CpuSet,
-}
-
 /// A thread of the program's own beside the measuring ones: on the housekeeping CPUs, without real-time priority, and
 /// without signals. Returns once it is there.
 pub(crate) fn spawn<T: Send + 'static>(
@@ -157,10 +144,18 @@ impl Lookout {
     pub(crate) fn begin(orders: Orders) -> Self {
         let start_ns = Arc::new(AtomicI64::new(monotonic_ns()));
         let looks = Looks::new(orders, Arc::clone(&start_ns));
-        let first = looks.so_far();
+        let mut first = looks.so_far();
         let published = Arc::clone(&looks.published);
-        *locked(&published) = Some(first);
-        Self { start_ns, published, looking: looks.begin() }
+        let looking = looks.begin();
+        if matches!(looking, Looking::Nobody(_)) {
+            // Nothing is seen before the end, and nobody need wait for it: what is found then is about the whole run.
+            first.looked_until_ns = i64::MAX;
+        }
+        let mut so_far = locked(&published);
+        // The thread may have looked again meanwhile.
+        so_far.get_or_insert(first);
+        drop(so_far);
+        Self { start_ns, published, looking }
     }
 
     /// Sets when the run begins (ns, CLOCK_MONOTONIC): times in the reasons count from there, and earlier stops are none.
@@ -217,6 +212,8 @@ struct Looks {
     sentinel: Option<Sentinel>,
     rivals: RivalWatch<Live>,
     suspend: SuspendWatch,
+    /// How long the machine had been suspended at the last look (ns).
+    suspended_ns: i64,
     disruptions: DisruptionWatch,
     /// Moments at which this process is known to have run (ns), the last few.
     ran_ns: Vec<i64>,
@@ -237,6 +234,8 @@ impl Looks {
             named: BTreeSet::new(),
             stops: Vec::new(),
             suspended_ns: 0,
+            disrupted: Vec::new(),
+            looked_until_ns: i64::MIN,
             idle_limit_us: crate::dma_latency::effective_us(),
             clock_source: clock_source(),
             online_cpus: crate::kernel_text::read(ONLINE).ok().and_then(|text| text.parse().ok()),
@@ -247,6 +246,7 @@ impl Looks {
         let mut looks = Self {
             rivals: RivalWatch::new(Live, orders.ranked.clone()),
             suspend: SuspendWatch::new(),
+            suspended_ns: 0,
             disruptions: DisruptionWatch::begin(Path::new(disruption::DEVICE)),
             ran_ns: Vec::new(),
             whole_look_ns: i64::MIN,
@@ -300,7 +300,11 @@ impl Looks {
     }
 
     fn run(mut self, wait: &UnixDatagram) -> Self {
-        let period = if self.orders.has_times { PERIOD } else { PERIOD_WITHOUT_TIMES };
+        let period = match (self.orders.has_times, self.orders.is_published) {
+            (true, false) => PERIOD,
+            (true, true) => PERIOD_PUBLISHED,
+            (false, _) => PERIOD_WITHOUT_TIMES,
+        };
         // Refused only for a period of nothing.
         let _ = wait.set_read_timeout(Some(period));
         self.seen.housekeeping = self.seen.housekeeping.union(&kernel::sched::affinity_of(0).unwrap_or_default());
@@ -330,7 +334,12 @@ impl Looks {
         if self.ran_ns.len() == 8 {
             self.ran_ns.remove(0);
         }
+        let since_ns = self.ran_ns.last().copied().unwrap_or(now_ns);
         self.ran_ns.push(now_ns);
+        self.look_at_time(since_ns, now_ns);
+        // The thread that notices stops had from the look before until now to say so. It did not run while the process was stopped,
+        // and neither did this one.
+        self.seen.looked_until_ns = since_ns;
         if whole || now_ns.saturating_sub(self.whole_look_ns) >= WHOLE_LOOK_NS {
             self.whole_look_ns = now_ns;
             self.look_at_threads(now_ns);
@@ -338,6 +347,10 @@ impl Looks {
             self.rivals.look(now_ns);
             if self.orders.is_published {
                 *locked(&self.published) = Some(self.so_far());
+            }
+        } else if self.orders.is_published {
+            if let Some(published) = locked(&self.published).as_mut() {
+                published.look_at_times_of(&self.seen, self.start_ns.load(Ordering::Relaxed));
             }
         }
     }
@@ -364,12 +377,27 @@ impl Looks {
         self.next_thread = (self.next_thread + MOST_THREADS) % count.max(1);
     }
 
+    /// Whether the machine stood still since the last look, or its clocks did.
+    fn look_at_time(&mut self, since_ns: i64, now_ns: i64) {
+        let start_ns = Arc::clone(&self.start_ns);
+        let when = || time_in_run(&start_ns, now_ns);
+        let between = |code, detail| Spoil { from_ns: since_ns, to_ns: now_ns, reason: Reason { code, detail } };
+        if let Some(disrupted) = self.disruptions.look() {
+            let detail = format!("{}, seen {}", disrupted.words(), when());
+            self.seen.disrupted.push(between(ReasonCode::VmDisrupted, detail.clone()));
+            self.seen.add_once(ReasonCode::VmDisrupted, detail);
+        }
+        let suspended_ns = self.suspend.suspended_ns();
+        if suspended_ns > self.suspended_ns {
+            let detail = format!("suspended for {}, seen {}", span(suspended_ns - self.suspended_ns), when());
+            self.suspended_ns = suspended_ns;
+            self.seen.disrupted.push(between(ReasonCode::Suspended, detail));
+        }
+    }
+
     fn look_at_machine(&mut self, now_ns: i64) {
         let start_ns = Arc::clone(&self.start_ns);
         let when = || time_in_run(&start_ns, now_ns);
-        if let Some(disrupted) = self.disruptions.look() {
-            self.seen.add_once(ReasonCode::VmDisrupted, format!("{}, seen {}", disrupted.words(), when()));
-        }
         let limit_us = crate::dma_latency::effective_us();
         if limit_us != self.seen.idle_limit_us {
             let (before, now) = (limit_text(self.seen.idle_limit_us), limit_text(limit_us));
@@ -448,111 +476,6 @@ fn resolution_ns() -> Option<u64> {
 
 fn limit_text(limit_us: Option<u32>) -> String {
     limit_us.map_or_else(|| "no limit".to_owned(), |us| format!("{us} us"))
-}
-
-impl Seen {
-    /// Adds a reason of the run as a whole.
-    pub(crate) fn add(&mut self, code: ReasonCode, detail: String) {
-        self.reasons.push(Reason { code, detail });
-    }
-
-    /// Adds that the looking thread got no CPU for too long; a stop of the whole process says so by itself.
-    fn judge_gap(&mut self, longest_gap_ns: i64) {
-        if longest_gap_ns > LONGEST_GAP_NS && self.stops.is_empty() {
-            let detail = format!(
-                "the thread that looks at the run got no CPU for {}: what changed meanwhile can be missed",
-                span(longest_gap_ns)
-            );
-            self.add(ReasonCode::EvidenceMissing, detail);
-        }
-    }
-
-    /// Adds what one look found changed since the first, the first of its kind: later looks find the same again.
-    fn add_once(&mut self, code: ReasonCode, detail: String) {
-        if self.named.insert((u32::MAX, code)) {
-            self.reasons.push(Reason { code, detail });
-        }
-    }
-
-    fn add_changes(&mut self, grant: &Grant, now: &ReadBack, when: &dyn Fn() -> String) {
-        for reason in grant.changes(now, when) {
-            if self.named.insert((grant.wanted.thread, reason.code)) {
-                self.reasons.push(reason);
-            }
-        }
-    }
-
-    /// Compares what a measuring thread read back at its own end with what it was granted.
-    pub(crate) fn compare_end(&mut self, grant: &Grant, at_end: Option<&ReadBack>) {
-        if let Some(at_end) = at_end {
-            self.add_changes(grant, at_end, &|| "at the end of the run".to_owned());
-        }
-    }
-
-    /// Adds what it means for the run; `worst` are the samples among which the length of a stop is found.
-    pub(crate) fn judge(&self, validity: &mut Validity, worst: &[WorstSample]) {
-        for reason in &self.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
-        if self.suspended_ns > 0 {
-            // The kernel freezes every process for a suspend: no stop of its own.
-            validity.add(ReasonCode::Suspended, format!("for {}", span(self.suspended_ns)));
-        } else if !self.stops.is_empty() {
-            let each: Vec<String> = self.stops.iter().take(5).map(|stop| stop.length(worst)).collect();
-            let times = if let [one] = &each[..] {
-                one.clone()
-            } else {
-                format!("{} times: {}", self.stops.len(), each.join(", "))
-            };
-            validity.add(ReasonCode::Stopped, times);
-        }
-        let shared = self.housekeeping.intersection(&self.measured);
-        if !shared.is_empty() {
-            let detail =
-                format!("controller and drain run on CPUs {}, of which {shared} are measured", self.housekeeping);
-            validity.add(ReasonCode::ControllerOnMeasuredCpu, detail);
-        }
-    }
-
-    /// Writes down what was read of the machine as the run began.
-    pub(crate) fn describe(&self, manifest: &mut Manifest) {
-        manifest.dma_latency.effective_us = self.idle_limit_us;
-        manifest.instrument.housekeeping_cpus = self.housekeeping.clone();
-        manifest.instrument.clocksource.clone_from(&self.clock_source);
-        if let Some(online) = &self.online_cpus {
-            manifest.node.online_cpus.clone_from(online);
-        }
-    }
-}
-
-#[cfg(test)]
-impl Seen {
-    /// What is seen of a run in which nothing is odd.
-    pub(crate) fn nothing() -> Self {
-        Self {
-            memory_locked: true,
-            reasons: Vec::new(),
-            named: BTreeSet::new(),
-            stops: Vec::new(),
-            suspended_ns: 0,
-            idle_limit_us: None,
-            clock_source: None,
-            online_cpus: None,
-            housekeeping: CpuSet::new(),
-            measured: CpuSet::new(),
-        }
-    }
-
-    /// The same, of a process that was stopped once for at most so long.
-    pub(crate) fn stopped(at_most_ns: i64) -> Self {
-        let resumed = Resumed { earliest_ns: at_most_ns, latest_ns: at_most_ns };
-        Self { stops: vec![Stop { resumed, seen_running_ns: 0 }], ..Self::nothing() }
-    }
-
-    /// The same, of a controller that had to run on a measured CPU.
-    pub(crate) fn sharing(cpus: CpuSet) -> Self {
-        Self { housekeeping: cpus.clone(), measured: cpus, ..Self::nothing() }
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kernel::clock::{KernelClock, now_ns};
-use record::WorstSample;
 use units::{ClockId, CpuSet, format};
 
 /// Without a timeout the kernel would restart an interrupted wait unnoticed (socket(7)).
@@ -43,22 +42,28 @@ pub(crate) struct Resumed {
 }
 
 impl Stop {
-    /// How long it lasted, in words: since the first schedule that it swallowed, where that is among the samples, else at
-    /// most since the process was seen running.
-    pub(crate) fn length(&self, worst: &[WorstSample]) -> String {
+    /// The longest of the `waits`, each from a schedule to the wake-up (ns, CLOCK_MONOTONIC), that it swallowed; without what the
+    /// thread waited for a CPU afterwards, which is no part of the stop. `None` where none of them is one.
+    fn swallowed(&self, waits: &[(i64, i64)]) -> Option<(i64, i64)> {
         let Resumed { earliest_ns, latest_ns } = self.resumed;
-        let swallowed = worst.iter().filter(|sample| {
-            let woke_ns = sample.to.at.monotonic.as_ns();
-            sample.from.at.monotonic.as_ns() < earliest_ns && woke_ns >= earliest_ns - SAME_MOMENT_NS
-        });
-        let longest = swallowed.max_by_key(|sample| sample.latency_ns);
-        // What its thread waited for a CPU afterwards is no part of the stop.
-        let length_ns =
-            longest.map(|sample| sample.to.at.monotonic.as_ns().min(latest_ns) - sample.from.at.monotonic.as_ns());
-        let at_most_ns = latest_ns - self.seen_running_ns;
-        match length_ns.filter(|ns| *ns <= at_most_ns) {
-            Some(ns) => format!("for {}", format::span(ns)),
-            None => format!("for up to {}", format::span(at_most_ns)),
+        let swallowed =
+            waits.iter().filter(|(from_ns, to_ns)| *from_ns < earliest_ns && *to_ns >= earliest_ns - SAME_MOMENT_NS);
+        let (from_ns, to_ns) = swallowed.max_by_key(|(from_ns, to_ns)| to_ns - from_ns)?;
+        let to_ns = *to_ns.min(&latest_ns);
+        (to_ns - from_ns <= latest_ns - self.seen_running_ns).then_some((*from_ns, to_ns))
+    }
+
+    /// Since when the process did not run, at the earliest (ns, CLOCK_MONOTONIC).
+    pub(crate) fn began_ns(&self, waits: &[(i64, i64)]) -> i64 {
+        self.swallowed(waits).map_or(self.seen_running_ns, |(from_ns, _)| from_ns)
+    }
+
+    /// How long it lasted, in words: since the first schedule that it swallowed, where that is among the `waits`, else at
+    /// most since the process was seen running.
+    pub(crate) fn length(&self, waits: &[(i64, i64)]) -> String {
+        match self.swallowed(waits) {
+            Some((from_ns, to_ns)) => format!("for {}", format::span(to_ns - from_ns)),
+            None => format!("for up to {}", format::span(self.resumed.latest_ns - self.seen_running_ns)),
         }
     }
 }
@@ -129,31 +134,19 @@ fn run_delay_ns() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use record::{Moment, Place};
-    use units::Timestamp;
-
     use super::*;
 
     const MS: i64 = 1_000_000;
 
-    fn sample(scheduled_ms: i64, latency_ms: i64) -> WorstSample {
-        let moment = |ms: i64| Moment { monotonic: Timestamp::from_ns(ms * MS), realtime: Timestamp::from_ns(0) };
-        WorstSample {
-            place: Place::thread(0, None),
-            latency_ns: latency_ms * MS,
-            sample: 0,
-            missed_periods: 0,
-            from: moment(scheduled_ms).into(),
-            to: moment(scheduled_ms + latency_ms).into(),
-            ..WorstSample::default()
-        }
+    fn sample(scheduled_ms: i64, latency_ms: i64) -> (i64, i64) {
+        (scheduled_ms * MS, (scheduled_ms + latency_ms) * MS)
     }
 
     #[test]
     fn a_stop_is_as_long_as_the_schedules_that_it_swallowed() {
         let resumed = Resumed { earliest_ns: 2_000 * MS, latest_ns: 2_001 * MS };
         let stop = Stop { seen_running_ns: 1_000 * MS, resumed };
-        let check = |worst: &[WorstSample], expected: &str| assert_eq!(stop.length(worst), expected);
+        let check = |waits: &[(i64, i64)], expected: &str| assert_eq!(stop.length(waits), expected);
         check(&[sample(1_499, 502), sample(1_498, 501), sample(1_990, 5)], "for 502 ms");
         // What got no CPU afterwards is no part of the stop.
         check(&[sample(1_499, 701)], "for 502 ms");
@@ -163,6 +156,8 @@ mod tests {
         check(&[sample(1_100, 300), sample(2_001, 5)], "for up to 1 s");
         check(&[sample(900, 1_200)], "for up to 1 s");
         check(&[], "for up to 1 s");
+        assert_eq!(stop.began_ns(&[sample(1_499, 502)]), 1_499 * MS);
+        assert_eq!(stop.began_ns(&[sample(1_100, 300)]), 1_000 * MS);
     }
 
     #[test]

@@ -150,6 +150,10 @@ pub struct WakeupRequest {
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub interval_maximum: Option<Ns>,
+    /// Whether intervals begin and end at multiples of their length on UTC, so that those of several runs and nodes are of the same
+    /// times. The first and the last are shorter, and so is the one in which the wall clock is set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub intervals_on_utc: bool,
     /// Value to hold in `/dev/cpu_dma_latency` during the run (us); `None`: hold nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_dma_latency_us: Option<u32>,
@@ -191,6 +195,7 @@ impl Default for WakeupRequest {
             deadline: None,
             recovered_within: None,
             interval_maximum: None,
+            intervals_on_utc: false,
             hold_dma_latency_us: None,
             breaktrace: None,
             breaktrace_marks: true,

@@ -13,6 +13,7 @@ mod load;
 mod packets;
 mod program;
 mod rhythm;
+mod spoiled;
 mod synthetic;
 mod tail;
 
@@ -30,7 +31,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 44] = [
+    let cases: [Case; 45] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -62,6 +63,9 @@ fn main() -> std::io::Result<()> {
         ("causes", explained),
         ("causes-blind", || explained_of(broken(), causes::blind)),
         ("causes-invalid", || explained_of(doubtful(), |run| causes::explained(run, 0))),
+        ("spoiled", || {
+            bare("A clock that was set", vec![spoiled::apart(wakeup(&plan("idle", 2), Validity::default()))])
+        }),
         ("rhythm", || explained_of(broken(), rhythm::with_rhythms)),
         ("load", || explained_of(broken(), |run| if run.label == "idle" { run } else { load::rotated(run) })),
         ("sync", || bare("Clocks of press-7", vec![clocks::locked()])),

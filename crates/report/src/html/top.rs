@@ -150,6 +150,43 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
     page.push_str("</section>\n");
 }
 
+/// Writes the intervals of all runs that something spoiled; nothing if there are none.
+pub(super) fn plain_spoiled(page: &mut String, runs: &[Record]) {
+    let of_run = |run: &'_ Record| run.series.iter().any(|series| series.spoiled.count > 0);
+    if !runs.iter().any(of_run) {
+        return;
+    }
+    page.push_str(
+        "<section><h2>Spoiled intervals</h2><p>They are in none of the other numbers.</p>\
+         <div class=\"scroll\"><table><thead><tr><th>run</th><th>series</th><th class=\"number\">from</th>\
+         <th class=\"number\">length</th><th class=\"number\">samples</th><th class=\"number\">worst</th><th>why</th></tr></thead><tbody>\n",
+    );
+    let mut left_out = 0;
+    for (run, series) in runs.iter().flat_map(|run| run.series.iter().map(move |series| (run, series))) {
+        left_out += series.spoiled.count - series.spoiled.intervals.len() as u64;
+        for interval in &series.spoiled.stretches() {
+            let why: Vec<&str> = interval.reasons.iter().map(|reason| reason.detail.as_str()).collect();
+            let _ = writeln!(
+                page,
+                "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+                 <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+                escape(&run.label),
+                escape(&series.place.to_string()),
+                format::span(interval.start_offset_ns),
+                format::span(interval.length_ns),
+                format::count(interval.samples),
+                interval.worst_ns.map_or_else(|| NONE.to_owned(), format::latency),
+                escape(&why.join("; "))
+            );
+        }
+    }
+    page.push_str("</tbody></table></div>\n");
+    if left_out > 0 {
+        let _ = writeln!(page, "<p>{} more were not listed one by one.</p>", format::count(left_out));
+    }
+    page.push_str("</section>\n");
+}
+
 #[cfg(test)]
 mod tests {
     use record::{Place, Validity};

@@ -175,12 +175,12 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
         AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksUnrelated,
         ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit,
-        Imported, InterruptedEarly, LoadNotAchieved, LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated,
-        NeverLocked, NoHardBound, NoSamples, NoTimeService, PacketsNotReceived, PacketsRefused, PageFaults,
-        PartnerLost, ReferenceChanged, ReferenceWorse, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
-        SchedulingNotGranted, SmiCounted, SourceContradicts, SourceSilent, Stopped, Suspended, SyncLost, ThreadDied,
-        ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted,
-        WatchdogFired,
+        Imported, InterruptedEarly, IntervalsSpoiled, LoadNotAchieved, LoadPartDropped, MaximumUnknown,
+        MemoryNotLocked, Migrated, MostIntervalsSpoiled, NeverLocked, NoHardBound, NoSamples, NoTimeService,
+        PacketsNotReceived, PacketsRefused, PageFaults, PartnerLost, ReferenceChanged, ReferenceWorse, RivalRealtime,
+        RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts,
+        SourceSilent, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed,
+        ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted, WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
@@ -195,7 +195,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
         ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | ClocksUnrelated | NoSamples
-        | SourceContradicts | MaximumUnknown => &[],
+        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled => &[],
         // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine
@@ -211,6 +211,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | SourceSilent
         | ReferenceWorse
         | InterruptedEarly
+        | IntervalsSpoiled
         | LoadPartDropped
         | ExplainingCosts
         | EvidenceMissing

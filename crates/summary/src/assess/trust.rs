@@ -73,5 +73,10 @@ fn not_idle(runs: &[&Judged<'_>]) -> String {
 fn measured(run: &Judged<'_>) -> String {
     let achieved = run.record.manifest().load.achieved.as_ref();
     let load = achieved.map_or_else(String::new, |load| format!(", {:.2} CPUs used by the load", load.cpu_used));
-    format!("{} {} ({} wake-ups{load})", span(run.record.measured_ns()), run.when, format::count(run.samples))
+    format!(
+        "{} {} ({} wake-ups{load})",
+        run.record.covers().unwrap_or_else(|| span(run.record.measured_ns())),
+        run.when,
+        format::count(run.samples)
+    )
 }

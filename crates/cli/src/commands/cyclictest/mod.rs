@@ -200,8 +200,9 @@ fn results<'a>(
             priority,
             interval_us,
             cpu: series.place.cpu().unwrap_or(0),
-            missed_periods: series.counters.missed_periods,
-            max_at_ns: series.max_at.map(|at| at.monotonic.as_ns()),
+            // The original leaves nothing out.
+            missed_periods: series.counters.missed_periods.saturating_add(series.spoiled.missed_periods),
+            max_at_ns: series.max_at.filter(|_| series.spoiled.count == 0).map(|at| at.monotonic.as_ns()),
             linear,
         })
         .collect()

@@ -65,6 +65,9 @@ pub(crate) struct WakeupArgs {
     /// [default: the shorter of 5m and a 60th of the duration]
     #[arg(long, value_name = "D")]
     interval_maximum: Option<Ns>,
+    /// Begin intervals at multiples of their length on UTC, so that those of several runs and machines are of the same times
+    #[arg(long)]
+    intervals_on_utc: bool,
     /// Keep the CPUs out of idle states that take longer than this to leave (us), or `none`
     #[arg(long, value_name = "US|none", default_value = "none")]
     hold_dma_latency: HoldDmaLatency,
@@ -184,6 +187,7 @@ impl WakeupArgs {
             interval_maximum: self
                 .interval_maximum
                 .or_else(|| self.claim.interval_maximum(self.duration.and_then(RunLength::limit), self.interval)),
+            intervals_on_utc: self.intervals_on_utc,
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
             explain: self.explain.then_some(ExplainRequest {

@@ -161,7 +161,8 @@ impl Armed {
         };
         let threads = self.workers.iter().filter_map(followed).collect();
         let deadline_ns = self.plan.config.deadline.map(units::Ns::unsigned);
-        Some(Explainer::new(recorder, self.plan.config.explain.unwrap_or_default(), threads, deadline_ns))
+        let config = self.plan.config.explain.unwrap_or_default();
+        Some(Explainer::new(recorder, config, threads, deadline_ns).judged_later())
     }
 
     fn start(&self, thread: ThreadPlan, stop: &Stop, trace: Option<Arc<TraceMark>>) -> Result<Worker, ArmError> {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use analyse::StallRules;
 use analyse::rhythm::KEPT_WAKEUPS;
-use record::{Histogram, LiveDetail, LiveSeries, Record};
+use record::{
+    ExplainingCost, Explanation, Histogram, Interval, LiveDetail, LiveSeries, Moment, Reason, ReasonCode, Record,
+};
 use units::ClockId;
 
 use super::arm::Worker;
@@ -17,11 +19,13 @@ use crate::collect::{Collected, Collector, Keeping};
 use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
+use crate::judge::ClockFacts;
 use crate::linear::{EqualBins, LinearBins, LinearHistogram, SampleTap};
 use crate::live::Shown;
 use crate::ring::Pair;
+use crate::spoil::Spoil;
 use crate::stop::Stop;
-use crate::witness::{Measuring, ThrottleWatch};
+use crate::witness::{Measuring, Seen, ThrottleWatch};
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -29,14 +33,21 @@ const PERIOD: Duration = Duration::from_millis(100);
 const EXPLAINING_PERIOD: Duration = Duration::from_millis(20);
 /// Between two looks at what latency is typical, which does not change so fast and takes long to find.
 const TYPICAL_PERIOD: Duration = Duration::from_secs(1);
+/// Intervals from here on are long enough to read names of functions at their ends (ns).
+const NAMES_FROM_NS: u64 = 10_000_000_000;
+/// Between two looks at what may have spoiled intervals.
+const SETTLE_PERIOD: Duration = Duration::from_millis(250);
 /// Between two live views.
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long after its end a thread may take to end.
 const GRACE: Duration = Duration::from_secs(3);
 /// What the drain saw.
-#[derive(Debug)]
 pub(crate) struct Drained {
-    pub(crate) threads: Vec<Collected>,
+    /// Closed: no sample comes any more, and the last intervals wait to be settled.
+    collectors: Vec<Collector>,
+    /// What was lost of each thread's samples.
+    losses: Vec<Vec<Spoil>>,
+    ended_ns: i64,
     /// One for each thread, where equal bins were asked.
     pub(crate) linear: Vec<LinearHistogram>,
     pub(crate) clocks: ClockWatch,
@@ -48,6 +59,72 @@ pub(crate) struct Drained {
     pub(crate) parts: Vec<Option<PartsCollector>>,
     /// Whether the kernel stopped measuring threads to leave others some time.
     pub(crate) throttle: ThrottleWatch,
+}
+
+impl Drained {
+    /// What stands of each thread, now that all is known that can have spoiled it.
+    pub(crate) fn settle(&mut self, plan: &Plan, seen: &Seen, started: Moment) -> Vec<Collected> {
+        let mut collectors = std::mem::take(&mut self.collectors);
+        let spoils = spoils(plan, seen, &self.clocks, (started, &collectors));
+        for (thread, losses) in collectors.iter_mut().zip(&self.losses) {
+            thread.settle(i64::MAX, &[&spoils[..], losses].concat());
+        }
+        if let Some(explainer) = &mut self.explainer {
+            settle_explained(explainer, &collectors);
+        }
+        settle_parts(&mut self.parts, &collectors);
+        collectors.into_iter().map(|thread| thread.finish(self.ended_ns)).collect()
+    }
+}
+
+/// Counts what was explained of the intervals that are settled and stand.
+fn settle_explained(explainer: &mut Explainer, threads: &[Collector]) {
+    let until_ns = threads.iter().map(Collector::settled_until_ns).min().unwrap_or(i64::MAX);
+    let is_spoiled = |thread: u32, at_ns: i64| {
+        usize::try_from(thread).ok().and_then(|at| threads.get(at)).is_some_and(|thread| thread.is_spoiled_at(at_ns))
+    };
+    explainer.settle(until_ns, &is_spoiled);
+}
+
+/// Counts the parts of the wake-ups of the intervals that are settled and stand.
+fn settle_parts(parts: &mut [Option<PartsCollector>], threads: &[Collector]) {
+    for (parts, thread) in parts.iter_mut().zip(threads) {
+        if let Some(parts) = parts {
+            parts.settle(thread.settled_until_ns(), &|start_ns| thread.is_spoiled_at(start_ns));
+        }
+    }
+}
+
+/// What spoiled the time of all threads, as far as it is known.
+fn spoils(plan: &Plan, seen: &Seen, clocks: &ClockWatch, (started, threads): (Moment, &[Collector])) -> Vec<Spoil> {
+    let clock = plan.config.clock;
+    let waits: Vec<(i64, i64)> = threads.iter().flat_map(Collector::worst_waits).collect();
+    let of_machine = seen.spoils(started.monotonic.as_ns(), &waits).into_iter();
+    let mut all: Vec<Spoil> = of_machine.map(|spoil| spoil.ahead_by(clocks.measured_less_monotonic_ns())).collect();
+    if clock.can_step() {
+        let facts = ClockFacts { name: clock.to_string(), steps: clocks.steps(), started };
+        all.extend(facts.spoils(clocks.stepped_at_ns()));
+    }
+    all
+}
+
+/// Samples that a thread's ring had no room for.
+#[derive(Debug, Default)]
+struct Losses {
+    dropped: u64,
+    spoils: Vec<Spoil>,
+}
+
+impl Losses {
+    /// Notes what was lost between two looks (ns on the measured clock).
+    fn look(&mut self, dropped: u64, (from_ns, to_ns): (i64, i64), started_ns: i64) {
+        let lost = dropped.saturating_sub(std::mem::replace(&mut self.dropped, dropped));
+        if lost > 0 {
+            let into_run = units::format::span(to_ns.saturating_sub(started_ns));
+            let detail = format!("{} samples found no place {into_run} into the run", units::format::count(lost));
+            self.spoils.push(Spoil { from_ns, to_ns, reason: Reason { code: ReasonCode::SamplesDropped, detail } });
+        }
+    }
 }
 
 /// What a run that goes on has come to.
@@ -88,6 +165,12 @@ pub(crate) struct Drain<'a> {
     pub(crate) explainer: Option<Explainer>,
     /// Where finished intervals go before the end.
     pub(crate) hand_on: Option<HandOn<'a>>,
+    /// What explaining costs, where that was measured.
+    pub(crate) cost: Option<ExplainingCost>,
+    /// What the lookout has seen until now.
+    pub(crate) seen: &'a (dyn Fn() -> Seen + Sync),
+    /// When the run began.
+    pub(crate) started: Moment,
 }
 
 impl Drain<'_> {
@@ -96,7 +179,7 @@ impl Drain<'_> {
         // First: it looks through all threads of the machine, for which there is time before the first schedule.
         let mut throttle = ThrottleWatch::begin(&self.workers.iter().map(measuring).collect::<Vec<_>>());
         let mut clocks = ClockWatch::new(self.plan.config.clock);
-        let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
+        let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker, &clocks)).collect();
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
         let mut parts: Vec<Option<PartsCollector>> =
             self.workers.iter().map(|worker| worker.shared.parts.as_ref().map(|_| PartsCollector::default())).collect();
@@ -106,6 +189,9 @@ impl Drain<'_> {
         let (mut stop_sent, mut decided) = (false, false);
         let mut highest_fill = 0;
         let mut finished_intervals = FinishedIntervals::default();
+        let mut losses: Vec<Losses> = self.workers.iter().map(|_| Losses::default()).collect();
+        let mut settled_at = began;
+        let mut drained_ns = self.measured_now_ns();
         let mut explainer = self.explainer.take();
         let mut typical_ns: Vec<Option<i64>> = vec![None; threads.len()];
         if let Some(explainer) = &mut explainer {
@@ -113,7 +199,16 @@ impl Drain<'_> {
         }
         loop {
             let finished = self.workers.iter().all(|worker| worker.member.is_finished());
+            let steps = clocks.steps().len();
             clocks.look();
+            let now_ns = self.measured_now_ns();
+            if clocks.steps().len() > steps {
+                threads.iter_mut().for_each(|thread| thread.utc_changed(clocks.utc_ahead_ns(), now_ns));
+            }
+            let since_ns = std::mem::replace(&mut drained_ns, now_ns).min(now_ns);
+            for (losses, worker) in losses.iter_mut().zip(self.workers) {
+                losses.look(worker.shared.ring.dropped(), (since_ns, now_ns), self.start_ns);
+            }
             for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
                 let ring = &worker.shared.ring;
                 let drained = ring.drain(|slots| {
@@ -125,11 +220,7 @@ impl Drain<'_> {
                 });
                 highest_fill = highest_fill.max(drained);
             }
-            for (parts, worker) in parts.iter_mut().zip(self.workers) {
-                if let Some((parts, ring)) = parts.as_mut().zip(worker.shared.parts.as_ref()) {
-                    parts.drain(ring);
-                }
-            }
+            self.drain_parts(&mut parts, &mut threads);
             let long: Vec<_> = threads.iter_mut().map(Collector::take_long).collect();
             throttle.look(kernel::clock::now_ns(ClockId::Monotonic.into()), &long);
             if let Some(explainer) = &mut explainer {
@@ -145,10 +236,20 @@ impl Drain<'_> {
             if finished {
                 break;
             }
+            if began.elapsed().saturating_sub(settled_at.duration_since(began)) >= SETTLE_PERIOD {
+                settled_at = Instant::now();
+                self.settle(&mut threads, &losses, &clocks, (explainer.as_mut(), &mut parts));
+            }
             if let Some(to) = self.hand_on {
                 finished_intervals.collect(threads.iter_mut());
                 if finished_intervals.are_due(threads.len()) {
-                    self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
+                    self.hand(
+                        to,
+                        finished_intervals.take(),
+                        &threads,
+                        explainer.as_mut(),
+                        (&clocks, &throttle, highest_fill),
+                    );
                 }
             }
             let now = Instant::now();
@@ -178,27 +279,69 @@ impl Drain<'_> {
         }
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.member.is_finished()).map(|w| w.shared.plan.thread).collect();
-        let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
+        let ended_ns = self.measured_now_ns();
         threads.iter_mut().for_each(|thread| thread.end(ended_ns));
-        if let Some(to) = self.hand_on {
-            finished_intervals.collect(threads.iter_mut());
-            self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
-        }
+        self.drain_parts(&mut parts, &mut threads);
+        parts.iter_mut().flatten().for_each(PartsCollector::end);
         let counted = taps.into_iter().filter_map(|tap| tap.linear);
         let linear = threads.iter().filter_map(Collector::linear).chain(counted).collect();
-        let threads: Vec<Collected> = threads.into_iter().map(|thread| thread.finish(ended_ns)).collect();
-        Drained { linear, threads, clocks, highest_fill, stuck, explainer, parts, throttle }
+        let losses = losses.into_iter().map(|losses| losses.spoils).collect();
+        let collectors = threads;
+        Drained { linear, collectors, losses, ended_ns, clocks, highest_fill, stuck, explainer, parts, throttle }
+    }
+
+    fn measured_now_ns(&self) -> i64 {
+        kernel::clock::now_ns(self.plan.config.clock.into())
+    }
+
+    /// Decides about the intervals that have ended, as far as all is known that can have spoiled them.
+    fn settle(
+        &self,
+        threads: &mut [Collector],
+        losses: &[Losses],
+        clocks: &ClockWatch,
+        (explainer, parts): (Option<&mut Explainer>, &mut [Option<PartsCollector>]),
+    ) {
+        if !self.settles_while_it_runs() || !threads.iter().any(Collector::has_unsettled) {
+            return;
+        }
+        let seen = (self.seen)();
+        let until_ns = seen.looked_until_ns().saturating_add(clocks.measured_less_monotonic_ns());
+        let spoils = spoils(self.plan, &seen, clocks, (self.started, threads));
+        for (thread, losses) in threads.iter_mut().zip(losses) {
+            thread.settle(until_ns, &[&spoils[..], &losses.spoils].concat());
+        }
+        if let Some(explainer) = explainer {
+            settle_explained(explainer, threads);
+        }
+        settle_parts(parts, threads);
+    }
+
+    /// Takes over what the threads wrote down of the parts of their wake-ups, once their samples are taken.
+    fn drain_parts(&self, parts: &mut [Option<PartsCollector>], threads: &mut [Collector]) {
+        for ((parts, thread), worker) in parts.iter_mut().zip(threads).zip(self.workers) {
+            if let Some((parts, ring)) = parts.as_mut().zip(worker.shared.parts.as_ref()) {
+                let (ends, samples) = thread.take_ends();
+                parts.drain(ring, ends, samples);
+            }
+        }
+    }
+
+    /// Whether anybody wants to know before the end which intervals stand.
+    fn settles_while_it_runs(&self) -> bool {
+        let is_known = self.hand_on.is_some() || self.decider.is_some() || self.plan.duration_ns.is_none();
+        is_known || self.workers.iter().any(|worker| worker.shared.watched.is_some())
     }
 
     /// Hands finished intervals on, with the record of what was measured until then.
     fn hand(
         &self,
         to: HandOn<'_>,
-        finished: &mut FinishedIntervals,
+        intervals: Vec<(usize, Interval)>,
         threads: &[Collector],
+        explainer: Option<&mut Explainer>,
         (clocks, throttle, highest_fill): (&ClockWatch, &ThrottleWatch, usize),
     ) {
-        let intervals = finished.take();
         if intervals.is_empty() {
             return;
         }
@@ -209,7 +352,16 @@ impl Drain<'_> {
             highest_fill,
             watchdog_fired: self.stop.watchdog_fired(),
         };
-        to.sink.take(intervals, (to.record)(&so_far));
+        let mut record = (to.record)(&so_far);
+        if let Some(explainer) = explainer {
+            // Names of functions take long to read: no longer than a small part of an interval.
+            let is_worth_it = self.plan.interval_maximum_ns >= NAMES_FROM_NS;
+            let explained = explainer.so_far(|thread| record.counters_of_thread(thread), is_worth_it);
+            let explanation = Explanation { cost: self.cost.clone(), ..explained };
+            crate::explain::judge(&explanation, &mut record.validity);
+            record.late_samples.explanation = Some(explanation);
+        }
+        to.sink.take(intervals, record);
     }
 
     /// Ends the loops, and the waiting of those that have not begun.
@@ -222,9 +374,13 @@ impl Drain<'_> {
         self.plan.threads.iter().map(|thread| thread.interval_ns).max().unwrap_or(0)
     }
 
-    fn collector(&self, worker: &Worker) -> Collector {
+    fn collector(&self, worker: &Worker, clocks: &ClockWatch) -> Collector {
         let collector = collector(self.plan, &worker.shared.plan, self.start_ns, self.equal_bins);
-        collector.keeping(self.keeping(), self.hand_on.is_some())
+        collector
+            .keeping(self.keeping(), self.hand_on.is_some())
+            .judged_later()
+            .noting_ends(worker.shared.parts.is_some())
+            .on_utc(self.plan.config.intervals_on_utc.then(|| clocks.utc_ahead_ns()))
     }
 
     /// Which intervals stay in memory: all of them if the plan says how many there will be, for the finished record.

@@ -16,7 +16,7 @@ use crate::context::RunContext;
 use crate::crew::{Ground, Watching};
 use crate::explain::PartsCollector;
 use crate::interval_sink::CUT_SHORT;
-use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
+use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
 use crate::stop::Stop;
 use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
 use crate::worst;
@@ -56,12 +56,14 @@ impl Known<'_> {
     pub(super) fn record(self) -> Record {
         let plan = self.plan;
         let (mut series, mut worst_samples, mut rows, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut too_late = Vec::new();
         let mut effective = Vec::new();
         for measured in self.threads {
             let Measured { place, interval_ns, collected, counters, end, grant } = measured;
             effective.push(grant.effective(self.seen.memory_locked));
             worst_samples.extend(collected.worst_at(LATENCY, &place));
             rows.extend(collected.rows_at(&place, self.clocks));
+            too_late.extend(collected.known_too_late.iter().cloned());
             let one = Series { interval_ns: Some(interval_ns), ..collected.into_series(LATENCY, place, &counters) };
             facts.push(thread_facts(&one, end));
             series.push(one);
@@ -86,6 +88,8 @@ impl Known<'_> {
             ended_early: self.ended_early,
             worst: &worst_samples,
         });
+        let measured_ns = self.ended.monotonic.since(self.started.monotonic).unsigned();
+        let validity = keep_apart(&validity, &series, &too_late, measured_ns);
         let request = Request::Wakeup(plan.config.clone());
         let mut record = self.context.record(request, plan.requested(), self.started, self.ended);
         record.validity = validity;
@@ -134,12 +138,7 @@ pub(super) fn so_far(
         dma: armed.dma.state().clone(),
         threads: armed.workers.iter().zip(&so_far.threads).map(measured).collect(),
     };
-    let mut record = known.record();
-    if armed.recorder.is_some() {
-        let missing = vec![format!("causes: {CUT_SHORT}")];
-        record.late_samples.explanation = Some(Explanation { missing, ..Explanation::default() });
-    }
-    with_verdict(record, &armed.plan)
+    with_verdict(known.record(), &armed.plan)
 }
 
 pub(super) fn with_verdict(mut record: Record, plan: &Plan) -> Record {
@@ -158,11 +157,12 @@ pub(super) fn record(
     stop: &Stop,
 ) -> Record {
     let Armed { plan, mut workers, dma, ground, no_recorder, cost, .. } = armed;
-    let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
+    let mut collected = drained.settle(&plan, &seen, started);
+    let late = LateWakeups::take(&plan, &mut collected, drained.clocks.measured_less_monotonic_ns());
     let mut broke_off = Vec::new();
     let mut threads = Vec::new();
     let mut ended_ns = None;
-    for (worker, collected) in workers.iter_mut().zip(drained.threads) {
+    for (worker, collected) in workers.iter_mut().zip(collected) {
         let thread = worker.shared.plan.thread;
         let mut counters = counters_beside(worker, witnessed);
         let (report, end) = worker.member.report();
@@ -271,7 +271,7 @@ fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
             end => end,
         },
         // What was drained is there, however the thread ended.
-        taken: Some(series.taken()),
+        taken: Some(series.taken().saturating_add(series.spoiled.samples)),
         dropped: counters.dropped,
         faults: counters.minor_faults.zip(counters.major_faults).filter(|_| is_known),
         migrations: series.place.cpu().and(counters.migrations),

@@ -72,7 +72,11 @@ impl Armed {
         observer: &mut dyn Observer,
         beside: Beside<'_>,
     ) -> RunProducts {
-        let watching = Watching::begin(&self.plan.measured, self.orders(beside.sink.is_some()));
+        let is_settled_early = beside.sink.is_some()
+            || beside.decider.is_some()
+            || self.plan.duration_ns.is_none()
+            || self.recorder.is_some();
+        let watching = Watching::begin(&self.plan.measured, self.orders(is_settled_early));
         observer.begins();
         let (started, start_ns, wait) = self.go();
         watching.run_starts(started);
@@ -80,6 +84,7 @@ impl Armed {
         shown.publish(|view| view.duration_ns = self.plan.duration_ns);
         let record = |so_far: &SoFar<'_>| finish::so_far(&self, so_far, &watching, started, context);
         let hand_on = beside.sink.map(|sink| HandOn { sink, record: &record });
+        let seen = || watching.seen_so_far();
         let drain = || {
             drain::Drain {
                 plan: &self.plan,
@@ -95,6 +100,9 @@ impl Armed {
                 decider: beside.decider,
                 explainer: self.explainer(),
                 hand_on,
+                cost: self.cost.clone(),
+                seen: &seen,
+                started,
             }
             .run()
         };
@@ -114,6 +122,23 @@ impl Armed {
         });
         let (witnessed, seen) = watching.end();
         let linear = std::mem::take(&mut drained.linear);
-        RunProducts { record: finish::record(self, drained, (&witnessed, seen), started, context, stop), linear }
+        let keeps_intervals = self.plan.duration_ns.is_some() || beside.decider.is_some();
+        let mut record = finish::record(self, drained, (&witnessed, seen), started, context, stop);
+        if let Some(sink) = beside.sink.filter(|_| !keeps_intervals) {
+            hand_on_the_rest(&mut record, sink);
+        }
+        RunProducts { record, linear }
+    }
+}
+
+/// Those that ended last, of a run whose intervals somebody else keeps.
+fn hand_on_the_rest(record: &mut Record, sink: &dyn IntervalSink) {
+    let of_series = |(number, series): (usize, &mut record::Series)| {
+        std::mem::take(&mut series.intervals).into_iter().map(move |interval| (number, interval))
+    };
+    let mut rest: Vec<(usize, record::Interval)> = record.series.iter_mut().enumerate().flat_map(of_series).collect();
+    if !rest.is_empty() {
+        rest.sort_by_key(|(number, interval)| (interval.start_offset_ns, interval.length_ns, *number));
+        sink.take(rest, record.clone());
     }
 }

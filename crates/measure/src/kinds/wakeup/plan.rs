@@ -249,6 +249,7 @@ impl Plan {
             samples: if let End::Samples(samples) = self.config.end { Some(samples) } else { None },
             deadline_ns: ns(self.config.deadline),
             interval_maximum_ns: Some(self.interval_maximum_ns),
+            intervals_on_utc: self.config.intervals_on_utc,
             threshold_ns: None,
             breaktrace_ns: ns(self.config.breaktrace),
             align_to_ns: ns(self.config.align_to),

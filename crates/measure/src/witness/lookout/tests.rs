@@ -1,3 +1,5 @@
+use record::Validity;
+
 use super::*;
 
 #[test]

@@ -1,17 +1,20 @@
 //! Makes histograms, intervals, rows and worst samples of what a measuring thread hands over.
 
-use analyse::rhythm::LateWakeup;
-use analyse::{Row, StallRules, StallTotals, StallTracker};
-use record::{
-    Counters, Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, MissedRow, Moment, Place,
-    Series, WorstSample,
-};
+mod collected;
+mod standing;
 
+use analyse::{StallRules, StallTracker};
+use record::{Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, Place};
+
+pub(crate) use self::collected::Collected;
+pub(crate) use self::standing::MOST_KEPT;
+use self::standing::{Ended, Standing};
 use crate::clock_watch::ClockWatch;
-use crate::explain::Known;
+use crate::explain::{IntervalEnd, Known};
 use crate::late::Late;
 use crate::linear::{EqualBins, LinearHistogram};
 use crate::ring::{Pair, Slot};
+use crate::spoil::Spoil;
 use crate::timetable::Timetable;
 use crate::witness::LEAST_STOP_NS;
 use crate::worst::{KeptSample, Worst};
@@ -22,76 +25,6 @@ const MAX_CORRECTIONS: u64 = 1_000_000;
 const MAX_LONG: usize = 64;
 /// Beyond so many intervals without a sample one after the other, as after a clock step of years, they are one long one.
 const MOST_EMPTY_INTERVALS: u64 = 1_000;
-/// Intervals that a run of unknown length keeps in memory where nobody takes them over; beyond, neighbours become one.
-pub(crate) const MOST_KEPT: u64 = 4_096;
-
-/// The samples of one thread, accumulated.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Collected {
-    pub(crate) total: Histogram,
-    pub(crate) below_zero: Histogram,
-    pub(crate) swallowed: Histogram,
-    pub(crate) corrections_left_out: u64,
-    pub(crate) intervals: Vec<Interval>,
-    pub(crate) stalls: StallTotals,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) worst: Vec<KeptSample>,
-    pub(crate) max_at: Option<Moment>,
-    /// All wake-ups later than `late_above_ns`, in the order of time, on the measured clock.
-    pub(crate) late: Vec<LateWakeup>,
-    pub(crate) late_above_ns: u64,
-    pub(crate) samples: u64,
-}
-
-impl Collected {
-    /// As a series of a record. `counters` has what was counted beside the samples.
-    pub(crate) fn into_series(self, name: &str, place: Place, counters: &Counters) -> Series {
-        let corrected = (!self.swallowed.is_empty()).then(|| {
-            let mut corrected = self.total.clone();
-            corrected.merge(&self.swallowed);
-            corrected
-        });
-        Series {
-            name: name.to_owned(),
-            place,
-            corrected,
-            histogram: self.total,
-            below_zero: (!self.below_zero.is_empty()).then_some(self.below_zero),
-            intervals: self.intervals,
-            counters: Counters {
-                samples: self.samples,
-                missed_periods: self.stalls.missed_periods,
-                late_samples: self.stalls.late_samples,
-                rows: self.stalls.rows,
-                longest_row_periods: self.stalls.longest_row_periods,
-                longest_recovery_ns: self.stalls.longest_recovery_ns,
-                corrections_left_out: self.corrections_left_out,
-                ..counters.clone()
-            },
-            max_at: self.max_at,
-            ..Series::default()
-        }
-    }
-
-    /// The worst samples as they stand in a record.
-    pub(crate) fn worst_at(&self, name: &str, place: &Place) -> Vec<WorstSample> {
-        self.worst.iter().map(|sample| sample.at(place, name)).collect()
-    }
-
-    /// The longest rows as they stand in a record.
-    pub(crate) fn rows_at(&self, place: &Place, clocks: &ClockWatch) -> Vec<MissedRow> {
-        let row = |row: &Row| MissedRow {
-            node: String::new(),
-            place: place.clone(),
-            first_scheduled: clocks.moment(row.first_scheduled_ns),
-            periods: row.periods,
-            missed_periods: row.missed_periods,
-            worst_ns: row.worst_ns,
-            recovery_ns: row.recovery_ns,
-        };
-        self.rows.iter().map(row).collect()
-    }
-}
 
 /// What becomes of intervals that are finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,16 +51,26 @@ pub(crate) struct Collector {
     interval_ns: u64,
     first_ns: i64,
     interval_maximum_ns: u64,
+    /// By how much UTC is ahead of the measured clock (ns), where intervals end at multiples of their length on UTC.
+    utc_ahead_ns: Option<i64>,
+    interval_start_ns: i64,
     interval_end_ns: i64,
-    /// All samples of the intervals before.
-    total: HistogramRecorder,
+    /// The intervals that have ended.
+    standing: Standing,
+    /// Whether it is found out later what spoiled an interval, and [`settle`](Self::settle) says so.
+    is_judged_later: bool,
+    /// Samples of all intervals that have ended.
+    taken_before: u64,
     current: HistogramRecorder,
     current_missed: u64,
     current_below: Histogram,
+    current_left_out: u64,
+    current_worst: Worst,
+    /// Schedules that were swallowed in the whole run.
+    missed_periods: u64,
     tracker: Option<StallTracker>,
     /// Where schedules are not at equal distances.
     timetable: Option<Timetable>,
-    worst: Worst,
     late: Late,
     /// Set if bins of equal width are wanted too.
     equal_bins: Option<EqualBins>,
@@ -136,15 +79,14 @@ pub(crate) struct Collector {
     notable_from_ns: u64,
     /// Late samples since the last look that a limit of the kernel's can have made, in the order of time.
     long: Vec<Pair>,
-    /// One sample for each swallowed schedule.
+    /// One sample for each schedule that was swallowed in the open interval.
     swallowed: HistogramRecorder,
     keeping: Keeping,
-    /// Intervals of `out` that were handed on already.
-    handed_on: usize,
     /// Whether what was collected up to the last finished interval is wanted.
     wants_closed: bool,
     closed: Option<Collected>,
-    out: Collected,
+    /// The ends of intervals since they were last asked for, where they are.
+    ends: Option<Vec<IntervalEnd>>,
 }
 
 impl Collector {
@@ -162,14 +104,20 @@ impl Collector {
             interval_ns: rules.map_or(u64::MAX, |rules| rules.interval_ns),
             first_ns,
             interval_maximum_ns,
+            utc_ahead_ns: None,
+            interval_start_ns: first_ns,
             interval_end_ns: first_ns.saturating_add_unsigned(interval_maximum_ns),
-            total: HistogramRecorder::new(),
+            standing: Standing::new(),
+            is_judged_later: false,
+            taken_before: 0,
             current: HistogramRecorder::new(),
             current_missed: 0,
             current_below: Histogram::new(),
+            current_left_out: 0,
+            current_worst: Worst::new(),
+            missed_periods: 0,
             tracker: rules.map(StallTracker::new),
             timetable: None,
-            worst: Worst::new(),
             late: Late::new(0),
             equal_bins: None,
             last_ns: 0,
@@ -177,10 +125,9 @@ impl Collector {
             long: Vec::new(),
             swallowed: HistogramRecorder::new(),
             keeping: Keeping::All,
-            handed_on: 0,
             wants_closed: false,
             closed: None,
-            out: Collected::default(),
+            ends: None,
         }
     }
 
@@ -209,7 +156,49 @@ impl Collector {
     /// what was collected until then.
     pub(crate) fn keeping(mut self, keeping: Keeping, handed_on: bool) -> Self {
         self.keeping = keeping;
+        self.standing.keeping(keeping);
         self.wants_closed = handed_on;
+        self
+    }
+
+    /// Intervals end at multiples of their length on UTC, which is ahead of the measured clock by so much (ns): the first one is
+    /// shorter. Where nothing is stated they are all equally long.
+    pub(crate) fn on_utc(mut self, ahead_ns: Option<i64>) -> Self {
+        self.utc_ahead_ns = ahead_ns;
+        self.interval_end_ns = self.end_after(self.interval_start_ns);
+        self
+    }
+
+    /// UTC is ahead by so much from `now_ns` on (on the measured clock): the open interval ends there, and the next ones at
+    /// multiples of their length again.
+    pub(crate) fn utc_changed(&mut self, ahead_ns: i64, now_ns: i64) {
+        if self.utc_ahead_ns.is_some() {
+            self.utc_ahead_ns = Some(ahead_ns);
+            self.interval_end_ns = self.interval_end_ns.min(now_ns.max(self.interval_start_ns.saturating_add(1)));
+        }
+    }
+
+    /// Where an interval ends that begins at `start_ns` (on the measured clock).
+    fn end_after(&self, start_ns: i64) -> i64 {
+        let length_ns = i64::try_from(self.interval_maximum_ns).unwrap_or(i64::MAX).max(1);
+        let into_ns = self.utc_ahead_ns.map_or(0, |ahead_ns| start_ns.saturating_add(ahead_ns).rem_euclid(length_ns));
+        start_ns.saturating_add(length_ns - into_ns)
+    }
+
+    /// Notes the ends of intervals, for [`take_ends`](Self::take_ends).
+    pub(crate) fn noting_ends(mut self, wanted: bool) -> Self {
+        self.ends = wanted.then(Vec::new);
+        self
+    }
+
+    /// The intervals that ended since the last call, and how many samples there were until now.
+    pub(crate) fn take_ends(&mut self) -> (Vec<IntervalEnd>, u64) {
+        (self.ends.as_mut().map(std::mem::take).unwrap_or_default(), self.samples())
+    }
+
+    /// Intervals wait until [`settle`](Self::settle) decides whether they stand.
+    pub(crate) const fn judged_later(mut self) -> Self {
+        self.is_judged_later = true;
         self
     }
 
@@ -282,15 +271,15 @@ impl Collector {
 
     #[cold]
     fn close_intervals_before(&mut self, scheduled_ns: i64) {
-        self.close_interval(self.interval_maximum_ns);
+        self.close_interval(self.interval_end_ns);
         // Intervals without any sample (a long stall, a stepped clock) are kept as empty ones: time does not shrink.
         let gap_ns = u64::try_from(scheduled_ns.saturating_sub(self.interval_end_ns)).unwrap_or(0);
         let empty = gap_ns / self.interval_maximum_ns.max(1);
         if empty > MOST_EMPTY_INTERVALS {
-            self.close_interval(empty * self.interval_maximum_ns);
+            self.close_interval(self.interval_start_ns.saturating_add_unsigned(empty * self.interval_maximum_ns));
         }
         while scheduled_ns >= self.interval_end_ns {
-            self.close_interval(self.interval_maximum_ns);
+            self.close_interval(self.interval_end_ns);
         }
     }
 
@@ -299,7 +288,6 @@ impl Collector {
     fn notable(&mut self, pair: Pair, latency_ns: i64, clocks: &ClockWatch) {
         let sample = self.samples();
         if latency_ns < 0 {
-            self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1);
             self.current_below.record_n(latency_ns.unsigned_abs(), 1);
         }
         let missed = match (&mut self.tracker, &self.timetable) {
@@ -312,8 +300,9 @@ impl Collector {
             (None, _) => 0,
         };
         self.current_missed += missed;
+        self.missed_periods = self.missed_periods.saturating_add(missed);
         let corrections = missed.min(MAX_CORRECTIONS);
-        self.out.corrections_left_out += missed - corrections;
+        self.current_left_out += missed - corrections;
         for swallowed in 1..=corrections {
             self.swallowed.record(match &self.timetable {
                 None => latency_ns.unsigned_abs() - swallowed * self.interval_ns,
@@ -329,8 +318,8 @@ impl Collector {
         if let Some(bins) = &mut self.equal_bins {
             bins.look(latency_ns, sample);
         }
-        if latency_ns > self.worst.above_ns {
-            self.worst.keep(KeptSample {
+        if latency_ns > self.current_worst.above_ns {
+            self.current_worst.keep(KeptSample {
                 latency_ns,
                 sample,
                 missed_periods: missed,
@@ -340,7 +329,7 @@ impl Collector {
         }
         let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
         // Where fewer than the kept number of worst samples were seen, every sample is one of them.
-        let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
+        let worst_above_ns = u64::try_from(self.current_worst.above_ns.saturating_add(1)).unwrap_or(0);
         let equal_bins_from_ns = self.equal_bins.as_ref().map_or(u64::MAX, EqualBins::looks_from_ns);
         let from_ns = quiet_below_ns.min(worst_above_ns).min(magnitude_ns(LEAST_STOP_NS)).min(equal_bins_from_ns);
         self.notable_from_ns = from_ns.min(self.late_from_ns());
@@ -353,96 +342,117 @@ impl Collector {
 
     /// Samples so far.
     fn samples(&self) -> u64 {
-        self.total.count() + self.current.count() + self.out.below_zero.count()
+        self.taken_before + self.current.count() + self.current_below.count()
     }
 
     /// Closes the interval that is open; the next one begins where it ends.
-    fn close_interval(&mut self, length_ns: u64) {
-        let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
-        let histogram = self.current.move_to(&mut self.total);
+    fn close_interval(&mut self, end_ns: i64) {
+        let start_ns = self.interval_start_ns;
+        let length_ns = u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0);
+        self.taken_before = self.samples();
+        if let Some(ends) = &mut self.ends {
+            ends.push(IntervalEnd { samples: self.taken_before, start_ns });
+        }
         let below_zero = std::mem::take(&mut self.current_below);
-        self.out.intervals.push(Interval {
-            start_offset_ns: u64::try_from(start.saturating_sub(self.first_ns)).unwrap_or(0),
-            length_ns,
-            missed_periods: self.current_missed,
-            histogram,
-            below_zero: (!below_zero.is_empty()).then_some(below_zero),
-            uncertainty: None,
+        let (stalls, rows) = self.tracker.as_mut().map(StallTracker::take).unwrap_or_default();
+        self.standing.add(Ended {
+            interval: Interval {
+                start_offset_ns: u64::try_from(start_ns.saturating_sub(self.first_ns)).unwrap_or(0),
+                length_ns,
+                missed_periods: std::mem::take(&mut self.current_missed),
+                histogram: self.current.take(),
+                below_zero: (!below_zero.is_empty()).then_some(below_zero),
+                uncertainty: None,
+            },
+            at_ns: start_ns..end_ns,
+            swallowed: self.swallowed.take(),
+            corrections_left_out: std::mem::take(&mut self.current_left_out),
+            stalls,
+            rows,
+            worst: self.current_worst.take(),
         });
-        self.interval_end_ns =
-            start.saturating_add_unsigned(length_ns).saturating_add_unsigned(self.interval_maximum_ns);
-        self.current_missed = 0;
-        if self.keeping == Keeping::Merged && self.out.intervals.len() as u64 >= MOST_KEPT {
-            self.merge_neighbours();
+        self.interval_start_ns = end_ns;
+        self.interval_end_ns = self.end_after(end_ns);
+        if !self.is_judged_later {
+            self.settle(i64::MAX, &[]);
+        }
+        self.current_worst.above_ns = self.standing.worst_above_ns();
+        // A threshold may be lower than that of the interval before.
+        self.notable_from_ns = 0;
+    }
+
+    /// Whether an interval that has ended waits for [`settle`](Self::settle).
+    pub(crate) fn has_unsettled(&self) -> bool {
+        self.standing.settled_until_ns().is_some()
+    }
+
+    /// The beginning of the first interval that is not settled, the open one's where none waits (ns on the measured clock).
+    pub(crate) fn settled_until_ns(&self) -> i64 {
+        self.standing.settled_until_ns().unwrap_or(self.interval_start_ns)
+    }
+
+    /// The worst waits of the intervals that are not settled, each from the schedule to the wake-up (ns, CLOCK_MONOTONIC).
+    pub(crate) fn worst_waits(&self) -> impl Iterator<Item = (i64, i64)> {
+        let of = |sample: &KeptSample| (sample.from.monotonic.as_ns(), sample.to.monotonic.as_ns());
+        self.standing.recent_worst().chain(self.current_worst.iter()).map(of)
+    }
+
+    /// Whether a moment (ns on the measured clock) lies in an interval that was spoiled.
+    pub(crate) fn is_spoiled_at(&self, at_ns: i64) -> bool {
+        self.standing.is_spoiled_at(at_ns)
+    }
+
+    /// Decides about the intervals that ended by `until_ns` (on the measured clock): what touches one of them spoils it.
+    pub(crate) fn settle(&mut self, until_ns: i64, spoils: &[Spoil]) {
+        let kept = self.standing.intervals().len();
+        if !self.standing.settle(until_ns, spoils) {
+            return;
+        }
+        if self.keeping == Keeping::Merged && self.standing.intervals().len() < kept {
+            self.lengthen();
         }
         if self.wants_closed {
             self.closed = Some(self.collected());
         }
     }
 
-    /// Makes two intervals one, now and from now on.
-    fn merge_neighbours(&mut self) {
-        let merged = self.out.intervals.chunks(2).map(|pair| match pair {
-            [first, second] => first.followed_by(second),
-            [alone, ..] => alone.clone(),
-            [] => Interval::default(),
-        });
-        self.out.intervals = merged.collect();
-        // The one that is open becomes as long as they are.
-        let longer_ns = self.interval_maximum_ns.saturating_mul(2);
-        self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(longer_ns - self.interval_maximum_ns);
-        self.interval_maximum_ns = longer_ns;
+    /// Neighbours became one: the interval that is open becomes as long as they are.
+    fn lengthen(&mut self) {
+        self.interval_maximum_ns = self.interval_maximum_ns.saturating_mul(2);
+        self.interval_end_ns = self.end_after(self.interval_start_ns);
     }
 
-    /// The intervals that were finished since the last call.
+    /// The intervals that stand and were not handed on yet.
     pub(crate) fn hand_on(&mut self) -> Vec<Interval> {
-        if self.keeping == Keeping::None {
-            return std::mem::take(&mut self.out.intervals);
-        }
-        let fresh = self.out.intervals[self.handed_on..].to_vec();
-        self.handed_on = self.out.intervals.len();
-        fresh
+        self.standing.hand_on()
     }
 
-    /// What was collected up to the end of the last finished interval, without the intervals; `None` before the first has
-    /// ended, or where it was not asked for.
+    /// What stands of the intervals that are settled, without the intervals; `None` before the first of them is, or where it
+    /// was not asked for.
     pub(crate) fn closed(&self) -> Option<&Collected> {
         self.closed.as_ref()
     }
 
-    /// What was collected so far, without the intervals; samples of the open one are missing in the histograms.
     fn collected(&self) -> Collected {
-        let (stalls, rows) = self.tracker.clone().map(StallTracker::finish).unwrap_or_default();
-        let worst = self.worst.sorted();
-        Collected {
-            total: self.total.snapshot(),
-            below_zero: self.out.below_zero.clone(),
-            swallowed: self.swallowed.snapshot(),
-            corrections_left_out: self.out.corrections_left_out,
-            intervals: Vec::new(),
-            stalls,
-            rows,
-            max_at: worst.first().map(|worst| worst.to),
-            worst,
-            late: Vec::new(),
-            late_above_ns: u64::try_from(self.late.above_ns).unwrap_or(0),
-            samples: self.samples(),
-        }
+        Collected { late_above_ns: u64::try_from(self.late.above_ns).unwrap_or(0), ..self.standing.collected() }
     }
 
     /// All samples in bins of equal width, once the last interval is closed; `None` if they were not asked for.
     pub(crate) fn linear(&self) -> Option<LinearHistogram> {
         let bins = self.equal_bins.as_ref()?;
-        let total = self.total.snapshot();
-        let counts = self.current.equal_bins(&total);
-        Some(bins.histogram(&counts, &total, self.out.below_zero.count(), self.last_ns))
+        let (all, below_zero) = self.standing.everything();
+        let counts = self.current.equal_bins(&all);
+        Some(bins.histogram(&counts, &all, below_zero, self.last_ns))
     }
 
-    /// The end: closes the open interval, where it has a sample, and gives everything.
+    /// The end: closes the open interval, where it has a sample, and gives everything that stands.
     pub(crate) fn finish(mut self, ended_ns: i64) -> Collected {
         self.end(ended_ns);
+        self.settle(i64::MAX, &[]);
         let collected = self.collected();
-        Collected { intervals: self.out.intervals, late: self.late.into_wakeups(), ..collected }
+        let mut late = self.late.into_wakeups();
+        late.retain(|one| !self.standing.is_spoiled_at(one.scheduled_ns));
+        Collected { intervals: self.standing.into_intervals(), late, ..collected }
     }
 
     /// Time has passed until `now_ns` without a sample, as it may where samples are disturbances.
@@ -454,18 +464,21 @@ impl Collector {
 
     /// Closes the open interval, where it has a sample: nothing comes any more.
     pub(crate) fn end(&mut self, ended_ns: i64) {
+        if let Some(tracker) = &mut self.tracker {
+            tracker.end();
+        }
         if !self.current.is_empty() || !self.current_below.is_empty() {
-            let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
-            let length = u64::try_from(ended_ns.saturating_sub(start)).unwrap_or(0).min(self.interval_maximum_ns);
-            self.close_interval(length);
+            self.close_interval(ended_ns.clamp(self.interval_start_ns, self.interval_end_ns));
         }
     }
 
-    /// The samples so far, as a person sees them; identity and schedule are the caller's to fill in.
+    /// The samples so far, as a person sees them, without those that are known to be spoiled; identity and schedule are the
+    /// caller's to fill in.
     pub(crate) fn live(&self) -> LiveSeries {
-        let (total, current) = (&self.total, &self.current);
-        let count = (total.count() + current.count()).max(1);
-        let sum_ns = total.sum_ns() + current.sum_ns();
+        let current = &self.current;
+        let before = || self.standing.histograms();
+        let count = (units::total(before().map(Histogram::count)) + current.count()).max(1);
+        let sum_ns = units::total(before().map(Histogram::sum_ns)).saturating_add(current.sum_ns());
         let samples = self.samples();
         LiveSeries {
             place: Place::thread(self.thread, self.cpu),
@@ -474,12 +487,12 @@ impl Collector {
             // Before the first one there is none, and not one of 0.
             figures: (samples > 0).then(|| LiveFigures {
                 last_ns: self.last_ns,
-                min_ns: total.min_ns().into_iter().chain(current.min_ns()).min().unwrap_or(0),
+                min_ns: before().filter_map(Histogram::min_ns).chain(current.min_ns()).min().unwrap_or(0),
                 mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
-                max_ns: total.max_ns().max(current.max_ns()).unwrap_or(0),
+                max_ns: before().filter_map(Histogram::max_ns).chain(current.max_ns()).max().unwrap_or(0),
                 uncertainty: None,
             }),
-            missed_periods: self.tracker.as_ref().map_or(0, |tracker| tracker.totals().missed_periods),
+            missed_periods: self.missed_periods,
         }
     }
 
@@ -489,9 +502,9 @@ impl Collector {
         self.interval_end_ns
     }
 
-    /// The intervals that are finished.
+    /// The intervals that have ended and stand.
     pub(crate) fn finished(&self) -> &[Interval] {
-        &self.out.intervals
+        self.standing.intervals()
     }
 
     /// What an explainer has to know of the samples so far; `typical_ns` is the known value, `None` to compute it again.
@@ -500,85 +513,17 @@ impl Collector {
         Known {
             samples: self.samples(),
             typical_ns: typical_ns.unwrap_or_else(median),
-            worst_above_ns: self.worst.nth_ns(followed).unwrap_or(i64::MAX),
+            worst_above_ns: self.standing.nth_worst_ns(followed, &self.current_worst).unwrap_or(i64::MAX),
         }
     }
 
-    /// All samples so far.
+    /// All samples so far that are not known to be spoiled.
     pub(crate) fn histogram(&self) -> Histogram {
-        let mut all = self.total.snapshot();
-        all.merge(&self.current.snapshot());
+        let mut all = self.current.snapshot();
+        self.standing.histograms().for_each(|one| all.merge(one));
         all
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use units::ClockId;
-
-    use super::*;
-
-    #[test]
-    fn all_wakeups_above_the_final_threshold_are_kept_however_they_are_handed_over() {
-        let clocks = ClockWatch::new(ClockId::Monotonic);
-        let mut collector = Collector::new(0, Some(0), 0, 1_000_000_000, None).keeping_late(50);
-        // Of 1,000 latencies each comes 20 times, in an order without a pattern; none is long enough to be looked at by itself.
-        let latency_ns = |n: i64| 1 + n * 617 % 1_000;
-        let pairs: Vec<Pair> =
-            (0..20_000).map(|n| Pair { first_ns: n * 1_000_000, second_ns: n * 1_000_000 + latency_ns(n) }).collect();
-        for some in pairs.chunks(77) {
-            collector.take_each(some, |pair| *pair, &clocks);
-        }
-        assert!(collector.late.are_rare(), "the run is long enough for both ways of looking");
-        let taken = collector.finish(20_000_000_000);
-        let above_ns = i64::try_from(taken.late_above_ns).unwrap();
-        let kept: Vec<i64> = taken.late.iter().map(|late| late.scheduled_ns).collect();
-        let expected: Vec<i64> =
-            pairs.iter().filter(|pair| pair.second_ns - pair.first_ns > above_ns).map(|pair| pair.first_ns).collect();
-        assert!(above_ns > 900 && !kept.is_empty(), "{above_ns} ns, {} kept", kept.len());
-        assert_eq!(kept, expected);
-    }
-
-    /// Samples at these moments, each 5 ns late, of a thread whose intervals are a second long.
-    fn taken(keeping: Keeping, seconds: impl Iterator<Item = i64>) -> Collected {
-        let clocks = ClockWatch::scripted(ClockId::Monotonic, Vec::new());
-        let mut collector = Collector::new(0, Some(0), 0, 1_000_000_000, None).keeping(keeping, false);
-        let mut last_ns = 0;
-        for second in seconds {
-            last_ns = second * 1_000_000_000;
-            collector.take(Pair { first_ns: last_ns, second_ns: last_ns + 5 }, &clocks);
-        }
-        collector.finish(last_ns + 1_000_000_000)
-    }
-
-    fn follow_each_other(intervals: &[Interval]) -> bool {
-        intervals.windows(2).all(|two| two[0].start_offset_ns + two[0].length_ns == two[1].start_offset_ns)
-    }
-
-    #[test]
-    fn a_run_without_end_keeps_no_more_intervals_than_it_may() {
-        let all = taken(Keeping::All, 0..10_000);
-        assert_eq!(all.intervals.len(), 10_000);
-        let merged = taken(Keeping::Merged, 0..10_000);
-        assert!((2_048..4_096).contains(&merged.intervals.len()), "{}", merged.intervals.len());
-        assert!(follow_each_other(&merged.intervals) && merged.intervals[0].start_offset_ns == 0);
-        let counted: u64 = merged.intervals.iter().map(Interval::taken).sum();
-        assert_eq!((counted, merged.samples, merged.total.count()), (10_000, 10_000, 10_000));
-        // All but the last, which the end cut, are equally long: four seconds.
-        let (last, before) = merged.intervals.split_last().unwrap();
-        assert!(before.iter().all(|one| one.length_ns == 4_000_000_000), "{before:?}");
-        assert!(last.length_ns <= 4_000_000_000);
-    }
-
-    #[test]
-    fn a_clock_that_jumps_by_years_leaves_one_long_interval() {
-        const YEAR_S: i64 = 31_556_952;
-        let jumped = taken(Keeping::All, [0, 1, 10 * YEAR_S, 10 * YEAR_S + 1].into_iter());
-        assert!(jumped.intervals.len() < 8 && follow_each_other(&jumped.intervals), "{:?}", jumped.intervals.len());
-        let with_samples: Vec<u64> = jumped.intervals.iter().map(Interval::taken).filter(|count| *count > 0).collect();
-        assert_eq!(with_samples, [1, 1, 1, 1]);
-        // A stall of some intervals keeps each of them, empty as it is.
-        let stalled = taken(Keeping::All, [0, 20].into_iter());
-        assert_eq!(stalled.intervals.len(), 21);
-    }
-}
+mod tests;
