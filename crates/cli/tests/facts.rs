@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::{Running, code, eventually_measures, may_be_real_time, record, signal, thread_of};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, Scheduling, set_affinity, set_policy, set_scheduling_of};
-use record::{Reason, ReasonCode, Record};
+use record::{Reason, ReasonCode, Record, VerdictState};
 use units::{ClockId, CpuSet};
 
 const WAKEUP: [&str; 8] = ["measure", "wakeup", "--policy", "other", "--interval", "1ms", "--duration", "4s"];
@@ -72,55 +72,64 @@ fn stop_and_continue(child: &Child) {
     signal(child, "CONT");
 }
 
-#[test]
-fn a_process_that_was_stopped_makes_its_run_invalid_with_the_length_of_the_stop() {
-    let child = Running::start(&NOISE, &[]);
-    stop_and_continue(&child);
-    let output = child.output();
-    let record = record(&output);
-    let stops = reasons_with(&record, ReasonCode::Stopped);
-    assert_eq!((stops.len(), code(&output)), (1, 3), "{:?}", record.validity);
-    // A machine so busy that the signals come late makes the stop longer, and so are the samples.
-    let (length_ns, worst_ns) = (length_ns(&stops[0].detail), record.worst[0].latency_ns);
-    assert!((480_000_000..=worst_ns + 50_000_000).contains(&length_ns), "{:?}, {worst_ns}", stops[0]);
-}
-
 /// Of `stopped for 501 ms until 2 s into the run`.
 fn stop_in_words(reason: &Reason) -> i64 {
     let words = reason.detail.strip_prefix("stopped ").unwrap();
     length_ns(words.split_once(" until").unwrap().0)
 }
 
-/// The intervals of wake-ups in which the process was stopped are kept apart, and the others stand: with what they hold alone.
-#[test]
-fn a_stop_spoils_the_intervals_in_which_it_was() {
-    for more in [&[][..], &["--explain", "--explain-by", "counters"]] {
-        let child = Running::start(&WAKEUP, &[more, &["--deadline", "400ms"]].concat());
+/// The record of a run that was stopped for half a second, in which that was noticed before its intervals were counted: a thread
+/// that gets no CPU for longer comes too late, and then the whole run is invalid.
+fn stopped(arguments: &[&str]) -> Record {
+    for _ in 0..3 {
+        let child = Running::start(arguments, &["--deadline", "400ms"]);
         stop_and_continue(&child);
         let output = child.output();
         let record = record(&output);
-        assert_eq!(reasons_with(&record, ReasonCode::Stopped).len(), 0, "{:?}", record.validity);
+        let is_late = record.validity.has(ReasonCode::Stopped);
+        assert_eq!(is_late, record.validity.is_invalid(), "{:?}", record.validity);
+        assert_eq!(is_late, code(&output) == 3, "{:?}", record.validity);
+        if !is_late {
+            return record;
+        }
+    }
+    panic!("{arguments:?}: no stop was noticed in time");
+}
+
+/// The intervals in which the process was stopped are kept apart, and the others stand: with what they hold alone.
+#[test]
+fn a_stop_spoils_the_intervals_in_which_it_was() {
+    let explained = [&WAKEUP[..], &["--explain", "--explain-by", "counters"]].concat();
+    for arguments in [&WAKEUP[..], &explained, &NOISE] {
+        let record = stopped(arguments);
         let said = reasons_with(&record, ReasonCode::IntervalsSpoiled);
-        assert_eq!((said.len(), code(&output)), (1, 0), "{:?}", record.validity);
         assert!(said[0].detail.contains("of 4 s") && said[0].detail.contains("stopped for "), "{}", said[0].detail);
+        let verdict = record.verdict.as_ref().unwrap();
         let covered = format!("in the {} that stand", record.covers().unwrap());
-        assert!(record.verdict.as_ref().unwrap().reason.contains(&covered), "{:?}", record.verdict);
+        assert!(verdict.state != VerdictState::Holds || verdict.reason.contains(&covered), "{verdict:?}");
         let (mut worst_spoiled_ns, mut longest_ns) = (0, 0);
         for series in &record.series {
             let spoiled = &series.spoiled;
-            assert!(spoiled.count > 0 && spoiled.missed_periods >= 450, "{spoiled:?}");
+            let has_schedules = series.interval_ns.is_some();
+            assert!(spoiled.count > 0 && (spoiled.missed_periods >= 450 || !has_schedules), "{spoiled:?}");
             let reasons = spoiled.intervals.iter().flat_map(|interval| &interval.reasons);
             assert!(reasons.clone().all(|reason| reason.code == ReasonCode::Stopped), "{spoiled:?}");
             let worst_ns = spoiled.intervals.iter().filter_map(|interval| interval.worst_ns).max().unwrap();
             longest_ns = longest_ns.max(reasons.map(stop_in_words).max().unwrap());
             worst_spoiled_ns = worst_spoiled_ns.max(worst_ns);
-            // Nothing of them is in any number.
-            assert!(series.histogram.max_ns() < Some(480_000_000) && series.counters.missed_periods < 450);
-            let in_intervals: u64 = series.intervals.iter().map(record::Interval::taken).sum();
-            assert_eq!((series.taken(), series.counters.samples), (in_intervals, in_intervals));
-            let spoiled_at =
+            // Nothing of them is in any number: these are the sums of the intervals that stand.
+            let in_intervals = |of: fn(&record::Interval) -> u64| series.intervals.iter().map(of).sum::<u64>();
+            assert_eq!(series.taken(), in_intervals(record::Interval::taken));
+            assert_eq!(series.counters.samples, series.taken());
+            assert_eq!(series.counters.missed_periods, in_intervals(|one| one.missed_periods));
+            let most = series.intervals.iter().filter_map(|one| one.histogram.max_ns()).max();
+            assert!(series.histogram.max_ns() == most && most < u64::try_from(worst_ns).ok(), "{most:?}, {worst_ns}");
+            let is_spoiled =
                 |at: &record::Interval| spoiled.intervals.iter().any(|one| one.start_offset_ns == at.start_offset_ns);
-            assert!(!series.intervals.iter().any(spoiled_at));
+            assert!(!series.intervals.iter().any(is_spoiled));
+            if let Some(gaps) = series.gaps() {
+                assert!(gaps.observed_ns < 3_600_000_000 && gaps.stolen_ns == series.histogram.sum_ns(), "{gaps:?}");
+            }
         }
         // The thread that was late for the longest says how long it was.
         assert!(
@@ -128,7 +137,7 @@ fn a_stop_spoils_the_intervals_in_which_it_was() {
             "{longest_ns}, {worst_spoiled_ns}"
         );
         assert!(record.worst.iter().all(|sample| sample.latency_ns < worst_spoiled_ns));
-        assert!(record.rows.iter().all(|row| row.missed_periods < 450));
+        assert!(record.rows.iter().all(|row| row.worst_ns < worst_spoiled_ns));
         let explained = record.explanation().map_or(&[][..], |explanation| &explanation.samples);
         assert!(explained.iter().all(|sample| sample.latency_ns < worst_spoiled_ns), "{explained:?}");
     }

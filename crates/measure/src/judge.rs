@@ -161,6 +161,7 @@ impl ClockFacts<'_> {
         let of = |(step, (from_ns, to_ns)): (&ClockStep, &(i64, i64))| Spoil {
             from_ns: *from_ns,
             to_ns: *to_ns,
+            noticed_ns: step.noticed.monotonic.as_ns(),
             reason: Reason {
                 code: ReasonCode::ClockStepped,
                 detail: format!("{} was stepped {}", self.name, self.step_in_words(step)),

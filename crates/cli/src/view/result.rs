@@ -217,6 +217,7 @@ fn gaps(record: &Record, colour: bool) -> String {
     let head = wrap::paragraph(&parts.join(", "), "", wrap::width());
     let mut text = format!("{head}{}\n{}", load::description(record), table.render());
     text.push_str(&worst(record, SHOWN_WORST));
+    text.push_str(&spoiled(record));
     text.push_str(&conclusion(record, colour));
     text
 }

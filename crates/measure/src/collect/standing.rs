@@ -53,7 +53,7 @@ pub(super) struct Standing {
     spoiled: Spoiled,
     /// All intervals that ended by then are settled (ns on the measured clock).
     settled_ns: Option<i64>,
-    /// The ends and kinds of what spoiled a time, as far as it is known.
+    /// When what spoiled a time was noticed, and its kind, as far as it is known.
     known: BTreeSet<(i64, ReasonCode)>,
     known_too_late: Vec<Reason>,
     /// The worst wait of each of the last intervals that were spoiled.
@@ -132,7 +132,7 @@ impl Standing {
     pub(super) fn settle(&mut self, until_ns: i64, spoils: &[Spoil]) -> bool {
         let mut any = false;
         for spoil in spoils {
-            let is_new = self.known.insert((spoil.to_ns, spoil.reason.code));
+            let is_new = self.known.insert((spoil.noticed_ns, spoil.reason.code));
             let (first_ns, until_ns) = (self.first_ns, self.settled_ns.unwrap_or(i64::MIN));
             if is_new && spoil.touches(first_ns, until_ns) && !self.is_all_spoiled(spoil) {
                 self.known_too_late.push(spoil.reason.clone());

@@ -57,7 +57,7 @@ fn a_run_without_end_keeps_no_more_intervals_than_it_may() {
 }
 
 fn spoil(from_ns: i64, to_ns: i64, code: record::ReasonCode) -> Spoil {
-    Spoil { from_ns, to_ns, reason: record::Reason { code, detail: format!("at {from_ns} ns") } }
+    Spoil { from_ns, to_ns, noticed_ns: to_ns, reason: record::Reason { code, detail: format!("at {from_ns} ns") } }
 }
 
 const SECOND: i64 = 1_000_000_000;
@@ -112,6 +112,20 @@ fn without_anything_that_spoils_all_intervals_stand_whenever_they_are_settled() 
     assert_eq!((once.total.clone(), once.stalls), (bit_by_bit.total.clone(), bit_by_bit.stalls));
     assert_eq!((once.total.max_ns(), once.stalls.missed_periods, once.samples), (Some(300_000_000), 30, 970));
     assert_eq!(once.intervals, bit_by_bit.intervals);
+}
+
+#[test]
+fn what_is_noticed_when_an_interval_was_counted_is_told_once_and_changes_nothing() {
+    let mut collector = with_a_stop(300_000_000);
+    collector.settle(5 * SECOND, &[]);
+    let late = spoil(3_500_000_000, 3_800_000_000, record::ReasonCode::Stopped);
+    // It is told of at every look; the measured clock was corrected by a little meanwhile.
+    let again = Spoil { from_ns: late.from_ns + 7, to_ns: late.to_ns + 7, ..late.clone() };
+    collector.settle(6 * SECOND, std::slice::from_ref(&late));
+    collector.settle(7 * SECOND, &[again]);
+    let taken = collector.finish(10 * SECOND);
+    assert_eq!((taken.known_too_late, taken.spoiled.count), (vec![late.reason], 0));
+    assert_eq!((taken.samples, taken.intervals.len()), (970, 10));
 }
 
 #[test]

@@ -381,7 +381,12 @@ impl Looks {
     fn look_at_time(&mut self, since_ns: i64, now_ns: i64) {
         let start_ns = Arc::clone(&self.start_ns);
         let when = || time_in_run(&start_ns, now_ns);
-        let between = |code, detail| Spoil { from_ns: since_ns, to_ns: now_ns, reason: Reason { code, detail } };
+        let between = |code, detail| Spoil {
+            from_ns: since_ns,
+            to_ns: now_ns,
+            noticed_ns: now_ns,
+            reason: Reason { code, detail },
+        };
         if let Some(disrupted) = self.disruptions.look() {
             let detail = format!("{}, seen {}", disrupted.words(), when());
             self.seen.disrupted.push(between(ReasonCode::VmDisrupted, detail.clone()));

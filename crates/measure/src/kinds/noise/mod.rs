@@ -26,9 +26,10 @@ use crate::collect::{Collected, Collector, Keeping};
 use crate::context::RunContext;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Watching, Work, now_ns};
 use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink};
-use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge};
+use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
 use crate::live::Observer;
 use crate::ring::{Pair, Ring, Slot};
+use crate::spoil::Losses;
 use crate::stop::Stop;
 use crate::witness::{
     Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleJudgement, ThrottleWatch, Wanted, Witnessed,
@@ -57,6 +58,23 @@ struct Worker {
     cpu: u32,
     shared: Arc<Shared>,
     member: Member<HotCounts>,
+}
+
+/// What the drain has of a thread.
+struct Gaps {
+    collector: Collector,
+    totals: NoiseTotals,
+    losses: Losses,
+}
+
+/// Decides about the intervals that ended by `until_ns`, by what is known to have spoiled any.
+fn settle(all: &mut [Gaps], seen: &Seen, started: Moment, until_ns: i64) {
+    let waits: Vec<(i64, i64)> = all.iter().flat_map(|of| of.collector.worst_waits()).collect();
+    let spoils = seen.spoils(started.monotonic.as_ns(), &waits);
+    for of in all {
+        of.collector.settle(until_ns, &[&spoils[..], of.losses.spoils()].concat());
+        of.losses.forget_before(of.collector.settled_until_ns());
+    }
 }
 
 /// What a measuring thread is born with.
@@ -113,14 +131,14 @@ pub fn measure(
     throttle.run_begins();
     let start_ns = now_ns(ClockId::Monotonic) + LEAD_NS;
     workers.iter().for_each(|worker| worker.member.begin_at(start_ns));
-    let mut collectors: Vec<(Collector, NoiseTotals)> = (0_u32..)
+    let mut collectors: Vec<Gaps> = (0_u32..)
         .zip(plan.cpus.iter())
-        .map(|(thread, cpu)| {
-            (
-                Collector::new(thread, Some(cpu), start_ns, plan.interval_maximum_ns, None)
-                    .keeping(Keeping::All, sink.is_some()),
-                NoiseTotals::default(),
-            )
+        .map(|(thread, cpu)| Gaps {
+            collector: Collector::new(thread, Some(cpu), start_ns, plan.interval_maximum_ns, None)
+                .keeping(Keeping::All, sink.is_some())
+                .judged_later(),
+            totals: NoiseTotals::default(),
+            losses: Losses::default(),
         })
         .collect();
     let run = Run { plan, context, stop, ground: &ground, started };
@@ -187,22 +205,28 @@ impl Work for Job {
 fn watch(
     run: &Run<'_>,
     workers: &[Worker],
-    collectors: &mut [(Collector, NoiseTotals)],
+    collectors: &mut [Gaps],
     throttle: &mut ThrottleWatch,
     (observer, sink, watching): (&mut dyn Observer, Option<&dyn IntervalSink>, &Watching),
 ) -> ClockWatch {
     let plan = run.plan;
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
     let mut intervals = FinishedIntervals::default();
+    let mut drained_ns = now_ns(ClockId::Monotonic);
     let began = Instant::now();
     let end = began + Duration::from_nanos(plan.duration_ns) + GRACE;
     loop {
         let finished = workers.iter().all(|worker| worker.member.is_finished());
         clocks.look();
+        let looked_ns = now_ns(ClockId::Monotonic);
+        let since_ns = std::mem::replace(&mut drained_ns, looked_ns);
+        for (of, worker) in collectors.iter_mut().zip(workers) {
+            of.losses.look(worker.shared.ring.dropped(), (since_ns, looked_ns), run.started.monotonic.as_ns());
+        }
         let gaps: Vec<Vec<Pair>> = workers.iter().map(|worker| waiting(&worker.shared.ring)).collect();
         let long: Vec<Vec<Pair>> = gaps.iter().map(|of| of.iter().copied().filter(is_long).collect()).collect();
         let judged = throttle.look(now_ns(ClockId::Monotonic), &long);
-        for (((collector, totals), gaps), judged) in collectors.iter_mut().zip(gaps).zip(judged) {
+        for ((Gaps { collector, totals, .. }, gaps), judged) in collectors.iter_mut().zip(gaps).zip(judged) {
             let mut judged = judged.into_iter();
             for pair in gaps {
                 let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
@@ -212,32 +236,26 @@ fn watch(
                     totals.throttle_gaps += 1;
                     totals.throttle_ns += gap_ns;
                 } else {
-                    totals.stolen_ns += gap_ns;
                     collector.take(pair, &clocks);
                 }
             }
         }
         let is_last = finished || Instant::now() > end;
-        if let Some(sink) = sink {
-            let now_ns = now_ns(ClockId::Monotonic);
-            collectors.iter_mut().for_each(|(collector, _)| {
-                if is_last {
-                    collector.end(now_ns);
-                } else {
-                    collector.pass(now_ns.saturating_sub(LONGEST_OPEN_GAP_NS));
-                }
-            });
-            intervals.collect(collectors.iter_mut().map(|(collector, _)| collector));
-            if is_last || intervals.are_due(collectors.len()) {
-                let finished = intervals.take();
-                if !finished.is_empty() {
-                    let looked = Looked { throttle, clocks: &clocks };
-                    sink.take(finished, run.so_far(workers, collectors, &looked, watching));
-                }
-            }
-        }
         if is_last {
             return clocks;
+        }
+        if let Some(sink) = sink {
+            let passed_ns = now_ns(ClockId::Monotonic).saturating_sub(LONGEST_OPEN_GAP_NS);
+            collectors.iter_mut().for_each(|of| of.collector.pass(passed_ns));
+            if collectors.iter().any(|of| of.collector.has_unsettled()) {
+                let seen = watching.seen_so_far();
+                settle(collectors, &seen, run.started, seen.looked_until_ns());
+            }
+            intervals.collect(collectors.iter_mut().map(|of| &mut of.collector));
+            if intervals.are_due(collectors.len()) {
+                let looked = Looked { throttle, clocks: &clocks };
+                sink.take(intervals.take(), run.so_far(workers, collectors, &looked, watching));
+            }
         }
         if run.stop.ended_early() {
             for worker in workers {
@@ -248,7 +266,7 @@ fn watch(
         observer.observe(&Live {
             elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
             duration_ns: Some(plan.duration_ns),
-            series: collectors.iter().map(|(collector, _)| collector.live()).collect(),
+            series: collectors.iter().map(|of| of.collector.live()).collect(),
             bins: Vec::new(),
         });
         clocks.sleep(PERIOD);
@@ -323,16 +341,10 @@ fn count(totals: &mut NoiseTotals, counts: &HotCounts) {
 
 impl Run<'_> {
     /// The record of a run that still goes on, judged as if it had been cut short now.
-    fn so_far(
-        &self,
-        workers: &[Worker],
-        collectors: &[(Collector, NoiseTotals)],
-        looked: &Looked<'_>,
-        watching: &Watching,
-    ) -> Record {
+    fn so_far(&self, workers: &[Worker], collectors: &[Gaps], looked: &Looked<'_>, watching: &Watching) -> Record {
         let (witnessed, seen) = watching.so_far();
-        let measured = |(worker, (collector, totals)): (&Worker, &(Collector, NoiseTotals))| {
-            Measured::so_far(worker, collector.closed().cloned().unwrap_or_default(), *totals, &witnessed)
+        let measured = |(worker, of): (&Worker, &Gaps)| {
+            Measured::so_far(worker, of.collector.closed().cloned().unwrap_or_default(), of.totals, &witnessed)
         };
         let threads = workers.iter().zip(collectors).map(measured).collect();
         let ended = crate::clock_watch::moment_now();
@@ -343,15 +355,17 @@ impl Run<'_> {
     fn finish(
         &self,
         workers: Vec<Worker>,
-        collectors: Vec<(Collector, NoiseTotals)>,
+        mut collectors: Vec<Gaps>,
         (witnessed, mut seen): (&Witnessed, Seen),
         looked: &Looked<'_>,
     ) -> Record {
         let mut threads = Vec::new();
         let now_ns = now_ns(ClockId::Monotonic);
+        collectors.iter_mut().for_each(|of| of.collector.end(now_ns));
+        settle(&mut collectors, &seen, self.started, i64::MAX);
         let mut ended_ns = None;
-        for (mut worker, (collector, totals)) in workers.into_iter().zip(collectors) {
-            let mut measured = Measured::so_far(&worker, collector.finish(now_ns), totals, witnessed);
+        for (mut worker, of) in workers.into_iter().zip(collectors) {
+            let mut measured = Measured::so_far(&worker, of.collector.finish(now_ns), of.totals, witnessed);
             let (report, end) = worker.member.report();
             measured.facts.end = end;
             if let Some(report) = report {
@@ -381,6 +395,7 @@ impl Run<'_> {
     ) -> Record {
         let plan = self.plan;
         let (mut series, mut effective, mut worst, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut too_late = Vec::new();
         for (number, measured) in (0_u32..).zip(threads) {
             let Measured { cpu, collected, totals, counters, facts: mut fact, grant } = measured;
             let place = Place::thread(number, Some(cpu));
@@ -397,6 +412,13 @@ impl Run<'_> {
                 (ReasonCode::EvidenceMissing, detail)
             });
             facts.push(fact);
+            too_late.extend(collected.known_too_late.iter().cloned());
+            let spoiled_ns = collected.spoiled.length_ns;
+            let totals = NoiseTotals {
+                observed_ns: totals.observed_ns.saturating_sub(spoiled_ns),
+                stolen_ns: collected.total.sum_ns(),
+                ..totals
+            };
             let detail = SeriesDetail::Gaps(totals);
             series.push(Series { detail, ..collected.into_series(LATENCY, place, &counters) });
         }
@@ -413,6 +435,8 @@ impl Run<'_> {
             ended_early,
             worst: &worst,
         });
+        let measured_ns = ended.monotonic.since(self.started.monotonic).unsigned();
+        let validity = keep_apart(&validity, &series, &too_late, measured_ns);
         let request = Request::Noise(plan.request.clone());
         let mut record = self.context.record(request, plan.requested(), self.started, ended);
         record.validity = validity;

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 
 use analyse::StallRules;
 use analyse::rhythm::KEPT_WAKEUPS;
-use record::{
-    ExplainingCost, Explanation, Histogram, Interval, LiveDetail, LiveSeries, Moment, Reason, ReasonCode, Record,
-};
+use record::{ExplainingCost, Explanation, Histogram, Interval, LiveDetail, LiveSeries, Moment, Record};
 use units::ClockId;
 
 use super::arm::Worker;
@@ -23,7 +21,7 @@ use crate::judge::ClockFacts;
 use crate::linear::{EqualBins, LinearBins, LinearHistogram, SampleTap};
 use crate::live::Shown;
 use crate::ring::Pair;
-use crate::spoil::Spoil;
+use crate::spoil::{Losses, Spoil};
 use crate::stop::Stop;
 use crate::witness::{Measuring, Seen, ThrottleWatch};
 
@@ -46,7 +44,7 @@ pub(crate) struct Drained {
     /// Closed: no sample comes any more, and the last intervals wait to be settled.
     collectors: Vec<Collector>,
     /// What was lost of each thread's samples.
-    losses: Vec<Vec<Spoil>>,
+    losses: Vec<Losses>,
     ended_ns: i64,
     /// One for each thread, where equal bins were asked.
     pub(crate) linear: Vec<LinearHistogram>,
@@ -67,7 +65,7 @@ impl Drained {
         let mut collectors = std::mem::take(&mut self.collectors);
         let spoils = spoils(plan, seen, &self.clocks, (started, &collectors));
         for (thread, losses) in collectors.iter_mut().zip(&self.losses) {
-            thread.settle(i64::MAX, &[&spoils[..], losses].concat());
+            thread.settle(i64::MAX, &[&spoils[..], losses.spoils()].concat());
         }
         if let Some(explainer) = &mut self.explainer {
             settle_explained(explainer, &collectors);
@@ -106,25 +104,6 @@ fn spoils(plan: &Plan, seen: &Seen, clocks: &ClockWatch, (started, threads): (Mo
         all.extend(facts.spoils(clocks.stepped_at_ns()));
     }
     all
-}
-
-/// Samples that a thread's ring had no room for.
-#[derive(Debug, Default)]
-struct Losses {
-    dropped: u64,
-    spoils: Vec<Spoil>,
-}
-
-impl Losses {
-    /// Notes what was lost between two looks (ns on the measured clock).
-    fn look(&mut self, dropped: u64, (from_ns, to_ns): (i64, i64), started_ns: i64) {
-        let lost = dropped.saturating_sub(std::mem::replace(&mut self.dropped, dropped));
-        if lost > 0 {
-            let into_run = units::format::span(to_ns.saturating_sub(started_ns));
-            let detail = format!("{} samples found no place {into_run} into the run", units::format::count(lost));
-            self.spoils.push(Spoil { from_ns, to_ns, reason: Reason { code: ReasonCode::SamplesDropped, detail } });
-        }
-    }
 }
 
 /// What a run that goes on has come to.
@@ -238,7 +217,7 @@ impl Drain<'_> {
             }
             if began.elapsed().saturating_sub(settled_at.duration_since(began)) >= SETTLE_PERIOD {
                 settled_at = Instant::now();
-                self.settle(&mut threads, &losses, &clocks, (explainer.as_mut(), &mut parts));
+                self.settle(&mut threads, &mut losses, &clocks, (explainer.as_mut(), &mut parts));
             }
             if let Some(to) = self.hand_on {
                 finished_intervals.collect(threads.iter_mut());
@@ -285,7 +264,6 @@ impl Drain<'_> {
         parts.iter_mut().flatten().for_each(PartsCollector::end);
         let counted = taps.into_iter().filter_map(|tap| tap.linear);
         let linear = threads.iter().filter_map(Collector::linear).chain(counted).collect();
-        let losses = losses.into_iter().map(|losses| losses.spoils).collect();
         let collectors = threads;
         Drained { linear, collectors, losses, ended_ns, clocks, highest_fill, stuck, explainer, parts, throttle }
     }
@@ -298,7 +276,7 @@ impl Drain<'_> {
     fn settle(
         &self,
         threads: &mut [Collector],
-        losses: &[Losses],
+        losses: &mut [Losses],
         clocks: &ClockWatch,
         (explainer, parts): (Option<&mut Explainer>, &mut [Option<PartsCollector>]),
     ) {
@@ -309,7 +287,8 @@ impl Drain<'_> {
         let until_ns = seen.looked_until_ns().saturating_add(clocks.measured_less_monotonic_ns());
         let spoils = spoils(self.plan, &seen, clocks, (self.started, threads));
         for (thread, losses) in threads.iter_mut().zip(losses) {
-            thread.settle(until_ns, &[&spoils[..], &losses.spoils].concat());
+            thread.settle(until_ns, &[&spoils[..], losses.spoils()].concat());
+            losses.forget_before(thread.settled_until_ns());
         }
         if let Some(explainer) = explainer {
             settle_explained(explainer, threads);

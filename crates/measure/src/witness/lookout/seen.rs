@@ -129,6 +129,7 @@ impl Seen {
         let stopped = |stop: &Stop| Spoil {
             from_ns: stop.began_ns(waits),
             to_ns: stop.resumed.latest_ns,
+            noticed_ns: stop.resumed.latest_ns,
             reason: Reason {
                 code: ReasonCode::Stopped,
                 detail: format!(
