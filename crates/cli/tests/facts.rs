@@ -78,22 +78,23 @@ fn stop_in_words(reason: &Reason) -> i64 {
     length_ns(words.split_once(" until").unwrap().0)
 }
 
-/// The record of a run that was stopped for half a second, in which that was noticed before its intervals were counted: a thread
-/// that gets no CPU for longer comes too late, and then the whole run is invalid.
+/// The record of a run that was stopped for half a second, in which that was noticed before its intervals were counted, and most
+/// of it stands: a thread that gets no CPU for longer comes too late, and then the whole run is invalid.
 fn stopped(arguments: &[&str]) -> Record {
-    for _ in 0..3 {
+    let mut each = Vec::new();
+    for _ in 0..4 {
         let child = Running::start(arguments, &["--deadline", "400ms"]);
         stop_and_continue(&child);
         let output = child.output();
         let record = record(&output);
-        let is_late = record.validity.has(ReasonCode::Stopped);
-        assert_eq!(is_late, record.validity.is_invalid(), "{:?}", record.validity);
-        assert_eq!(is_late, code(&output) == 3, "{:?}", record.validity);
-        if !is_late {
+        if record.validity.has(ReasonCode::Stopped) {
+            assert_eq!(code(&output), 3, "{:?}", record.validity);
+        } else if record.validity.has(ReasonCode::IntervalsSpoiled) {
             return record;
         }
+        each.push(record.validity);
     }
-    panic!("{arguments:?}: no stop was noticed in time");
+    panic!("{arguments:?}: no stop spoiled a few intervals alone: {each:?}");
 }
 
 /// The intervals in which the process was stopped are kept apart, and the others stand: with what they hold alone.

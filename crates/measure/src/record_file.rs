@@ -176,7 +176,7 @@ impl Growing {
                 self.head = GrowingText::head(&batch.so_far);
             }
             let are_first = self.texts_before == 0 && self.texts.is_empty();
-            self.texts.push(GrowingText::intervals(&batch.intervals, are_first));
+            self.texts.push(GrowingText::intervals(&batch.intervals, &batch.so_far, are_first));
             if let Err(error) = self.grow(&GrowingText::tail(&batch.so_far)) {
                 if !std::mem::replace(&mut self.warned, true) {
                     warn(&error);

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Interval, Live, Measurement, Record, RecordError, Series};
+use crate::{Interval, Live, Measurement, Record, RecordError};
 
 /// What becomes of a run, one after the other; as text each is one line of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,10 +152,16 @@ impl Fold {
     /// The newer record, with all intervals that were told before.
     fn replace(&mut self, mut newer: Record) {
         if let Some(older) = self.record.take() {
-            for (place, Series { intervals, .. }) in older.series.into_iter().enumerate() {
-                if let Some(series) = newer.series.get_mut(place) {
-                    let fresh = std::mem::replace(&mut series.intervals, intervals);
+            for (position, mut series) in older.series.into_iter().enumerate() {
+                // Others may have come before it meanwhile.
+                let at = match newer.series.get(position) {
+                    Some(same) if same.is_of_the_same(&series) => Some(position),
+                    _ => newer.series.iter().position(|one| one.is_of_the_same(&series)),
+                };
+                if let Some(newer) = at.and_then(|at| newer.series.get_mut(at)) {
+                    let fresh = std::mem::take(&mut newer.intervals);
                     series.intervals.extend(fresh);
+                    newer.intervals = series.intervals;
                 }
             }
         }

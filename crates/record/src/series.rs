@@ -254,6 +254,12 @@ fn judged<'a>(histogram: &'a Histogram, below_zero: Option<&'a Histogram>, sign:
 }
 
 impl Series {
+    /// Whether another series, of a record of the same run, is this one at another time: it has the same name, place and node.
+    #[must_use]
+    pub fn is_of_the_same(&self, other: &Self) -> bool {
+        (&self.place, &self.name, &self.variant, &self.node) == (&other.place, &other.name, &other.variant, &other.node)
+    }
+
     /// Number of samples, including those below zero.
     #[must_use]
     pub fn taken(&self) -> u64 {

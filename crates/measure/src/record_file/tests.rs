@@ -33,7 +33,7 @@ fn take(growing: &mut Growing, number: u64) -> io::Result<()> {
         growing.head = GrowingText::head(&record);
     }
     let last = [(0, intervals.last().unwrap().clone())];
-    growing.texts.push(GrowingText::intervals(&last, number == 0));
+    growing.texts.push(GrowingText::intervals(&last, &record, number == 0));
     growing.grow(&GrowingText::tail(&record))
 }
 

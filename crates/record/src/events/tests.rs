@@ -1,4 +1,5 @@
 use super::*;
+use crate::Series;
 use crate::{GrowingText, Histogram, Manifest, Place};
 
 /// What a run hands on at once: intervals, each with the number of its series, and the record until then.
@@ -69,7 +70,7 @@ fn a_record_is_the_fold_of_its_events_wherever_they_are_cut() {
             if head.is_empty() {
                 head = GrowingText::head(&so_far);
             }
-            texts += &GrowingText::intervals(&intervals, texts.is_empty());
+            texts += &GrowingText::intervals(&intervals, &so_far, texts.is_empty());
             let file = format!("{head}{texts}{}", GrowingText::tail(&so_far));
             let event = told.intervals(&intervals, so_far);
             fold.take(RunEvent::from_line(&event.to_line()).unwrap());

@@ -48,13 +48,15 @@ impl GrowingText {
         without_end(&pretty(&head)) + OPEN
     }
 
-    /// The text of finished intervals, given in chronological order, each with the index of its series. Consecutive
-    /// intervals with the same start and length become one entry. `are_first` means that the file has no interval yet.
+    /// The text of finished intervals, given in chronological order, each with the index of its series among those of the record.
+    /// Consecutive intervals with the same start and length become one entry. `are_first` means that the file has no interval
+    /// yet.
     #[must_use]
-    pub fn intervals(finished: &[(usize, Interval)], are_first: bool) -> String {
+    pub fn intervals(finished: &[(usize, Interval)], of: &Record, are_first: bool) -> String {
         let mut merged: Vec<IntervalWire<'_>> = Vec::new();
-        for (series, interval) in finished {
-            let part = PartWire::new(*series, interval);
+        for (number, interval) in finished {
+            let Some(series) = of.series.get(*number) else { continue };
+            let part = PartWire::new(series, interval);
             match merged.last_mut() {
                 Some(last)
                     if (last.start_offset_ns, last.length_ns) == (interval.start_offset_ns, interval.length_ns) =>
@@ -158,7 +160,7 @@ mod tests {
             let mut bare = whole.clone();
             bare.series.iter_mut().for_each(|series| series.intervals.clear());
             let texts: Vec<String> =
-                batches.iter().enumerate().map(|(at, batch)| GrowingText::intervals(batch, at == 0)).collect();
+                batches.iter().enumerate().map(|(at, batch)| GrowingText::intervals(batch, &bare, at == 0)).collect();
             let grown = GrowingText::head(&bare) + &texts.concat() + &GrowingText::tail(&bare);
             assert_eq!(Record::from_json(&grown).unwrap(), whole.clone().with_printable_texts(), "{grown}");
             let finished = GrowingText::finished_head(&bare) + &texts.concat() + &GrowingText::finished_tail();
@@ -171,8 +173,8 @@ mod tests {
         let mut whole = record(2);
         let (early, late) = (interval(0, 5), interval(1, 9));
         let mut text = GrowingText::head(&whole);
-        text += &GrowingText::intervals(&[(0, early.clone()), (0, late.clone())], true);
-        text += &GrowingText::intervals(&[(1, early.clone())], false);
+        text += &GrowingText::intervals(&[(0, early.clone()), (0, late.clone())], &whole, true);
+        text += &GrowingText::intervals(&[(1, early.clone())], &whole, false);
         text += &GrowingText::tail(&whole);
         whole.series[0].intervals = vec![early.clone(), late];
         whole.series[1].intervals = vec![early];

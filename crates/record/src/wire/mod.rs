@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Detail, Histogram, Interval, LateSamples, Measurement, MissedRow, Nodes, Record, RecordError, SCHEMA, Series,
-    Uncertainty, VERSION, Validity, Verdict, WorstSample,
+    Detail, Histogram, Interval, LateSamples, Measurement, MissedRow, Nodes, Place, Record, RecordError, SCHEMA,
+    Series, Uncertainty, VERSION, Validity, Verdict, WorstSample,
 };
 
 /// The record of one run, immutable once written.
@@ -79,12 +79,21 @@ pub(crate) struct IntervalWire<'a> {
     pub(crate) parts: Vec<PartWire<'a>>,
 }
 
-/// The part of a series that falls into an interval.
+/// The part of a series that falls into an interval. The series is named and not numbered, so that an interval can be understood
+/// by itself, and a record may have more series than it had when the interval ended.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "IntervalPart")]
 pub(crate) struct PartWire<'a> {
-    /// Index of the series in the record, from 0.
-    pub(crate) series: usize,
+    /// Name of the node of the series; absent for the leading node of a record that is still being assembled.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub(crate) node: Cow<'a, str>,
+    /// The latency of the series.
+    pub(crate) name: Cow<'a, str>,
+    /// What distinguishes it from series of the same name and place; absent if that is nothing.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub(crate) variant: Cow<'a, str>,
+    /// Where it was measured.
+    pub(crate) place: Cow<'a, Place>,
     /// Schedules that late wake-ups of this interval skipped.
     pub(crate) missed_periods: u64,
     /// The samples, except those below zero; their exact maximum is the interval maximum.
@@ -98,9 +107,12 @@ pub(crate) struct PartWire<'a> {
 }
 
 impl<'a> PartWire<'a> {
-    pub(crate) fn new(series: usize, interval: &'a Interval) -> Self {
+    pub(crate) fn new(series: &'a Series, interval: &'a Interval) -> Self {
         Self {
-            series,
+            node: series.node.as_str().into(),
+            name: series.name.as_str().into(),
+            variant: series.variant.as_str().into(),
+            place: Cow::Borrowed(&series.place),
             missed_periods: interval.missed_periods,
             histogram: Cow::Borrowed(&interval.histogram),
             below_zero: interval.below_zero.as_ref().map(Cow::Borrowed),
@@ -112,15 +124,15 @@ impl<'a> PartWire<'a> {
 /// The intervals of all series in chronological order. Intervals of several series with the same start and length become
 /// one entry.
 pub(crate) fn merged_intervals(series: &[Series]) -> Vec<IntervalWire<'_>> {
-    let mut all: Vec<(u64, u64, usize, &Interval)> = Vec::new();
-    for (number, one) in series.iter().enumerate() {
-        all.extend(one.intervals.iter().map(|it| (it.start_offset_ns, it.length_ns, number, it)));
+    let mut all: Vec<(u64, u64, &Series, &Interval)> = Vec::new();
+    for one in series {
+        all.extend(one.intervals.iter().map(|it| (it.start_offset_ns, it.length_ns, one, it)));
     }
     // The sort is stable: the intervals of a series keep their order.
     all.sort_by_key(|(start, length, ..)| (*start, *length));
     let mut merged: Vec<IntervalWire<'_>> = Vec::new();
-    for (start_offset_ns, length_ns, number, interval) in all {
-        let part = PartWire::new(number, interval);
+    for (start_offset_ns, length_ns, one, interval) in all {
+        let part = PartWire::new(one, interval);
         match merged.last_mut() {
             Some(last) if (last.start_offset_ns, last.length_ns) == (start_offset_ns, length_ns) => {
                 last.parts.push(part);
@@ -209,14 +221,14 @@ impl<'a> RecordWire<'a> {
             detail: self.detail.into_owned(),
         };
         let mut record = record.with_node_named();
+        check(&record)?;
         for (at, interval) in self.intervals.into_iter().enumerate() {
             let IntervalWire { start_offset_ns, length_ns, parts } = interval;
-            for part in parts {
-                let all = record.series.len();
-                let Some(series) = record.series.get_mut(part.series) else {
+            for (position, part) in parts.into_iter().enumerate() {
+                let Some(series) = series_of(&mut record, &part, position) else {
                     return Err(contradiction(format!(
-                        "intervals[{at}] names series {}, but there are only {all} series (counted from 0)",
-                        part.series
+                        "intervals[{at}] is of '{}' at {}, which is no series of the record",
+                        part.name, part.place
                     )));
                 };
                 let is_after = |last: &Interval| (last.start_offset_ns, last.length_ns) <= (start_offset_ns, length_ns);
@@ -235,9 +247,23 @@ impl<'a> RecordWire<'a> {
                 });
             }
         }
-        check(&record)?;
         Ok(record)
     }
+}
+
+/// The series that a part of an interval is of. Parts come in the order of the series: it is nearly always at their `position`.
+fn series_of<'a>(record: &'a mut Record, part: &PartWire<'_>, position: usize) -> Option<&'a mut Series> {
+    let leading = record.nodes.first().name.as_str();
+    let node = if part.node.is_empty() { leading } else { &part.node };
+    let is_it = |one: &Series| {
+        (&one.place, one.name.as_str(), one.variant.as_str(), one.node.as_str())
+            == (&*part.place, &*part.name, &*part.variant, node)
+    };
+    let at = match record.series.get(position) {
+        Some(one) if is_it(one) => position,
+        _ => record.series.iter().position(is_it)?,
+    };
+    record.series.get_mut(at)
 }
 
 /// Rejects states that the file format can express but no run can have.

@@ -62,8 +62,8 @@ fn a_file_that_contradicts_itself_is_refused_with_the_place() {
         "schema version 3, and this program reads versions up to 2: use a newer punctual",
     );
     refused(
-        |file| file["intervals"][0]["parts"][1]["series"] = json!(2),
-        "intervals[0] names series 2, but there are only 2 series",
+        |file| file["intervals"][0]["parts"][1]["name"] = json!("woke_to_slept"),
+        "intervals[0] is of 'woke_to_slept' at ",
     );
     refused(|file| file["series"][1]["node"] = json!("middle"), "series name a node 'middle'");
     refused(|file| file["nodes"][1]["name"] = json!("left"), "two nodes of the run are called 'left'");
