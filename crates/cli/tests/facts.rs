@@ -104,7 +104,7 @@ fn a_stop_spoils_the_intervals_in_which_it_was() {
     for arguments in [&WAKEUP[..], &explained, &NOISE] {
         let record = stopped(arguments);
         let said = reasons_with(&record, ReasonCode::IntervalsSpoiled);
-        assert!(said[0].detail.contains("of 4 s") && said[0].detail.contains("stopped for "), "{}", said[0].detail);
+        assert!(said[0].detail.contains(" of 4") && said[0].detail.contains("stopped for "), "{}", said[0].detail);
         let verdict = record.verdict.as_ref().unwrap();
         let covered = format!("in the {} that stand", record.covers().unwrap());
         assert!(verdict.state != VerdictState::Holds || verdict.reason.contains(&covered), "{verdict:?}");
