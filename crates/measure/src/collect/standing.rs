@@ -155,7 +155,25 @@ impl Standing {
         any
     }
 
-    fn stands(&mut self, ended: Ended) {
+    /// Takes out the rows that something spoiled: they are counted where they end, which may be after the interval in which they
+    /// were.
+    fn without_spoiled_rows(&self, ended: &mut Ended) {
+        let all = ended.rows.len();
+        let is_spoiled = |row: &Row| {
+            let until_ns = row.first_scheduled_ns.saturating_add(row.worst_ns);
+            self.spoiled_at_ns.iter().any(|at| row.first_scheduled_ns < at.end && until_ns >= at.start)
+        };
+        ended.rows.retain(|row| !is_spoiled(row));
+        if ended.rows.len() < all {
+            let of = |figure: fn(&Row) -> u64| ended.rows.iter().map(figure).max().unwrap_or(0);
+            ended.stalls.rows = ended.stalls.rows.saturating_sub((all - ended.rows.len()) as u64);
+            ended.stalls.longest_row_periods = of(|row| row.periods);
+            ended.stalls.longest_recovery_ns = of(|row| row.recovery_ns.unwrap_or(0));
+        }
+    }
+
+    fn stands(&mut self, mut ended: Ended) {
+        self.without_spoiled_rows(&mut ended);
         self.total.merge(&ended.interval.histogram);
         if let Some(below_zero) = &ended.interval.below_zero {
             self.below_zero.merge(below_zero);

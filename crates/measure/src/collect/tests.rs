@@ -129,6 +129,17 @@ fn what_is_noticed_when_an_interval_was_counted_is_told_once_and_changes_nothing
 }
 
 #[test]
+fn a_row_that_ends_after_the_interval_that_was_spoiled_is_no_row_of_the_next() {
+    // The stop lasts until the end of its interval and beyond: the thread is back in time in the next one.
+    let mut collector = with_a_stop(499_000_000);
+    collector.settle(i64::MAX, &[spoil(3_500_000_000, 3_999_000_000, record::ReasonCode::Stopped)]);
+    let taken = collector.finish(10 * SECOND);
+    assert_eq!((taken.spoiled.count, taken.intervals.len()), (1, 9));
+    assert!(taken.rows.is_empty(), "{:?}", taken.rows);
+    assert_eq!((taken.stalls.rows, taken.stalls.longest_row_periods, taken.stalls.longest_recovery_ns), (0, 0, 0));
+}
+
+#[test]
 fn a_spoil_that_ends_with_an_interval_takes_the_next_one_too_and_one_before_the_run_none() {
     let mut collector = with_a_stop(5_000);
     let before = spoil(-5 * SECOND, -1, record::ReasonCode::Suspended);
