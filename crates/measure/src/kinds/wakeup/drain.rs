@@ -146,6 +146,8 @@ pub(crate) struct Drain<'a> {
     pub(crate) hand_on: Option<HandOn<'a>>,
     /// What explaining costs, where that was measured.
     pub(crate) cost: Option<ExplainingCost>,
+    /// Whether somebody wants to know before the end which intervals stand, and the lookout says until when it has seen all.
+    pub(crate) settles_early: bool,
     /// What the lookout has seen until now.
     pub(crate) seen: &'a (dyn Fn() -> Seen + Sync),
     /// When the run began.
@@ -215,7 +217,7 @@ impl Drain<'_> {
             if finished {
                 break;
             }
-            if began.elapsed().saturating_sub(settled_at.duration_since(began)) >= SETTLE_PERIOD {
+            if settled_at.elapsed() >= SETTLE_PERIOD {
                 settled_at = Instant::now();
                 self.settle(&mut threads, &mut losses, &clocks, (explainer.as_mut(), &mut parts));
             }
@@ -280,7 +282,7 @@ impl Drain<'_> {
         clocks: &ClockWatch,
         (explainer, parts): (Option<&mut Explainer>, &mut [Option<PartsCollector>]),
     ) {
-        if !self.settles_while_it_runs() || !threads.iter().any(Collector::has_unsettled) {
+        if !self.settles_early || !threads.iter().any(Collector::has_unsettled) {
             return;
         }
         let seen = (self.seen)();
@@ -304,12 +306,6 @@ impl Drain<'_> {
                 parts.drain(ring, ends, samples);
             }
         }
-    }
-
-    /// Whether anybody wants to know before the end which intervals stand.
-    fn settles_while_it_runs(&self) -> bool {
-        let is_known = self.hand_on.is_some() || self.decider.is_some() || self.plan.duration_ns.is_none();
-        is_known || self.workers.iter().any(|worker| worker.shared.watched.is_some())
     }
 
     /// Hands finished intervals on, with the record of what was measured until then.

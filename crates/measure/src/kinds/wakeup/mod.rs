@@ -72,11 +72,11 @@ impl Armed {
         observer: &mut dyn Observer,
         beside: Beside<'_>,
     ) -> RunProducts {
-        let is_settled_early = beside.sink.is_some()
+        let settles_early = beside.sink.is_some()
             || beside.decider.is_some()
             || self.plan.duration_ns.is_none()
             || self.recorder.is_some();
-        let watching = Watching::begin(&self.plan.measured, self.orders(is_settled_early));
+        let watching = Watching::begin(&self.plan.measured, self.orders(settles_early));
         observer.begins();
         let (started, start_ns, wait) = self.go();
         watching.run_starts(started);
@@ -101,6 +101,7 @@ impl Armed {
                 explainer: self.explainer(),
                 hand_on,
                 cost: self.cost.clone(),
+                settles_early,
                 seen: &seen,
                 started,
             }
