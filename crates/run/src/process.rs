@@ -16,6 +16,10 @@ use record::{RunEvent, RunRequest};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long what a process told last may take to be read, once the process has ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
+/// The same where it has not said yet what became of the run: that was written before the process ended, and is on its way
+/// however busy the machine is. One that was killed has said nothing, and its pipe is closed, unless something that it started
+/// holds it.
+const CONCLUSION: Duration = Duration::from_secs(10);
 
 /// Why a run cannot be started in a process of its own.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +78,8 @@ pub struct ProcessRun {
     child: Child,
     events: Receiver<RunEvent>,
     ended_at: Option<Instant>,
+    /// Whether it has told what became of the run, which is the last that it tells.
+    has_concluded: bool,
 }
 
 impl ProcessRun {
@@ -100,7 +106,7 @@ impl ProcessRun {
         let told = child.stdout.take().ok_or_else(|| io::Error::other("it has no standard output"));
         let events =
             told.and_then(read_events).map_err(ProcessError::of("cannot read what 'punctual measure' tells"))?;
-        Ok(Self { child, events, ended_at: None })
+        Ok(Self { child, events, ended_at: None, has_concluded: false })
     }
 
     /// Waits at most so long for what it tells.
@@ -109,7 +115,7 @@ impl ProcessRun {
     /// Where the process is lost.
     pub fn next(&mut self, at_most: Duration) -> Result<NextOfRun, ProcessError> {
         match self.events.recv_timeout(at_most) {
-            Ok(event) => return Ok(NextOfRun::Event(Box::new(event))),
+            Ok(event) => return Ok(self.told(event)),
             // Nobody tells any more, and the process may go on for a moment.
             Err(RecvTimeoutError::Disconnected) => thread::sleep(LAST_WORDS.min(at_most)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -122,8 +128,16 @@ impl ProcessRun {
             return Ok(NextOfRun::Nothing);
         };
         // What it started may hold the pipe open for longer, and is not waited for.
-        let last = self.events.recv_timeout(LAST_WORDS).ok();
-        Ok(last.map_or(NextOfRun::Ended(status), |event| NextOfRun::Event(Box::new(event))))
+        let at_most = if self.has_concluded { LAST_WORDS } else { CONCLUSION };
+        match self.events.recv_timeout(at_most) {
+            Ok(event) => Ok(self.told(event)),
+            Err(_) => Ok(NextOfRun::Ended(status)),
+        }
+    }
+
+    fn told(&mut self, event: RunEvent) -> NextOfRun {
+        self.has_concluded |= matches!(event, RunEvent::Finished { .. } | RunEvent::Refused { .. });
+        NextOfRun::Event(Box::new(event))
     }
 
     /// Ends it before its time; what it tells then is the record until now. One that does not end is killed.
@@ -226,6 +240,15 @@ mod tests {
         let (told, status) = told_by(&format!("sleep 20 &\n{}\nexit 0", say(&finished)), false);
         assert!(matches!(told[..], [RunEvent::Finished { .. }]) && status.success());
         assert!(begun.elapsed() < Duration::from_secs(15));
+    }
+
+    #[test]
+    fn what_became_of_the_run_is_waited_for_also_where_it_is_read_late() {
+        let record = Record::empty("1".to_owned(), Measurement::Noise, Manifest::default());
+        let finished = RunEvent::Finished { record: Box::new(record) };
+        // As on a machine that is so busy that its reader gets no CPU for a while.
+        let (told, status) = told_by(&format!("(sleep 0.4; {}) &\nexit 0", say(&finished)), false);
+        assert!(matches!(told[..], [RunEvent::Finished { .. }]) && status.success(), "{told:?}");
     }
 
     #[test]
