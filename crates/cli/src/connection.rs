@@ -69,6 +69,10 @@ impl Dialog for Connection<'_> {
         self.channel.send(message).map_err(|error| PartnerGone(error.to_string()))
     }
 
+    fn offer(&mut self, message: &Message) -> Result<bool, PartnerGone> {
+        self.channel.offer(message).map_err(|error| PartnerGone(error.to_string()))
+    }
+
     fn hear(&mut self, within: Duration) -> Result<Option<Message>, PartnerGone> {
         self.refuse_others();
         self.channel.receive(within).map_err(|error| PartnerGone(error.to_string()))

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Interval, Record};
+use record::{Interval, Record, Series};
 
 use crate::collect::Collector;
 
 /// How long one thread's interval waits for those of the others, so that they stand together.
-const TOGETHER_WITHIN: Duration = Duration::from_secs(1);
+pub(crate) const TOGETHER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why a record that was written while its run went on, and never again, is not a whole one.
 pub(crate) const CUT_SHORT: &str =
@@ -19,6 +19,18 @@ pub trait IntervalSink: Sync {
     /// Takes finished intervals, each with the number of its series, and the record of all that was measured until then: as
     /// the run would be judged were it cut short now. Whatever intervals that record has itself are not looked at.
     fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record);
+}
+
+/// Hands on those that ended last, of a run whose intervals somebody else keeps: the record is left without any.
+pub(crate) fn hand_on_the_rest(record: &mut Record, sink: &dyn IntervalSink) {
+    let of_series = |(number, series): (usize, &mut Series)| {
+        std::mem::take(&mut series.intervals).into_iter().map(move |interval| (number, interval))
+    };
+    let mut rest: Vec<(usize, Interval)> = record.series.iter_mut().enumerate().flat_map(of_series).collect();
+    if !rest.is_empty() {
+        rest.sort_by_key(|(number, interval)| (interval.start_offset_ns, interval.length_ns, *number));
+        sink.take(rest, record.clone());
+    }
 }
 
 /// Intervals that ended and were not handed on yet.

@@ -3,16 +3,18 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead};
-use measure::{Machine, RunContext, Stop};
+use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead, wants_half};
+use measure::{IntervalSink, Machine, RunContext, Stop};
 use packet::dialog::{Endpoints, Message};
 use packet::header::{HEADER_BYTES, Header, Purpose, Session};
 use packet::stamps::EarlierStamps;
 use record::{
-    End, HardwareMode, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record, ValidityState,
+    End, Fold, HardwareMode, Interval, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record,
+    Series, Told, ValidityState,
 };
 use units::Ns;
 
@@ -26,6 +28,31 @@ struct Talk {
     hangs_up_after: Option<usize>,
     /// Whether the record of the other half is damaged on its way.
     damages_halves: bool,
+    /// Ends the run after a time, as a user would.
+    stops_after: Option<Duration>,
+    /// The same once both sides have heard of the other half.
+    stops_once_both_heard: bool,
+    /// Hangs up once the other side has heard of this half.
+    hangs_up_once_heard: bool,
+    /// Tellings that the other side has heard, and those that it told.
+    heard: (u32, u32),
+    began: Instant,
+}
+
+impl Talk {
+    fn new(say: Sender<Message>, hear: Receiver<Message>) -> Self {
+        Self {
+            say: Some(say),
+            hear,
+            hangs_up_after: None,
+            damages_halves: false,
+            stops_after: None,
+            stops_once_both_heard: false,
+            hangs_up_once_heard: false,
+            heard: (0, 0),
+            began: Instant::now(),
+        }
+    }
 }
 
 fn gone() -> PartnerGone {
@@ -41,10 +68,27 @@ impl Dialog for Talk {
         self.say.as_ref().ok_or_else(gone)?.send(message.clone()).map_err(|_| gone())
     }
 
+    fn offer(&mut self, message: &Message) -> Result<bool, PartnerGone> {
+        self.say(message).map(|()| true)
+    }
+
     fn hear(&mut self, within: Duration) -> Result<Option<Message>, PartnerGone> {
+        let have_both = self.stops_once_both_heard && self.heard.0 > 0 && self.heard.1 > 0;
+        if have_both || self.stops_after.is_some_and(|after| self.began.elapsed() > after) {
+            (self.stops_once_both_heard, self.stops_after) = (false, None);
+            self.say(&Message::Stop { why: "it has seen enough".to_owned() })?;
+            return Ok(Some(Message::Stop { why: "it has seen enough".to_owned() }));
+        }
         match self.hear.recv_timeout(within) {
             Ok(Message::Half { .. }) if self.damages_halves => Ok(Some(Message::Half { record: "{}".to_owned() })),
-            Ok(message) => Ok(Some(message)),
+            Ok(message) => {
+                self.heard.0 += u32::from(message == Message::Heard);
+                self.heard.1 += u32::from(matches!(&message, Message::Told { piece } if piece.is_last));
+                if self.hangs_up_once_heard && self.heard.0 > 0 {
+                    self.say = None;
+                }
+                Ok(Some(message))
+            }
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(gone()),
         }
@@ -53,10 +97,7 @@ impl Dialog for Talk {
 
 fn talk() -> (Talk, Talk) {
     let ((say_a, hear_a), (say_b, hear_b)) = (channel(), channel());
-    (
-        Talk { say: Some(say_a), hear: hear_b, hangs_up_after: None, damages_halves: false },
-        Talk { say: Some(say_b), hear: hear_a, hangs_up_after: None, damages_halves: false },
-    )
+    (Talk::new(say_a, hear_b), Talk::new(say_b, hear_a))
 }
 
 fn request(change: impl FnOnce(&mut PacketRequest)) -> PacketRequest {
@@ -85,13 +126,24 @@ fn run(
 fn run_aimed(
     request: &PacketRequest,
     address: &str,
-    (mut a, mut b): (Talk, Talk),
+    talks: (Talk, Talk),
+    aim: impl Fn(&mut Endpoints),
+    meanwhile: impl FnOnce(&Endpoints, &Endpoints),
+) -> (Record, Record) {
+    run_handed_on(request, address, (talks, [None, None]), aim, meanwhile)
+}
+
+/// As [`run_aimed`]; each node with who takes its intervals, where somebody does.
+fn run_handed_on(
+    request: &PacketRequest,
+    address: &str,
+    ((mut a, mut b), sinks): ((Talk, Talk), [Option<&dyn IntervalSink>; 2]),
     aim: impl Fn(&mut Endpoints),
     meanwhile: impl FnOnce(&Endpoints, &Endpoints),
 ) -> (Record, Record) {
     let local: SocketAddr = address.parse().unwrap();
     let (machine, context, stop) = (Machine::read(), RunContext::default(), Stop::new());
-    let setup = |role, node| Setup {
+    let setup = |role, node, sink| Setup {
         request,
         role,
         threads: (None, request.sched_priority),
@@ -100,15 +152,17 @@ fn run_aimed(
         machine: &machine,
         context: &context,
         stop: &stop,
+        sink,
         explain: None,
     };
     let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
         .map(|role| Ends::open(request, (role, request.hardware_stamps), local, local).unwrap());
-    let (mut at_a, mut at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
+    let [wants_a, wants_b] = sinks.map(|sink| wants_half(sink, request.end));
+    let (mut at_a, mut at_b) = (ends_a.endpoints("a", wants_a), ends_b.endpoints("b", wants_b));
     aim(&mut at_a);
     aim(&mut at_b);
     std::thread::scope(|scope| {
-        let (setup_a, setup_b) = (setup(Role::Initiator, "a"), setup(Role::Partner, "b"));
+        let (setup_a, setup_b) = (setup(Role::Initiator, "a", sinks[0]), setup(Role::Partner, "b", sinks[1]));
         let (at_a, at_b) = (&at_a, &at_b);
         let leading = scope.spawn(move || lead(&setup_a, ends_a, at_b, &mut a, &mut |_| {}).unwrap());
         let following = scope.spawn(move || follow(&setup_b, ends_b, at_a, &mut b, &mut |_| {}).unwrap());
@@ -117,12 +171,35 @@ fn run_aimed(
     })
 }
 
+/// Keeps what is handed on as a file or a stream of events would.
+#[derive(Default)]
+struct Kept(Mutex<(Told, Fold)>);
+
+impl IntervalSink for Kept {
+    fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record) {
+        let (told, fold) = &mut *self.0.lock().unwrap();
+        fold.take(told.intervals(&intervals, so_far));
+    }
+}
+
+impl Kept {
+    fn so_far(&self) -> Option<Record> {
+        self.0.lock().unwrap().1.record().cloned()
+    }
+
+    fn whole(self, finished: Record) -> Record {
+        let (told, mut fold) = self.0.into_inner().unwrap();
+        fold.take(told.finished(finished));
+        fold.into_record().unwrap()
+    }
+}
+
 fn flow(record: &Record, number: u32) -> &PacketFlow {
     record.packets().unwrap().flows.iter().find(|flow| flow.flow == number).unwrap()
 }
 
 fn taken(record: &Record, name: &str) -> u64 {
-    record.series.iter().filter(|series| series.name == name).map(record::Series::taken).sum()
+    record.series.iter().filter(|series| series.name == name).map(Series::taken).sum()
 }
 
 #[test]
@@ -162,6 +239,76 @@ fn both_nodes_get_one_record_with_both_halves() {
         assert_eq!(Record::from_json(&record.to_json()).unwrap(), *record);
     }
     assert_eq!(one, other);
+}
+
+/// Samples of all intervals of a series, and of the series.
+fn in_intervals(record: &Record, name: &str) -> (u64, u64) {
+    let of_series = record.series.iter().filter(|series| series.name == name);
+    (of_series.flat_map(|series| &series.intervals).map(Interval::taken).sum(), taken(record, name))
+}
+
+#[test]
+fn what_is_handed_on_of_both_halves_is_the_record() {
+    for (end, direction) in [(End::After(Ns::from_s(60)), PacketDirection::Both), (End::WhenTold, PacketDirection::To)]
+    {
+        let (kept_a, kept_b) = (Kept::default(), Kept::default());
+        let wanted = request(|one| (one.end, one.direction, one.interval) = (end, direction, Ns::from_ms(10)));
+        let (mut a, b) = talk();
+        match end {
+            // The first of its intervals takes five minutes.
+            End::WhenTold => a.stops_after = Some(Duration::from_secs(1)),
+            _ => a.stops_once_both_heard = true,
+        }
+        let sinks: [Option<&dyn IntervalSink>; 2] = [Some(&kept_a), Some(&kept_b)];
+        let (one, other) = run_handed_on(&wanted, "127.0.0.1:0", ((a, b), sinks), |_| {}, |_, _| {});
+        assert_eq!(
+            one.series.iter().map(Series::taken).collect::<Vec<_>>(),
+            other.series.iter().map(Series::taken).collect::<Vec<_>>()
+        );
+        for (kept, record) in [(kept_a, one), (kept_b, other)] {
+            let so_far = kept.so_far().unwrap();
+            assert_eq!(so_far.nodes.iter().count(), 2, "both halves");
+            // Those of a run that may go on for ever are in its file alone.
+            assert_eq!(record.series.iter().all(|series| series.intervals.is_empty()), end == End::WhenTold);
+            let keeps = end != End::WhenTold;
+            let whole = kept.whole(record.clone());
+            if keeps {
+                assert_eq!(whole, record);
+            }
+            for name in ["scheduled_to_sent", "sent_to_received", "transmitted_to_arrived", "asked_to_answered"] {
+                let (of_intervals, of_series) = in_intervals(&whole, name);
+                assert!(of_intervals == of_series && of_series > 0, "{name}: {of_intervals} of {of_series}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_partner_that_is_gone_leaves_what_it_told_of_its_half() {
+    // It sends and receives; after a few of its messages, less than one telling, or once it was heard, nothing comes any more.
+    for hangs_up_after in [Some(20), None] {
+        let kept = Kept::default();
+        let wanted = request(|one| {
+            (one.end, one.direction, one.interval) =
+                (End::After(Ns::from_s(60)), PacketDirection::Both, Ns::from_ms(10));
+        });
+        let (a, mut b) = talk();
+        (b.hangs_up_after, b.hangs_up_once_heard) = (hangs_up_after, hangs_up_after.is_none());
+        let (own, _) = run_handed_on(&wanted, "127.0.0.1:0", ((a, b), [Some(&kept), None]), |_| {}, |_, _| {});
+        assert!(own.validity.has(ReasonCode::PartnerLost), "{:?}", own.validity);
+        let so_far = kept.so_far().unwrap();
+        for record in [&so_far, &own] {
+            assert_eq!(Record::from_json(&record.to_json()).unwrap(), *record);
+            let (of_intervals, of_series) = in_intervals(record, "sent_to_received");
+            assert_eq!(of_intervals, of_series, "{hangs_up_after:?}");
+            let of_partner = |series: &&Series| series.node == "b" && series.name == "sent_to_received";
+            let its = record.series.iter().find(of_partner);
+            assert!(its.is_none_or(|series| series.taken() > 0));
+            assert_eq!(its.is_some(), hangs_up_after.is_none(), "{:?}", record.validity);
+        }
+        // How many packets were lost is known of none: neither half has counted to its end.
+        assert!(own.packets().unwrap().flows.iter().all(|flow| flow.lost.is_none()));
+    }
 }
 
 #[test]
@@ -267,12 +414,13 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         machine: &machine,
         context: &context,
         stop: &stop,
+        sink: None,
         explain: None,
     };
     let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
         .map(|role| Ends::open(&request, (role, HardwareMode::Off), local, local).unwrap());
-    let (at_a, at_b) = (ends_a.endpoints("a"), ends_b.endpoints("b"));
-    let began = std::time::Instant::now();
+    let (at_a, at_b) = (ends_a.endpoints("a", false), ends_b.endpoints("b", false));
+    let began = Instant::now();
     let record = std::thread::scope(|scope| {
         let (setup_a, setup_b) = (setup(Role::Initiator, "a"), setup(Role::Partner, "b"));
         let (at_a, at_b) = (&at_a, &at_b);

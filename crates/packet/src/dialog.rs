@@ -4,6 +4,7 @@
 //! initiator ── Job ─────► partner     what is wanted, and where the initiator receives
 //! initiator ◄── Ready ─── partner     where the partner receives; or Refused
 //! initiator ── Begin ───► partner     its threads are ready; the partner says the same once its own are, and both begin
+//! each      ── Told ────► the other   pieces of its half so far, where the other one asked for that; each telling is answered by Heard
 //! each      ── HardwareClock ──► the other   where its interface stamps what it sends: that clock, a few times a second
 //! each      ── Sent ────► the other   it has sent all of its packets
 //! each      ── Half ────► the other   its half of the record
@@ -17,6 +18,7 @@ use units::Ns;
 
 use crate::hardware::HardwareReading;
 use crate::header::Session;
+use crate::told::Piece;
 
 /// What is asked of the partner. The key of the packets is not in it: both programs derive it from their connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +145,9 @@ pub struct Endpoints {
     /// Whether its network interface stamps what it sends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hardware_stamps: bool,
+    /// Whether it wants to be told of the other half while the run goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wants_half: bool,
 }
 
 /// What a node has sent.
@@ -178,6 +183,13 @@ pub enum Message {
         /// Both clocks.
         reading: HardwareReading,
     },
+    /// A piece of the node's half as it is so far.
+    Told {
+        /// The piece.
+        piece: Piece,
+    },
+    /// The node has heard all pieces of a telling.
+    Heard,
     /// The node has sent all of its packets, and those that bring their stamps.
     Sent {
         /// What it sent.

@@ -23,4 +23,5 @@ pub mod services;
 pub mod stamps;
 pub mod stragglers;
 mod tag;
+pub mod told;
 pub mod worst;

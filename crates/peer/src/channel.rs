@@ -163,6 +163,26 @@ impl Channel {
         self.drain(None).map(|_| ())
     }
 
+    /// Sends a message that can wait: where the kernel has not taken all of what was sent before, it is not sent, and `false` is
+    /// returned. It never waits.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn offer<T: Serialize + ?Sized>(&mut self, message: &T) -> Result<bool, ChannelError> {
+        self.turn();
+        let failure = |channel: &Self| channel.wire.write_failure().map(|end| channel.describe(end));
+        if let Some(failure) = self.failure().or_else(|| failure(self)) {
+            return Err(failure);
+        }
+        if !self.wire.is_drained() {
+            return Ok(false);
+        }
+        let frame = frame::encode(message, MOST_AFTER_TRUST).map_err(|error| self.message_error(error))?;
+        self.wire.queue(frame);
+        self.turn();
+        Ok(true)
+    }
+
     /// The next message, waiting for it no longer than `within`. `None` if none came in time, or if a signal handler ran
     /// meanwhile, so that the caller can look at its flags.
     ///

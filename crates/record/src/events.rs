@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Interval, Live, Measurement, Record, RecordError};
+use crate::{Interval, Live, Measurement, Record, RecordError, Series};
 
 /// What becomes of a run, one after the other; as text each is one line of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -172,7 +172,8 @@ impl Fold {
 /// What of a finished record was told already.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    ends_ns: Vec<u64>,
+    /// Each series, without what was measured, and where the last interval ended that was told of it (ns after the start).
+    ends_ns: Vec<(Series, u64)>,
 }
 
 impl Told {
@@ -181,11 +182,9 @@ impl Told {
     pub fn intervals(&mut self, intervals: &[(usize, Interval)], mut so_far: Record) -> RunEvent {
         so_far.series.iter_mut().for_each(|series| series.intervals.clear());
         for (place, interval) in intervals {
-            if self.ends_ns.len() <= *place {
-                self.ends_ns.resize(place + 1, 0);
-            }
-            self.ends_ns[*place] = end_ns(interval);
             if let Some(series) = so_far.series.get_mut(*place) {
+                // Where series begin late, the number of another one changes.
+                self.note(series, end_ns(interval));
                 series.intervals.push(interval.clone());
             }
         }
@@ -195,10 +194,18 @@ impl Told {
     /// The last event of a run that has ended.
     #[must_use]
     pub fn finished(&self, mut record: Record) -> RunEvent {
-        for (series, told_ns) in record.series.iter_mut().zip(&self.ends_ns) {
-            series.intervals.retain(|interval| end_ns(interval) > *told_ns);
+        for series in &mut record.series {
+            let told_ns = self.ends_ns.iter().find(|(of, _)| of.is_of_the_same(series)).map_or(0, |(_, ns)| *ns);
+            series.intervals.retain(|interval| end_ns(interval) > told_ns);
         }
         RunEvent::Finished { record: Box::new(record) }
+    }
+
+    fn note(&mut self, series: &Series, told_ns: u64) {
+        match self.ends_ns.iter_mut().find(|(of, _)| of.is_of_the_same(series)) {
+            Some((_, ns)) => *ns = told_ns,
+            None => self.ends_ns.push((series.identity(), told_ns)),
+        }
     }
 }
 

@@ -260,6 +260,18 @@ impl Series {
         (&self.place, &self.name, &self.variant, &self.node) == (&other.place, &other.name, &other.variant, &other.node)
     }
 
+    /// The series without anything that was measured: what it is of.
+    #[must_use]
+    pub fn identity(&self) -> Self {
+        Self {
+            node: self.node.clone(),
+            name: self.name.clone(),
+            variant: self.variant.clone(),
+            place: self.place.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Number of samples, including those below zero.
     #[must_use]
     pub fn taken(&self) -> u64 {

@@ -2,7 +2,9 @@
 
 use analyse::rhythm::LateWakeup;
 use analyse::{Row, StallTotals};
-use record::{Counters, Histogram, Interval, MissedRow, Moment, Place, Reason, Series, Spoiled, WorstSample};
+use record::{
+    Counters, Histogram, Interval, MissedRow, Moment, Place, Reason, Series, Spoiled, Uncertainty, WorstSample,
+};
 
 use crate::clock_watch::ClockWatch;
 use crate::worst::KeptSample;
@@ -23,6 +25,8 @@ pub(crate) struct Collected {
     pub(crate) late: Vec<LateWakeup>,
     pub(crate) late_above_ns: u64,
     pub(crate) samples: u64,
+    /// The widest error of a sample; `None` where they have none.
+    pub(crate) uncertainty: Option<Uncertainty>,
     /// The intervals that do not stand.
     pub(crate) spoiled: Spoiled,
     /// What spoiled intervals that had been counted when it was noticed.
@@ -56,6 +60,7 @@ impl Collected {
                 ..counters.clone()
             },
             max_at: self.max_at,
+            uncertainty: self.uncertainty,
             ..Series::default()
         }
     }

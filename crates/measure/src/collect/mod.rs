@@ -4,11 +4,11 @@ mod collected;
 mod standing;
 
 use analyse::{StallRules, StallTracker};
-use record::{Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, Place};
+use record::{Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, Place, Uncertainty};
 
 pub(crate) use self::collected::Collected;
-pub(crate) use self::standing::MOST_KEPT;
 use self::standing::{Ended, Standing};
+pub(crate) use self::standing::{MOST_KEPT, neighbours_merged};
 use crate::clock_watch::ClockWatch;
 use crate::explain::{IntervalEnd, Known};
 use crate::late::Late;
@@ -66,6 +66,8 @@ pub(crate) struct Collector {
     current_below: Histogram,
     current_left_out: u64,
     current_worst: Worst,
+    /// The widest error of a sample of the open interval; `None` where they have none.
+    current_uncertainty: Option<Uncertainty>,
     /// Schedules that were swallowed in the whole run.
     missed_periods: u64,
     tracker: Option<StallTracker>,
@@ -115,6 +117,7 @@ impl Collector {
             current_below: Histogram::new(),
             current_left_out: 0,
             current_worst: Worst::new(),
+            current_uncertainty: None,
             missed_periods: 0,
             tracker: rules.map(StallTracker::new),
             timetable: None,
@@ -156,7 +159,7 @@ impl Collector {
     /// what was collected until then.
     pub(crate) fn keeping(mut self, keeping: Keeping, handed_on: bool) -> Self {
         self.keeping = keeping;
-        self.standing.keeping(keeping);
+        self.standing.keeping(keeping, handed_on);
         self.wants_closed = handed_on;
         self
     }
@@ -362,7 +365,7 @@ impl Collector {
                 missed_periods: std::mem::take(&mut self.current_missed),
                 histogram: self.current.take(),
                 below_zero: (!below_zero.is_empty()).then_some(below_zero),
-                uncertainty: None,
+                uncertainty: self.current_uncertainty.take(),
             },
             at_ns: start_ns..end_ns,
             swallowed: self.swallowed.take(),
@@ -433,7 +436,8 @@ impl Collector {
         self.closed.as_ref()
     }
 
-    fn collected(&self) -> Collected {
+    /// What stands of the intervals that are settled, without the intervals.
+    pub(crate) fn collected(&self) -> Collected {
         Collected { late_above_ns: u64::try_from(self.late.above_ns).unwrap_or(0), ..self.standing.collected() }
     }
 
@@ -490,10 +494,22 @@ impl Collector {
                 min_ns: before().filter_map(Histogram::min_ns).chain(current.min_ns()).min().unwrap_or(0),
                 mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
                 max_ns: before().filter_map(Histogram::max_ns).chain(current.max_ns()).max().unwrap_or(0),
-                uncertainty: None,
+                uncertainty: self.current_uncertainty,
             }),
             missed_periods: self.missed_periods,
         }
+    }
+
+    /// The widest error of a sample of the open interval.
+    #[inline(always)]
+    pub(crate) const fn open_uncertainty(&self) -> Option<Uncertainty> {
+        self.current_uncertainty
+    }
+
+    /// The error of a sample that was just taken, or of all of the open interval.
+    #[inline(always)]
+    pub(crate) fn widen(&mut self, uncertainty: Uncertainty) {
+        self.current_uncertainty = Some(self.current_uncertainty.map_or(uncertainty, |open| open.widest(uncertainty)));
     }
 
     /// Where the open interval ends (ns on the measured clock, exclusive).

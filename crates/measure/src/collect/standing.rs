@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use analyse::{Row, StallTotals, keep_longest};
-use record::{Histogram, Interval, Reason, ReasonCode, Sign, Spoiled, SpoiledInterval};
+use record::{Histogram, Interval, Reason, ReasonCode, Sign, Spoiled, SpoiledInterval, Uncertainty};
 
 use super::Keeping;
 use super::collected::Collected;
@@ -19,6 +19,16 @@ pub(crate) const MOST_KEPT: u64 = 4_096;
 
 /// Waits of spoiled intervals that are kept, so that a stop of several intervals has one length.
 const SPOILED_WAITS: usize = 16;
+
+/// Two intervals each made one.
+pub(crate) fn neighbours_merged(intervals: &[Interval]) -> Vec<Interval> {
+    let one = |pair: &[Interval]| match pair {
+        [first, second] => first.followed_by(second),
+        [alone, ..] => alone.clone(),
+        [] => Interval::default(),
+    };
+    intervals.chunks(2).map(one).collect()
+}
 
 /// An interval that has ended, with what was kept of its samples.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +58,10 @@ pub(super) struct Standing {
     rows: Vec<Row>,
     worst: Worst,
     intervals: Vec<Interval>,
-    /// How many of `intervals` were handed on already.
-    handed_on: usize,
+    /// Those that were not handed on yet; `None` where nobody takes them.
+    fresh: Option<Vec<Interval>>,
+    /// The widest error of a sample.
+    uncertainty: Option<Uncertainty>,
     spoiled: Spoiled,
     /// All intervals that ended by then are settled (ns on the measured clock).
     settled_ns: Option<i64>,
@@ -79,7 +91,8 @@ impl Standing {
             rows: Vec::new(),
             worst: Worst::new(),
             intervals: Vec::new(),
-            handed_on: 0,
+            fresh: None,
+            uncertainty: None,
             spoiled: Spoiled::default(),
             settled_ns: None,
             known: BTreeSet::new(),
@@ -91,8 +104,9 @@ impl Standing {
         }
     }
 
-    pub(super) fn keeping(&mut self, keeping: Keeping) {
+    pub(super) fn keeping(&mut self, keeping: Keeping, are_handed_on: bool) {
         self.keeping = keeping;
+        self.fresh = are_handed_on.then(Vec::new);
     }
 
     /// A sample has to exceed this to be among the worst (ns).
@@ -184,6 +198,18 @@ impl Standing {
         self.rows.extend(ended.rows);
         keep_longest(&mut self.rows);
         ended.worst.into_iter().for_each(|sample| self.worst.keep(sample));
+        self.uncertainty = match (self.uncertainty, ended.interval.uncertainty) {
+            (Some(all), Some(one)) => Some(all.widest(one)),
+            (all, one) => all.or(one),
+        };
+        match &mut self.fresh {
+            Some(fresh) if self.keeping == Keeping::None => {
+                fresh.push(ended.interval);
+                return;
+            }
+            Some(fresh) => fresh.push(ended.interval.clone()),
+            None => {}
+        }
         self.intervals.push(ended.interval);
         if self.keeping == Keeping::Merged && self.intervals.len() as u64 >= MOST_KEPT {
             self.merge_neighbours();
@@ -220,12 +246,7 @@ impl Standing {
 
     /// Makes two intervals one, now; the caller makes those that come as long.
     fn merge_neighbours(&mut self) {
-        let merged = self.intervals.chunks(2).map(|pair| match pair {
-            [first, second] => first.followed_by(second),
-            [alone, ..] => alone.clone(),
-            [] => Interval::default(),
-        });
-        self.intervals = merged.collect();
+        self.intervals = neighbours_merged(&self.intervals);
     }
 
     /// The intervals that stand, as far as they are kept.
@@ -235,12 +256,7 @@ impl Standing {
 
     /// Those of them that were not handed on yet.
     pub(super) fn hand_on(&mut self) -> Vec<Interval> {
-        if self.keeping == Keeping::None {
-            return std::mem::take(&mut self.intervals);
-        }
-        let fresh = self.intervals[self.handed_on..].to_vec();
-        self.handed_on = self.intervals.len();
-        fresh
+        self.fresh.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Whether all intervals that are settled and that a spoil touches were spoiled.
@@ -283,6 +299,7 @@ impl Standing {
             corrections_left_out: self.corrections_left_out,
             stalls: self.stalls,
             rows: self.rows.clone(),
+            uncertainty: self.uncertainty,
             max_at: worst.first().map(|worst| worst.to),
             worst,
             samples: self.total.count().saturating_add(self.below_zero.count()),
@@ -292,8 +309,8 @@ impl Standing {
         }
     }
 
-    /// The intervals that stand and are kept.
+    /// The intervals that stand and are kept; where none is kept, those that were not handed on.
     pub(super) fn into_intervals(self) -> Vec<Interval> {
-        self.intervals
+        if self.keeping == Keeping::None { self.fresh.unwrap_or_default() } else { self.intervals }
     }
 }

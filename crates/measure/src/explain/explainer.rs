@@ -21,6 +21,8 @@ use record::{EvidenceSource, ExplainRequest};
 
 /// So many worst samples of each thread are followed where no threshold is given.
 pub(crate) const FOLLOWED: usize = 8;
+/// Intervals from here on are long enough to read names of functions at their ends (ns): that takes long.
+const NAMES_FROM_NS: u64 = 10_000_000_000;
 /// A threshold that follows is set after so many samples.
 const LEAST_SAMPLES: u64 = 100;
 
@@ -268,16 +270,16 @@ impl Explainer {
     }
 
     /// What the run knows while it goes on: the causes of what is settled, with the worst few samples. Names of functions that take
-    /// long to look up are, where that `is_worth_it`.
+    /// long to look up are, where the run's intervals are long enough for it.
     pub(crate) fn so_far(
         &mut self,
         counters: impl Fn(u32) -> Option<record::Counters>,
-        is_worth_it: bool,
+        interval_maximum_ns: u64,
     ) -> Explanation {
         let explained = self.totals.explained();
         let (mut causes, mut samples) = self.totals.clone().finish(counters);
         samples.truncate(FOLLOWED);
-        if is_worth_it {
+        if interval_maximum_ns >= NAMES_FROM_NS {
             self.names.fill_in(&mut texts(&mut causes, &mut samples));
             cause::join_alike(&mut causes);
         } else {

@@ -16,7 +16,7 @@ struct During {
 
 /// Narrows the errors of delays of each flow to what the exchange and the services both allow. `started_ns` is when the run began on
 /// the system clock of a node, by its name. Where they exclude each other, or the services do not cover an interval, nothing is
-/// changed.
+/// changed. The errors of intervals stay what the exchange says: they were handed on, and are final.
 pub fn tighten(run: &PacketRun, series: &mut [Series], started_ns: impl Fn(&str) -> Option<i64>) {
     for one in series.iter_mut().filter(|one| one.uncertainty.is_some()) {
         let is_between_interfaces = one.name == "hw_transmitted_to_hw_arrived";
@@ -41,7 +41,7 @@ fn tighten_series(series: &mut Series, relation: &ClockRelation, started_ns: i64
     }
     let mut widest: Option<Uncertainty> = None;
     let mut is_whole = true;
-    for interval in &mut series.intervals {
+    for interval in &series.intervals {
         let Some(before) = interval.uncertainty else {
             is_whole &= interval.taken() == 0;
             continue;
@@ -51,7 +51,6 @@ fn tighten_series(series: &mut Series, relation: &ClockRelation, started_ns: i64
         let to_ns = at(interval.start_offset_ns.saturating_add(interval.length_ns));
         let narrowed = during(relation, &services, (from_ns, to_ns))
             .map_or(before, |during| narrowed(before, &during, reading_error_ns));
-        interval.uncertainty = Some(narrowed);
         widest = Some(widest.map_or(narrowed, |widest| widest.widest(narrowed)));
     }
     if let (Some(widest), true) = (widest, is_whole) {

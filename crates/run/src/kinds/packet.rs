@@ -45,7 +45,7 @@ impl super::Planned for Planned {
                 End::Samples(_) | End::WhenTold => None,
             },
             heading: String::new(),
-            hands_on: false,
+            hands_on: true,
             tells_turns: false,
             no_load: Some("packets are measured without a load of their own; start it beside"),
             measures_cost_first: self.part.explain.is_some() && self.explaining == Explaining::MeasuredFirst,
@@ -61,7 +61,7 @@ impl super::Planned for Planned {
     }
 
     fn measure(mut self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
-        let Beside { context, stop, watch, partner, .. } = beside;
+        let Beside { context, stop, watch, sink, partner, .. } = beside;
         self.measure_cost(surroundings, stop);
         let Self { request, part, explaining, .. } = *self;
         let Some(Connected { node, addresses: (local, reaches), session, partner }) = partner else {
@@ -76,6 +76,7 @@ impl super::Planned for Planned {
             machine: surroundings.machine,
             context,
             stop,
+            sink,
             explain: part.explain.map(|explain| (explain, explaining.cost())),
         };
         let ends = Ends::open(&request, (part.role, part.hardware_stamps), local, reaches).map_err(|error| {
@@ -86,7 +87,8 @@ impl super::Planned for Planned {
             }
             RunError::failed(error)
         })?;
-        let others = partner.agree(ends.endpoints(node)).map_err(RunError::failed)?;
+        let others =
+            partner.agree(ends.endpoints(node, measured::wants_half(sink, request.end))).map_err(RunError::failed)?;
         watch.begins();
         let dialog = partner.dialog();
         let mut observe = |so_far: &Live| watch.live(so_far);

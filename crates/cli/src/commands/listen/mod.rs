@@ -135,7 +135,7 @@ impl ListenArgs {
             };
             let partner = channel.partner().to_string();
             let mut connection = Connection::new(channel, Some(listener));
-            let served = self.serve(&mut connection, policy, own, stop);
+            let served = self.serve(&mut connection, policy, own, (destination.as_mut().filter(|_| once), stop));
             connection.close();
             match served {
                 Ok(record) => {
@@ -164,7 +164,7 @@ impl ListenArgs {
         connection: &mut Connection<'_>,
         policy: &Policy,
         own: &Own,
-        stop: &Stop,
+        (destination, stop): (Option<&mut Destination>, &Stop),
     ) -> anyhow::Result<Record> {
         let job = job(connection, stop)?;
         let denied =
@@ -173,7 +173,7 @@ impl ListenArgs {
         match (job, denied) {
             (Job::Packet(_), Some(why)) => Err(packets::refuse(connection, &why)),
             (Job::Run(_), Some(why)) => Err(relay::refuse(connection, &why)),
-            (Job::Packet(job), None) => packets::measure(connection, job, own, self.anyway, (label, stop)),
+            (Job::Packet(job), None) => packets::measure(connection, job, own, self.anyway, (label, stop), destination),
             (Job::Run(run), None) => relay::measure(connection, run, own, self.anyway, (label, stop)),
         }
     }

@@ -9,6 +9,7 @@ use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Stop, Surroun
 use super::Own;
 use crate::begin::AnywayArgs;
 use crate::connection::Connection;
+use crate::destination::Destination;
 use crate::session;
 use crate::view::live::LiveRun;
 use terminal::output;
@@ -20,6 +21,7 @@ pub(super) fn measure(
     own: &Own,
     anyway: AnywayArgs,
     (label, stop): (&str, &Stop),
+    destination: Option<&mut Destination>,
 ) -> anyhow::Result<Record> {
     output::note(&format!("{} measures packets", connection.channel.partner()));
     let machine = Machine::read();
@@ -31,11 +33,19 @@ pub(super) fn measure(
         Err(error) => return Err(refuse(connection, &error.to_string())),
     };
     let (addresses, session) = connection.ends()?;
+    let destination = match destination {
+        Some(destination) => {
+            destination.grow(&prepared.about().housekeeping)?;
+            Some(&*destination)
+        }
+        None => None,
+    };
+    let sink = destination.and_then(Destination::sink);
     let mut live = LiveRun::new(Measurement::Packet, label, prepared.about());
     let (context, node) = (session::context(label), own_name(&initiator.node));
     let mut asking = Asking { connection, endpoints: Some(initiator) };
     let partner = Some(Connected { node: &node, addresses, session, partner: &mut asking });
-    let record = prepared.run(&surroundings, Beside { partner, ..Beside::new(&context, stop, &mut live) });
+    let record = prepared.run(&surroundings, Beside { sink, partner, ..Beside::new(&context, stop, &mut live) });
     live.finish();
     Ok(record?)
 }

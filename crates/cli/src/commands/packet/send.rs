@@ -239,12 +239,14 @@ impl Listening<'_> {
         destination: &mut Destination,
     ) -> anyhow::Result<Record> {
         let (addresses, session) = self.connection.ends()?;
+        destination.grow(&prepared.about().housekeeping)?;
         destination.begin(&prepared.about().housekeeping)?;
         let mut seen = Seen::new((Measurement::Packet, label, prepared.about()), destination, Vec::new());
         let ((_, _, _, node), context) = (kernel::process::system_names(), session::context(label));
         let stop = self.stop;
         let partner = Some(Connected { node: &node, addresses, session, partner: self });
-        let record = prepared.run(surroundings, Beside { partner, ..Beside::new(&context, stop, &mut seen) });
+        let sink = destination.sink();
+        let record = prepared.run(surroundings, Beside { sink, partner, ..Beside::new(&context, stop, &mut seen) });
         seen.finish();
         Ok(record?)
     }

@@ -31,14 +31,14 @@ pub(super) struct ClocksSeen {
 }
 
 impl ClocksSeen {
-    /// Before the first exchange. `start_ns` is where the intervals of what is collected begin (CLOCK_REALTIME).
-    pub(super) fn new(max_drift_ppb: u32, start_ns: i64, interval_maximum_ns: u64) -> Self {
+    /// Before the first exchange; `series` makes the one of a name.
+    pub(super) fn new(max_drift_ppb: u32, series: impl Fn(&'static str) -> Delays) -> Self {
         Self {
             relation: Relation::new(max_drift_ppb),
             exchanges: 0,
             offsets: Signed::default(),
             track: Track::default(),
-            round_trips: Delays::new("asked_to_answered", start_ns, interval_maximum_ns),
+            round_trips: series("asked_to_answered"),
             contradiction: None,
             own_steps: Vec::new(),
             partner_steps: Vec::new(),

@@ -2,10 +2,10 @@
 
 use packet::receiving::{HardwareParts, Settled};
 use packet::relation::Delay;
-use record::{Counters, LiveSeries, Place, Series, Uncertainty, WorstSample};
+use record::{Counters, Interval, LiveSeries, Place, Series, Uncertainty, WorstSample};
 
 use crate::clock_watch::ClockWatch;
-use crate::collect::Collector;
+use crate::collect::{Collector, Keeping};
 use crate::explain::Known;
 use crate::ring::{Pair, Slot};
 
@@ -34,36 +34,37 @@ fn uncertainty(delay: &Delay) -> Uncertainty {
 pub(crate) struct Delays {
     name: &'static str,
     interval_maximum_ns: u64,
+    keeping: (Keeping, bool),
     collector: Collector,
-    /// Of the intervals that are finished.
-    uncertainties: Vec<Option<Uncertainty>>,
-    open: Option<Uncertainty>,
 }
 
 impl Delays {
     pub(crate) fn new(name: &'static str, start_ns: i64, interval_maximum_ns: u64) -> Self {
-        Self {
-            name,
-            interval_maximum_ns,
-            collector: Collector::new(0, None, start_ns, interval_maximum_ns, None),
-            uncertainties: Vec::new(),
-            open: None,
-        }
+        let collector = Collector::new(0, None, start_ns, interval_maximum_ns, None);
+        Self { name, interval_maximum_ns, keeping: (Keeping::All, false), collector }
+    }
+
+    /// With another rule of what becomes of intervals that have ended; `are_handed_on` where somebody takes each of them.
+    pub(crate) fn keeping(self, keeping: Keeping, are_handed_on: bool) -> Self {
+        let collector = self.collector.keeping(keeping, are_handed_on);
+        Self { keeping: (keeping, are_handed_on), collector, ..self }
     }
 
     /// Lets the first interval begin at a moment, before anything was taken.
     pub(crate) fn begin_at(&mut self, start_ns: i64) {
-        *self = Self::new(self.name, start_ns, self.interval_maximum_ns);
+        let (keeping, are_handed_on) = self.keeping;
+        *self = Self::new(self.name, start_ns, self.interval_maximum_ns).keeping(keeping, are_handed_on);
+    }
+
+    /// The name of the latency.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Takes a delay that ended at `received_ns` of this node's CLOCK_REALTIME.
     pub(crate) fn take(&mut self, delay: &Delay, received_ns: i64, clocks: &ClockWatch) {
         self.collector.take(pair(delay.ns, received_ns), clocks);
-        while self.uncertainties.len() < self.collector.finished().len() {
-            self.uncertainties.push(self.open.take());
-        }
-        let this = uncertainty(delay);
-        self.open = Some(self.open.map_or(this, |open| open.widest(this)));
+        self.collector.widen(uncertainty(delay));
     }
 
     /// As [`Self::take`], where there is one; whether there was.
@@ -83,7 +84,8 @@ impl Delays {
         clocks: &ClockWatch,
     ) -> u64 {
         let end_ns = self.collector.interval_end_ns();
-        let mut widest = self.open.unwrap_or(Uncertainty { spread_ns: Some(0), ..Uncertainty::default() });
+        let open = self.collector.open_uncertainty();
+        let mut widest = open.unwrap_or(Uncertainty { spread_ns: Some(0), ..Uncertainty::default() });
         let mut spread_ns = widest.spread_ns.unwrap_or(0);
         // Nearly always all have one, in the interval that is open. Then many at once cost the collector less.
         let are_plain = all.iter().all(|one| {
@@ -98,7 +100,7 @@ impl Delays {
             return all.iter().map(|one| u64::from(!self.take_known(delay(one), one.received_ns, clocks))).sum();
         }
         if !all.is_empty() {
-            self.open = Some(Uncertainty { spread_ns: Some(spread_ns), ..widest });
+            self.collector.widen(Uncertainty { spread_ns: Some(spread_ns), ..widest });
         }
         let of = |one: &Settled| near_pair(delay(one).map_or(0, |delay| delay.ns), one.received_ns);
         self.collector.take_each(all, of, clocks);
@@ -145,38 +147,45 @@ impl Delays {
 
     /// What was collected so far, for the eye.
     pub(crate) fn live(&self) -> LiveSeries {
-        let mut live = self.collector.live();
-        // The error of the interval that is open.
-        if let Some(figures) = &mut live.figures {
-            figures.uncertainty = self.open;
-        }
-        live
+        self.collector.live()
     }
 
-    /// The series and its worst samples; `None` if there is no sample.
-    pub(crate) fn finish(
-        self,
+    /// The intervals that ended since the last call.
+    pub(crate) fn hand_on(&mut self) -> Vec<Interval> {
+        self.collector.hand_on()
+    }
+
+    /// Nothing comes any more: the interval that is open ends too.
+    pub(crate) fn end(&mut self, ended_ns: i64) {
+        self.collector.end(ended_ns);
+    }
+
+    /// The series of the intervals that have ended, without these themselves, and its worst samples; `None` if there is no
+    /// sample.
+    pub(crate) fn so_far(
+        &self,
         place: &Place,
         (interval_ns, is_judged): (u64, bool),
         counters: &Counters,
-        ended_ns: i64,
     ) -> Option<(Series, Vec<WorstSample>)> {
-        let collected = self.collector.finish(ended_ns);
+        let collected = self.collector.collected();
         let worst = if is_judged { collected.worst_at(self.name, place) } else { Vec::new() };
-        let mut series = collected.into_series(self.name, place.clone(), counters);
+        let series = collected.into_series(self.name, place.clone(), counters);
         if series.taken() == 0 && !is_judged {
             return None;
         }
-        series.judged = is_judged;
-        series.interval_ns = Some(interval_ns);
-        let all = self.uncertainties.iter().copied().chain([self.open]).flatten();
-        series.uncertainty = all.reduce(Uncertainty::widest);
-        let last = self.uncertainties.len();
-        for (at, interval) in series.intervals.iter_mut().enumerate() {
-            let of_interval = if at == last { self.open } else { self.uncertainties.get(at).copied().flatten() };
-            interval.uncertainty = of_interval;
-        }
-        Some((series, worst))
+        Some((Series { judged: is_judged, interval_ns: Some(interval_ns), ..series }, worst))
+    }
+
+    /// As [`Self::so_far`], with the intervals that are kept.
+    pub(crate) fn series(
+        &self,
+        place: &Place,
+        about: (u64, bool),
+        counters: &Counters,
+    ) -> Option<(Series, Vec<WorstSample>)> {
+        let (series, worst) = self.so_far(place, about, counters)?;
+        Some((Series { intervals: self.collector.finished().to_vec(), ..series }, worst))
     }
 }
 
@@ -192,18 +201,10 @@ pub(crate) struct HardwareDelays {
 }
 
 impl HardwareDelays {
-    pub(super) fn new(start_ns: i64, interval_maximum_ns: u64) -> Self {
+    /// `series` makes the one of a name.
+    pub(super) fn new(series: impl Fn(&'static str) -> Delays) -> Self {
         let names = ["transmitted_to_hw_transmitted", "hw_transmitted_to_hw_arrived", "hw_arrived_to_arrived"];
-        Self {
-            parts: names.map(|name| Delays::new(name, start_ns, interval_maximum_ns)),
-            without: [0; 2],
-            contradicting: 0,
-            reading_error_ns: 0,
-        }
-    }
-
-    pub(super) fn begin_at(&mut self, start_ns: i64) {
-        self.parts.iter_mut().for_each(|delays| delays.begin_at(start_ns));
+        Self { parts: names.map(series), without: [0; 2], contradicting: 0, reading_error_ns: 0 }
     }
 
     /// Takes the parts of one packet, where the sending and the receiving interface stamp.
@@ -247,9 +248,10 @@ mod tests {
         }
     }
 
-    fn series(delays: Delays) -> Option<Series> {
+    fn series(mut delays: Delays) -> Option<Series> {
         let place = Place::Flow { flow: 0, direction: Direction::Received, queue: None };
-        delays.finish(&place, (1_000, false), &Counters::default(), i64::MAX).map(|(series, _)| series)
+        delays.end(i64::MAX);
+        delays.series(&place, (1_000, false), &Counters::default()).map(|(series, _)| series)
     }
 
     proptest! {

@@ -188,7 +188,7 @@ impl Ends {
 
     /// What the partner has to know.
     #[must_use]
-    pub fn endpoints(&self, node: &str) -> Endpoints {
+    pub fn endpoints(&self, node: &str, wants_half: bool) -> Endpoints {
         let (data_port, hardware_address) = match &self.data {
             Data::Udp { receiver, .. } => (Some(receiver.local().port()), None),
             Data::Link { receiver, .. } => (None, receiver.interface().mac),
@@ -200,6 +200,7 @@ impl Ends {
             data_port,
             hardware_address,
             hardware_stamps: self.hardware.as_ref().is_some_and(Hardware::stamps_sent),
+            wants_half,
         }
     }
 

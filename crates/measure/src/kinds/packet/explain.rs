@@ -111,6 +111,16 @@ impl Explaining {
         explainer.look(clocks, &[known]);
     }
 
+    /// What this node knows while the run goes on.
+    pub(super) fn so_far(&mut self, node: &str, interval_maximum_ns: u64) -> NodeExplanation {
+        let explanation = match &mut self.explainer {
+            Some(explainer) => explainer.so_far(|_| None, interval_maximum_ns),
+            None => Explanation { missing: self.missing.clone(), ..Explanation::default() },
+        };
+        let explanation = Explanation { cost: self.cost.clone(), ..explanation };
+        NodeExplanation { node: node.to_owned(), latency: EXPLAINED.to_owned(), explanation }
+    }
+
     /// What this node knows at the end; `counters` are those of its receiver.
     pub(super) fn finish(self, node: &str, counters: Option<&Counters>) -> NodeExplanation {
         let Self { cost, missing, explainer, stamped, .. } = self;

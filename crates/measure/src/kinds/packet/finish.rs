@@ -4,21 +4,25 @@ use std::sync::atomic::Ordering;
 
 use packet::dialog::SentReport;
 use record::{
-    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeExplanation, PacketFlow,
-    PacketRun, Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
+    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeExplanation,
+    NodeServices, PacketFlow, PacketRun, Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
 };
 use units::ClockId;
 use units::format::{count, span};
 
+use super::PartnerGone;
 use super::clocks_seen::ClocksSeen;
-use super::delays::HardwareDelays;
-use super::half::{Ending, Half, ReceivedFlow, SentFlow};
+use super::delays::Delays;
+use super::flows::{ReceivedFlow, SentFlow};
+use super::half::{Ending, Half};
+use super::halves::Halves;
 use super::receive::hot::ReceiveCounts;
 use super::send::hot::SendCounts;
 use crate::clock_watch::moment_now;
-use crate::crew::{Watching, now_ns};
+use crate::crew::{Report, Watching, now_ns};
+use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
-use crate::witness::Seen;
+use crate::witness::{Seen, Witnessed};
 
 /// What the halves of a run have beside their validity.
 #[derive(Default)]
@@ -31,40 +35,137 @@ struct Parts {
     receiver: Option<Counters>,
 }
 
+/// What a series is of.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    place: &'a Place,
+    /// From one packet to the next (ns).
+    interval_ns: u64,
+    is_judged: bool,
+    /// Whether the run is over: then the series has the intervals that are kept.
+    is_over: bool,
+}
+
+impl About<'_> {
+    /// The series and its worst samples; `None` if there is no sample.
+    fn series(self, delays: &Delays, counters: &Counters) -> Option<(Series, Vec<WorstSample>)> {
+        let about = (self.interval_ns, self.is_judged);
+        if self.is_over {
+            delays.series(self.place, about, counters)
+        } else {
+            delays.so_far(self.place, about, counters)
+        }
+    }
+}
+
+/// What the thread of a flow has come to.
+struct OfThread<C> {
+    /// What it reported; `None` while it goes on, or where it never did.
+    report: Option<Report<C>>,
+    end: ThreadEnd,
+}
+
+impl<C> OfThread<C> {
+    /// Of one that goes on.
+    const fn so_far() -> Self {
+        Self { report: None, end: ThreadEnd::Whole }
+    }
+
+    fn ended((report, end): (Option<Report<C>>, ThreadEnd)) -> Self {
+        Self { report, end }
+    }
+}
+
+/// What is known of a half beside its flows, at a moment or at its end.
+struct Known<'a> {
+    /// How it ended; `None` while it goes on.
+    ending: Option<&'a Ending>,
+    witnessed: &'a Witnessed,
+    seen: &'a Seen,
+    services: Option<NodeServices>,
+    explanation: Option<NodeExplanation>,
+    /// What is wrong with this node's clock by its time services.
+    of_services: Validity,
+}
+
 impl Half<'_> {
-    /// The record of this half.
-    pub(super) fn finish(mut self, watching: Watching, ending: &Ending) -> Record {
+    /// The half until now, without its intervals, as it would be were the run cut short now.
+    pub(super) fn so_far(&mut self, watching: &Watching) -> Record {
+        let (witnessed, seen) = watching.so_far();
+        let mut parts = Parts::default();
+        if let Some(flow) = &self.sent {
+            self.take_sent(flow, (&OfThread::so_far(), false), &mut parts);
+        }
+        if let Some(flow) = &self.received {
+            self.take_received(flow, (&OfThread::so_far(), None), &mut parts);
+        }
+        let (node, interval_ns) = (self.setup.node, self.plan.interval_maximum_ns);
+        let explanation = self.explaining.as_mut().map(|explaining| explaining.so_far(node, interval_ns));
+        self.record(
+            parts,
+            Known {
+                ending: None,
+                witnessed: &witnessed,
+                seen: &seen,
+                services: None,
+                explanation,
+                of_services: Validity::default(),
+            },
+        )
+    }
+
+    /// The half at its end, with the intervals that are kept.
+    pub(super) fn finish(mut self, watching: Watching, ending: &Ending, halves: &mut Halves<'_>) -> Record {
         let ended_ns = now_ns(ClockId::Realtime);
+        self.each_series(|_, delays| delays.end(ended_ns));
+        self.take_fresh();
         let (witnessed, mut seen) = watching.end();
         let mut parts = Parts::default();
-        let mut grants = std::mem::take(&mut self.grants).into_iter();
-        let mut effective = Vec::new();
-        if let Some(flow) = self.sent.take() {
-            let grant = grants.next();
-            self.finish_sent(flow, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
-            effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
+        let mut at_end = Vec::new();
+        if let Some(mut flow) = self.sent.take() {
+            let of_thread = OfThread::ended(flow.sending.member.report());
+            at_end.push(of_thread.report.as_ref().and_then(|report| report.at_end.clone()));
+            self.take_sent(&flow, (&of_thread, true), &mut parts);
+            self.sent = Some(flow);
         }
-        let (mut unrelated, mut reading_error_ns, mut hw_reading_error_ns) = (0, 0, 0);
-        if let Some(flow) = self.received.take() {
-            let grant = grants.next();
-            (unrelated, reading_error_ns) = (flow.counted.unrelated, flow.counted.reading_error_ns);
-            hw_reading_error_ns = flow.hardware.reading_error_ns;
-            self.finish_received(flow, ending, ended_ns, (&mut seen, grant.as_ref()), &mut parts);
-            effective.extend(grant.map(|grant| grant.effective(seen.memory_locked)));
+        if let Some(mut flow) = self.received.take() {
+            let of_thread = OfThread::ended(flow.receives.member.report());
+            at_end.push(of_thread.report.as_ref().and_then(|report| report.at_end.clone()));
+            self.take_received(&flow, (&of_thread, Some(ending)), &mut parts);
+            self.received = Some(flow);
         }
+        self.grants.iter().zip(&at_end).for_each(|(grant, at_end)| seen.compare_end(grant, at_end.as_ref()));
+        let mut of_services = Validity::default();
+        let services = self.services.take().and_then(|services| services.end(self.setup.node, &mut of_services));
+        let explaining = self.explaining.take();
+        let explanation = explaining.map(|explaining| explaining.finish(self.setup.node, parts.receiver.as_ref()));
+        let known =
+            Known { ending: Some(ending), witnessed: &witnessed, seen: &seen, services, explanation, of_services };
+        let record = self.record(parts, known);
+        halves.take_last(record, &mut self.fresh)
+    }
+
+    /// The record of what was taken of the flows, and is known beside.
+    fn record(&self, mut parts: Parts, known: Known<'_>) -> Record {
+        let Known { ending, witnessed, seen, services, explanation, of_services } = known;
+        let counted = self.received.as_ref().map(|flow| flow.counted).unwrap_or_default();
+        let hw_reading_error_ns = self.received.as_ref().map_or(0, |flow| flow.hardware.reading_error_ns);
         let ended = moment_now();
-        let ended_early = ending.stopped.clone().map(|why| {
-            let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
-            match self.plan.duration_ns {
-                Some(duration_ns) => format!("after {} of {}: {why}", span(elapsed_ns), span(duration_ns)),
-                None => format!("after {}: {why}", span(elapsed_ns)),
-            }
-        });
-        let worst = crate::worst::worst_of(parts.worst);
+        let ended_early = match ending {
+            None => Some(CUT_SHORT.to_owned()),
+            Some(ending) => ending.stopped.clone().map(|why| {
+                let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
+                match self.plan.duration_ns {
+                    Some(duration_ns) => format!("after {} of {}: {why}", span(elapsed_ns), span(duration_ns)),
+                    None => format!("after {}: {why}", span(elapsed_ns)),
+                }
+            }),
+        };
+        let worst = crate::worst::worst_of(std::mem::take(&mut parts.worst));
         let mut validity = judge(&Facts {
             measurement: Measurement::Packet,
-            witnessed: &witnessed,
-            seen: &seen,
+            witnessed,
+            seen,
             stops: Stops::Spoil(&self.throttle),
             threads: &parts.threads,
             clock: Some(ClockFacts { name: "realtime".to_owned(), steps: self.clocks.steps(), started: self.started }),
@@ -72,10 +173,10 @@ impl Half<'_> {
             ended_early,
             worst: &worst,
         });
-        self.judge_clocks(unrelated, ending, &mut validity);
-        let services = self.services.take().and_then(|services| services.end(self.setup.node, &mut validity));
-        let explanation =
-            self.explaining.take().map(|explaining| explaining.finish(self.setup.node, parts.receiver.as_ref()));
+        self.judge_clocks(counted.unrelated, ending.and_then(|ending| ending.gone.as_ref()), &mut validity);
+        for reason in of_services.reasons().iter().filter(|reason| !validity.has(reason.code)).collect::<Vec<_>>() {
+            validity.add(reason.code, reason.detail.clone());
+        }
         if let Some(NodeExplanation { explanation, .. }) = &explanation {
             crate::explain::judge(explanation, &mut validity);
         }
@@ -83,20 +184,21 @@ impl Half<'_> {
         let mut record = self.setup.context.record(request, self.plan.requested(), self.started, ended);
         record.validity = validity;
         let place = Place::Flow { flow: self.plan.own_flow().into(), direction: Direction::RoundTrip, queue: None };
-        let ClocksSeen { exchanges, offsets, track, round_trips, .. } = self.clocks_seen;
-        let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
-        if let Some((series, _)) = round_trips.finish(&place, (interval_ns, false), &Counters::default(), ended_ns) {
+        let ClocksSeen { exchanges, offsets, track, round_trips, .. } = &self.clocks_seen;
+        let about =
+            About { place: &place, interval_ns: self.interval_ns(), is_judged: false, is_over: ending.is_some() };
+        if let Some((series, _)) = about.series(round_trips, &Counters::default()) {
             parts.series.push(Series { interval_ns: None, ..series });
         }
         let clocks = ClockRelation {
             node: self.setup.node.to_owned(),
             partner: self.partner.node.clone(),
             max_drift_ppb: self.plan.request.max_drift_ppb,
-            exchanges,
-            incomplete: self.exchange.begun().saturating_sub(exchanges),
+            exchanges: *exchanges,
+            incomplete: self.exchange.begun().saturating_sub(*exchanges),
             offset: offsets.spread(),
             track: track.points().to_vec(),
-            reading_error_ns,
+            reading_error_ns: counted.reading_error_ns,
             hw_reading_error_ns,
             services: Vec::new(),
         };
@@ -109,7 +211,7 @@ impl Half<'_> {
             explanations: explanation.into_iter().collect(),
         });
         let manifest = record.manifest_mut();
-        manifest.effective = effective;
+        manifest.effective = self.grants.iter().map(|grant| grant.effective(seen.memory_locked)).collect();
         manifest.clock_steps = self.clocks.steps().to_vec();
         manifest.instrument = Instrument { ..self.ground.instrument() };
         manifest.others_cpu_used = witnessed.others_cpu_used;
@@ -127,25 +229,23 @@ impl Half<'_> {
         record.with_node_named()
     }
 
-    fn finish_sent(
-        &self,
-        flow: SentFlow,
-        ended_ns: i64,
-        (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
-        parts: &mut Parts,
-    ) {
-        let SentFlow { mut sending, lateness, launched, .. } = flow;
+    fn interval_ns(&self) -> u64 {
+        u64::try_from(self.plan.interval_ns).unwrap_or(0)
+    }
+
+    fn take_sent(&self, flow: &SentFlow, (of_thread, is_over): (&OfThread<SendCounts>, bool), parts: &mut Parts) {
+        let SentFlow { sending, lateness, launched, .. } = flow;
         let number = u32::from(self.plan.own_flow());
         let place = Place::Flow { flow: number, direction: Direction::Sent, queue: None };
         let sent = sending.shared.report();
-        let (report, end) = sending.member.report();
-        // One that hangs may send more.
-        let is_known = end != ThreadEnd::Stuck;
+        let OfThread { report, end } = of_thread;
+        // One that hangs, or goes on, may send more.
+        let is_known = is_over && *end != ThreadEnd::Stuck;
         let mut counters =
             Counters { dropped: sending.shared.ring.dropped(), missed_periods: sent.skipped, ..Counters::default() };
         let mut facts = ThreadFacts {
             place: format!("the sender of flow {number}"),
-            end,
+            end: *end,
             taken: Some(sent.sent),
             dropped: counters.dropped,
             faults: None,
@@ -153,28 +253,23 @@ impl Half<'_> {
             lacks: None,
         };
         if let Some(report) = report {
-            if let Some(grant) = grant {
-                seen.compare_end(grant, report.at_end.as_ref());
-            }
             report.add_to(&mut counters);
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
             counters.interrupted_sleeps = report.counts.interrupted_sleeps;
             facts.lacks = not_sent(&report.counts).map(|detail| (ReasonCode::PacketsRefused, detail));
-        } else if end == ThreadEnd::Whole {
+        } else if is_over && *end == ThreadEnd::Whole {
             // It was called off before it began.
             facts.taken = Some(0);
         }
         parts.threads.push(facts);
-        let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
-        if let Some((mut series, _)) = lateness.finish(&place, (interval_ns, false), &counters, ended_ns) {
+        let about = About { place: &place, interval_ns: self.interval_ns(), is_judged: false, is_over };
+        if let Some((mut series, _)) = about.series(lateness, &counters) {
             series.counters.missed_periods = sent.skipped;
             parts.series.push(series);
         }
         let counters = Counters { dropped: sending.shared.launched.dropped(), ..Counters::default() };
-        parts
-            .series
-            .extend(launched.finish(&place, (interval_ns, false), &counters, ended_ns).map(|(series, _)| series));
+        parts.series.extend(about.series(launched, &counters).map(|(series, _)| series));
         let realtime_ahead_ns = self.started.realtime.as_ns() - self.started.monotonic.as_ns();
         let launch = self.plan.request.launch_time.zip(self.launcher);
         parts.flows.push(PacketFlow {
@@ -198,41 +293,27 @@ impl Half<'_> {
         }
     }
 
-    fn finish_received(
+    fn take_received(
         &self,
-        flow: ReceivedFlow,
-        ending: &Ending,
-        ended_ns: i64,
-        (seen, grant): (&mut Seen, Option<&crate::witness::Grant>),
+        flow: &ReceivedFlow,
+        (of_thread, ending): (&OfThread<ReceiveCounts>, Option<&Ending>),
         parts: &mut Parts,
     ) {
-        let ReceivedFlow {
-            mut receives,
-            receiving,
-            last_came: _,
-            settled: _,
-            counted,
-            worst: worst_packets,
-            delays,
-            to_driver,
-            between,
-            to_program,
-            hardware,
-        } = flow;
+        let ReceivedFlow { receives, receiving, counted, worst: worst_packets, delays, hardware, .. } = flow;
         let number = u32::from(self.plan.partner_flow());
         let place = Place::Flow { flow: number, direction: Direction::Received, queue: None };
         let strangers = &receives.shared.strangers;
         let [foreign, forged, dropped] =
             [&strangers.foreign, &strangers.forged, &strangers.dropped].map(|count| count.load(Ordering::Relaxed));
         let arrivals = receiving.arrivals();
-        let sent: Option<SentReport> = ending.partner_report;
-        let (report, end) = receives.member.report();
-        // One that was stopped by the watchdog, or never ended, did not take all that came.
+        let sent: Option<SentReport> = ending.and_then(|ending| ending.partner_report);
+        let OfThread { report, end } = of_thread;
+        // One that goes on, was stopped by the watchdog, or never ended, did not take all that came.
         let took_all = report.is_some() && !self.setup.stop.watchdog_fired();
         let mut counters = Counters { dropped, ..Counters::default() };
         let mut facts = ThreadFacts {
             place: format!("the receiver of flow {number}"),
-            end,
+            end: *end,
             taken: Some(arrivals.once),
             dropped,
             faults: None,
@@ -240,9 +321,6 @@ impl Half<'_> {
             lacks: None,
         };
         if let Some(report) = report {
-            if let Some(grant) = grant {
-                seen.compare_end(grant, report.at_end.as_ref());
-            }
             report.add_to(&mut counters);
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
@@ -250,29 +328,29 @@ impl Half<'_> {
             facts.lacks = not_received(&report.counts).map(|detail| (ReasonCode::PacketsNotReceived, detail));
         }
         parts.threads.push(facts);
-        let interval_ns = u64::try_from(self.plan.interval_ns).unwrap_or(0);
-        let plain = Counters::default();
-        let HardwareDelays { parts: of_hardware, without, contradicting, .. } = hardware;
-        let mut flow = PacketFlow {
+        let awaited = ending.and_then(|ending| ending.awaited);
+        let mut of_flow = PacketFlow {
             sent: sent.map(|report| report.sent),
             skipped: sent.map(|report| report.skipped),
             refused: sent.map(|report| report.refused),
             arrived: took_all.then_some(arrivals.once),
             too_old: arrivals.too_old,
-            awaited_ns: ending.awaited.map(|awaited| awaited.ns),
-            may_still_come: ending.awaited.is_some_and(|awaited| awaited.may_still_come),
+            awaited_ns: awaited.map(|awaited| awaited.ns),
+            may_still_come: awaited.is_some_and(|awaited| awaited.may_still_come),
             ..self.flow(number)
         };
-        flow.lost = flow.lost_of();
-        counters.lost = flow.lost;
-        let unjudged = [to_driver, between, to_program].into_iter().chain(of_hardware).map(|series| (series, false));
-        for (series, is_judged) in [(delays, true)].into_iter().chain(unjudged) {
-            let counters = if is_judged { &counters } else { &plain };
-            if let Some((series, mut worst)) = series.finish(&place, (interval_ns, is_judged), counters, ended_ns) {
-                worst_packets.add_parts(&mut worst);
-                parts.series.push(series);
-                parts.worst.extend(worst);
-            }
+        of_flow.lost = of_flow.lost_of();
+        counters.lost = of_flow.lost;
+        let about =
+            About { place: &place, interval_ns: self.interval_ns(), is_judged: true, is_over: ending.is_some() };
+        if let Some((series, mut worst)) = about.series(delays, &counters) {
+            worst_packets.add_parts(&mut worst);
+            parts.series.push(series);
+            parts.worst.extend(worst);
+        }
+        let about = About { is_judged: false, ..about };
+        for delays in [&flow.to_driver, &flow.between, &flow.to_program].into_iter().chain(&hardware.parts) {
+            parts.series.extend(about.series(delays, &Counters::default()).map(|(series, _)| series));
         }
         parts.flows.push(PacketFlow {
             from: self.partner.node.clone(),
@@ -284,16 +362,16 @@ impl Half<'_> {
             forged,
             without_transmitted: counted.without_transmitted,
             without_arrived: counted.without_arrived,
-            without_hw_transmitted: without[0],
-            without_hw_arrived: without[1],
-            hw_contradicting: contradicting,
+            without_hw_transmitted: hardware.without[0],
+            without_hw_arrived: hardware.without[1],
+            hw_contradicting: hardware.contradicting,
             over_time: receiving.over_time().to_vec(),
-            ..flow
+            ..of_flow
         });
     }
 
     /// What the comparison of the clocks, and the partner's end, make of the validity.
-    fn judge_clocks(&self, unrelated: u64, ending: &Ending, validity: &mut Validity) {
+    fn judge_clocks(&self, unrelated: u64, gone: Option<&PartnerGone>, validity: &mut Validity) {
         let seen = &self.clocks_seen;
         let into_run = |at: record::Moment| span(at.monotonic.as_ns() - self.started.monotonic.as_ns());
         if self.plan.receives() && seen.exchanges == 0 {
@@ -338,7 +416,7 @@ impl Half<'_> {
                 ),
             );
         }
-        if let Some(gone) = &ending.gone {
+        if let Some(gone) = gone {
             let elapsed_ns = moment_now().monotonic.since(self.started.monotonic).0;
             validity.add(ReasonCode::PartnerLost, format!("{} into the run: {gone}", span(elapsed_ns)));
         }

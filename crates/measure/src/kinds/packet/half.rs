@@ -3,30 +3,28 @@
 use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
-use kernel::packet::End;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::hardware::HardwareScale;
-use packet::receiving::{Clocks, Receiving, Settled};
+use packet::receiving::{Clocks, Receiving};
 use packet::stragglers::{self, Awaiting, Wait};
-use packet::worst::WorstPackets;
 use record::{Direction, Live, LiveDetail, LiveSeries, Moment, Place, Record};
 use units::ClockId;
 
 use super::clocks::ClockExchange;
 use super::clocks_seen::ClocksSeen;
-use super::delays::{Delays, HardwareDelays};
+use super::delays::Delays;
 use super::ends::Data;
 use super::explain::Explaining;
+use super::flows::{ReceivedFlow, SentFlow, start_threads};
+use super::halves::{Fresh, Halves, keeping};
 use super::hardware::Hardware;
 use super::launch::Launcher;
 use super::plan::{PacketPlan, Role};
-use super::receive::{ReceivePlan, Receives, Recorded};
-use super::send::{LaunchPlan, SendPlan, Sending};
 use super::services::Services;
 use super::{Dialog, Ends, PacketError, PartnerGone, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
-use crate::witness::{Grant, Measuring, Orders, ThrottleWatch, Wanted};
+use crate::witness::{Grant, Measuring, Orders, ThrottleWatch};
 
 /// Between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -34,47 +32,11 @@ const PERIOD: Duration = Duration::from_millis(20);
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long a thread may take to end after it was stopped, and the partner to say what it sent.
 const GRACE: Duration = Duration::from_secs(3);
+/// Messages of the partner that are heard at once.
+const MOST_HEARD: usize = 64;
 /// Exchanges of the clocks that a run waits for before it begins, and how long at most.
 const FIRST_EXCHANGES: u64 = 5;
 const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
-
-/// What a flow that this node sends has come to.
-pub(super) struct SentFlow {
-    pub(super) sending: Sending,
-    pub(super) lateness: Delays,
-    /// How far from their launch times packets reached the driver; empty if they have none.
-    pub(super) launched: Delays,
-    pub(super) report: Option<SentReport>,
-}
-
-/// What a flow that this node receives has come to.
-pub(super) struct ReceivedFlow {
-    pub(super) receives: Receives,
-    pub(super) receiving: Receiving,
-    /// When some were taken over last.
-    pub(super) last_came: Option<Instant>,
-    /// Room for those that are taken over at once.
-    pub(super) settled: Vec<Settled>,
-    pub(super) counted: Counted,
-    pub(super) worst: WorstPackets,
-    pub(super) delays: Delays,
-    pub(super) to_driver: Delays,
-    pub(super) between: Delays,
-    pub(super) to_program: Delays,
-    /// What the stamps of the interfaces show of `between`.
-    pub(super) hardware: HardwareDelays,
-}
-
-/// What is counted of packets that arrived.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
-    /// Packets whose clocks could not be compared.
-    pub(super) unrelated: u64,
-    /// The largest error of a delay by the comparisons of each node's clocks (ns).
-    pub(super) reading_error_ns: u64,
-    pub(super) without_transmitted: u64,
-    pub(super) without_arrived: u64,
-}
 
 /// How a half ended before its time.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +44,8 @@ pub(super) struct Ending {
     /// Why it was stopped, by whom.
     pub(super) stopped: Option<String>,
     pub(super) gone: Option<PartnerGone>,
+    /// When the partner said that it had sent all.
+    partner_sent: Option<Instant>,
     /// What the partner said that it had sent, if all of it has had the time to arrive.
     pub(super) partner_report: Option<SentReport>,
     /// How it was waited for what is missing of that; absent if nothing is.
@@ -123,6 +87,8 @@ pub(super) struct Half<'a> {
     pub(super) explaining: Option<Explaining>,
     pub(super) clocks: ClockWatch,
     pub(super) started: Moment,
+    /// Intervals that have ended and were not handed on.
+    pub(super) fresh: Fresh,
 }
 
 impl<'a> Half<'a> {
@@ -133,6 +99,7 @@ impl<'a> Half<'a> {
         partner: &Endpoints,
     ) -> Result<(Self, Watching), PacketError> {
         let plan = PacketPlan::new(setup.request, setup.role, setup.threads, setup.machine)?;
+        let (keeping, are_handed_on) = (keeping(setup), setup.sink.is_some() || partner.wants_half);
         let way = ends.in_words();
         ends.aim(partner)?;
         let reaches = ends.clock_of(partner);
@@ -157,16 +124,18 @@ impl<'a> Half<'a> {
             None
         };
         let start_ns = now_ns(ClockId::Realtime);
+        let interval_maximum_ns = plan.interval_maximum_ns;
+        let series = move |name| Delays::new(name, start_ns, interval_maximum_ns).keeping(keeping, are_handed_on);
         let (sent, received) = match data {
             Data::Udp { receiver, sender } => {
-                start_threads(&plan, setup, (*receiver, *sender), (start_ns, launcher, recorded))?
+                start_threads(&plan, setup, (*receiver, *sender), (&series, launcher, recorded))?
             }
             Data::Link { receiver, sender } => {
-                start_threads(&plan, setup, (*receiver, *sender), (start_ns, launcher, recorded))?
+                start_threads(&plan, setup, (*receiver, *sender), (&series, launcher, recorded))?
             }
             Data::Xdp(end) => {
                 let (sender, receiver) = end.split();
-                start_threads(&plan, setup, (receiver, sender), (start_ns, launcher, recorded))?
+                start_threads(&plan, setup, (receiver, sender), (&series, launcher, recorded))?
             }
         };
         let members: Vec<(u32, Grant)> = sent
@@ -188,7 +157,7 @@ impl<'a> Half<'a> {
             memory: ground.memory(),
             held_idle_limit_us: None,
             has_times: true,
-            is_published: false,
+            is_published: are_handed_on,
         };
         let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
         let watching = Watching::begin(&watched, orders);
@@ -203,7 +172,7 @@ impl<'a> Half<'a> {
             sent,
             received,
             exchange,
-            clocks_seen: ClocksSeen::new(plan.request.max_drift_ppb, start_ns, plan.interval_maximum_ns),
+            clocks_seen: ClocksSeen::new(plan.request.max_drift_ppb, series),
             hardware,
             partner_hardware: partner.hardware_stamps.then(HardwareScale::default),
             services,
@@ -211,6 +180,7 @@ impl<'a> Half<'a> {
             clocks: ClockWatch::new(ClockId::Realtime),
             plan,
             started: moment_now(),
+            fresh: Fresh::default(),
         };
         Ok((half, watching))
     }
@@ -236,7 +206,7 @@ impl<'a> Half<'a> {
     pub(super) fn carry_out(
         mut self,
         watching: Watching,
-        dialog: &mut dyn Dialog,
+        (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
         observe: &mut dyn FnMut(&Live),
     ) -> (Record, Ending) {
         self.started = moment_now();
@@ -249,32 +219,63 @@ impl<'a> Half<'a> {
             flow.sending.shared.realtime_ahead_ns.store(ahead_ns, std::sync::atomic::Ordering::Relaxed);
             flow.sending.member.begin_at(start_ns);
         }
-        let ending = self.watch(dialog, observe);
-        (self.finish(watching, &ending), ending)
+        let ending = self.watch(&watching, (dialog, halves), observe);
+        (self.finish(watching, &ending, halves), ending)
     }
 
     /// Lets the intervals of everything that is collected begin with the run, so that all of them have one axis of time. Nothing
     /// was collected yet.
     fn count_from(&mut self, start_ns: i64) {
-        if let Some(flow) = &mut self.sent {
-            flow.lateness.begin_at(start_ns);
-            flow.launched.begin_at(start_ns);
-        }
+        self.each_series(|_, delays| delays.begin_at(start_ns));
         if let Some(flow) = &mut self.received {
             flow.receiving = Receiving::from(start_ns, self.plan.bringing_ns());
-            for delays in [&mut flow.delays, &mut flow.to_driver, &mut flow.between, &mut flow.to_program] {
-                delays.begin_at(start_ns);
-            }
-            flow.hardware.begin_at(start_ns);
         }
-        self.clocks_seen.round_trips.begin_at(start_ns);
+    }
+
+    /// Visits everything that is collected, each with its place.
+    pub(super) fn each_series(&mut self, mut visit: impl FnMut(&Place, &mut Delays)) {
+        let place = |flow: u8, direction| Place::Flow { flow: flow.into(), direction, queue: None };
+        if let Some(SentFlow { lateness, launched, .. }) = &mut self.sent {
+            let place = place(self.plan.own_flow(), Direction::Sent);
+            [lateness, launched].into_iter().for_each(|delays| visit(&place, delays));
+        }
+        if let Some(flow) = &mut self.received {
+            let place = place(self.plan.partner_flow(), Direction::Received);
+            let ReceivedFlow { delays, to_driver, between, to_program, hardware, .. } = flow;
+            let all = [delays, to_driver, between, to_program].into_iter().chain(&mut hardware.parts);
+            all.for_each(|delays| visit(&place, delays));
+        }
+        let place = place(self.plan.own_flow(), Direction::RoundTrip);
+        visit(&place, &mut self.clocks_seen.round_trips);
+    }
+
+    /// The half so far, with the intervals that have ended since the last time, where it is time to hand them on.
+    fn ended(&mut self, watching: &Watching) -> Option<Record> {
+        self.take_fresh();
+        if !self.fresh.is_due() {
+            return None;
+        }
+        let so_far = self.so_far(watching);
+        Some(self.fresh.put_into(so_far))
+    }
+
+    /// Takes the intervals that have ended.
+    pub(super) fn take_fresh(&mut self) {
+        let mut fresh = std::mem::take(&mut self.fresh);
+        self.each_series(|place, delays| fresh.take(place, delays));
+        self.fresh = fresh;
     }
 
     /// Takes over what the threads hand out until the run is over.
-    fn watch(&mut self, dialog: &mut dyn Dialog, observe: &mut dyn FnMut(&Live)) -> Ending {
+    fn watch(
+        &mut self,
+        watching: &Watching,
+        (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
+        observe: &mut dyn FnMut(&Live),
+    ) -> Ending {
         let began = Instant::now();
         let mut ending = Ending::default();
-        let (mut partner_sent, mut given_up, mut next_show) = (None, None, began);
+        let (mut given_up, mut next_show) = (None, began);
         loop {
             self.clocks.look();
             self.take_over(false);
@@ -293,25 +294,28 @@ impl<'a> Half<'a> {
             if let Some(report) = report {
                 note(&mut ending, dialog.say(&Message::Sent { report }));
             }
-            match dialog.hear(Duration::ZERO) {
-                Ok(Some(Message::Sent { report })) => {
-                    partner_sent = Some(Instant::now());
-                    ending.partner_report = Some(report);
+            if let Some(so_far) = self.ended(watching) {
+                halves.take_own(so_far);
+            }
+            if let Some(piece) = halves.piece().filter(|_| ending.gone.is_none()) {
+                match dialog.offer(&Message::Told { piece }) {
+                    Ok(true) => halves.went(),
+                    Ok(false) => {}
+                    Err(gone) => note(&mut ending, Err(gone)),
                 }
-                Ok(Some(Message::HardwareClock { reading })) => {
-                    self.partner_hardware.as_mut().map(|scale| scale.take(reading));
+            }
+            // No more at once than come in a long turn.
+            for _ in 0..MOST_HEARD {
+                match dialog.hear(Duration::ZERO) {
+                    Ok(Some(message)) => self.heard(message, &mut ending, (dialog, halves), watching),
+                    Ok(None) => break,
+                    // One that has handed its half over may go.
+                    Err(_) if ending.partner_half.is_some() => break,
+                    Err(gone) => {
+                        note(&mut ending, Err(gone));
+                        break;
+                    }
                 }
-                Ok(Some(Message::Stop { why })) => {
-                    ending.stopped.get_or_insert(format!("the partner ended the run: {why}"));
-                }
-                Ok(Some(Message::Half { record })) => {
-                    partner_sent.get_or_insert_with(Instant::now);
-                    ending.partner_half = Some(record);
-                }
-                Ok(_) => {}
-                // One that has handed its half over may go.
-                Err(_) if ending.partner_half.is_some() => {}
-                Err(gone) => note(&mut ending, Err(gone)),
             }
             if self.setup.stop.ended_early() && ending.stopped.is_none() {
                 ending.stopped = Some("it was ended on this node".to_owned());
@@ -321,7 +325,7 @@ impl<'a> Half<'a> {
                 self.stop_sending();
                 given_up.get_or_insert_with(|| Instant::now() + GRACE);
             }
-            if self.is_over(partner_sent, given_up, &ending) {
+            if self.is_over(ending.partner_sent, given_up, &ending) {
                 break;
             }
             if Instant::now() >= next_show {
@@ -330,6 +334,7 @@ impl<'a> Half<'a> {
             }
             self.clocks.sleep(PERIOD);
         }
+        let partner_sent = ending.partner_sent;
         // What was on its way then may not have come yet.
         let wait = partner_sent.map_or(Wait::GoOn, |at| self.awaiting(at, ending.partner_report));
         ending.partner_report = ending.partner_report.filter(|_| wait != Wait::GoOn);
@@ -339,6 +344,39 @@ impl<'a> Half<'a> {
         });
         self.stop_all();
         ending
+    }
+
+    /// Takes what the partner said.
+    fn heard(
+        &mut self,
+        message: Message,
+        ending: &mut Ending,
+        (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
+        watching: &Watching,
+    ) {
+        match message {
+            Message::Sent { report } => {
+                ending.partner_sent = Some(Instant::now());
+                ending.partner_report = Some(report);
+            }
+            Message::HardwareClock { reading } => {
+                let _ = self.partner_hardware.as_mut().map(|scale| scale.take(reading));
+            }
+            Message::Stop { why } => {
+                ending.stopped.get_or_insert(format!("the partner ended the run: {why}"));
+            }
+            Message::Told { piece } => {
+                if halves.hear(&piece, || self.so_far(watching)) {
+                    note(ending, dialog.say(&Message::Heard));
+                }
+            }
+            Message::Heard => halves.was_heard(),
+            Message::Half { record } => {
+                ending.partner_sent.get_or_insert_with(Instant::now);
+                ending.partner_half = Some(record);
+            }
+            Message::Ready { .. } | Message::Refused { .. } | Message::Begin => {}
+        }
     }
 
     /// Whether nothing more is to come.
@@ -508,63 +546,4 @@ fn note(ending: &mut Ending, said: Result<(), PartnerGone>) {
     if let Err(gone) = said {
         ending.gone.get_or_insert(gone);
     }
-}
-
-fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
-    plan: &PacketPlan,
-    setup: &Setup<'_>,
-    (receiver, sender): (R, S),
-    (start_ns, launcher, recorded): (i64, Option<Launcher>, Option<Recorded>),
-) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
-    let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
-    let wanted = |thread| Wanted { thread, policy: plan.policy, cpu: plan.cpu };
-    let send_plan = || SendPlan {
-        session: setup.session,
-        flow: plan.own_flow(),
-        size: usize::try_from(plan.request.size).unwrap_or(0),
-        interval_ns: plan.interval_ns,
-        is_real_time: plan.policy.priority() > 0,
-        schedules: plan.schedules,
-        launch: plan
-            .request
-            .launch_time
-            .zip(launcher)
-            .map(|(after, launcher)| LaunchPlan { after_ns: after.0, launcher }),
-    };
-    let receive_plan = move || ReceivePlan {
-        session: setup.session,
-        flow: plan.partner_flow(),
-        mode: plan.request.receive,
-        interval_ns: plan.interval_ns,
-        is_real_time: plan.policy.priority() > 0,
-        recorded,
-    };
-    let sent = |sending| SentFlow {
-        sending,
-        lateness: series("scheduled_to_sent"),
-        launched: series("launch_to_transmitted"),
-        report: None,
-    };
-    let received = |receives| ReceivedFlow {
-        receives,
-        receiving: Receiving::from(start_ns, plan.bringing_ns()),
-        last_came: None,
-        settled: Vec::new(),
-        counted: Counted::default(),
-        worst: WorstPackets::default(),
-        delays: series("sent_to_received"),
-        to_driver: series("sent_to_transmitted"),
-        between: series("transmitted_to_arrived"),
-        to_program: series("arrived_to_received"),
-        hardware: HardwareDelays::new(start_ns, plan.interval_maximum_ns),
-    };
-    let watchdog = || setup.stop.watchdog();
-    let receives = if plan.receives() {
-        Some(received(Receives::start(receiver, receive_plan(), wanted(1), watchdog())?))
-    } else {
-        None
-    };
-    let sends =
-        if plan.sends() { Some(sent(Sending::start(sender, send_plan(), wanted(0), watchdog())?)) } else { None };
-    Ok((sends, receives))
 }

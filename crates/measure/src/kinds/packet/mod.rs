@@ -10,7 +10,9 @@ mod delays;
 mod ends;
 mod explain;
 mod finish;
+mod flows;
 mod half;
+mod halves;
 mod hardware;
 mod launch;
 mod pause;
@@ -28,10 +30,13 @@ use record::{ExplainRequest, ExplainingCost, Live, PacketRequest, ReasonCode, Re
 
 pub use self::cost::receiving_cost;
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
+use self::halves::Halves;
+pub use self::halves::wants_half;
 pub use self::hardware::{HardwareError, RESTORER_COMMAND, restore};
 pub use self::plan::{PacketPlanError, Role};
 use crate::context::RunContext;
 use crate::crew::ArmError;
+use crate::interval_sink::IntervalSink;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
@@ -47,6 +52,13 @@ pub trait Dialog {
     /// # Errors
     /// If the partner is gone: why, as a sentence.
     fn say(&mut self, message: &Message) -> Result<(), PartnerGone>;
+
+    /// Says something that can wait: where something said before has not left this node yet it is not said, which `false` means.
+    /// It never waits.
+    ///
+    /// # Errors
+    /// If the partner is gone: why, as a sentence.
+    fn offer(&mut self, message: &Message) -> Result<bool, PartnerGone>;
 
     /// Waits for what the partner says; `None` if that is nothing within the time.
     ///
@@ -107,6 +119,8 @@ pub struct Setup<'a> {
     pub context: &'a RunContext,
     /// Ends the run early.
     pub stop: &'a Stop,
+    /// Takes the intervals of both nodes as they end.
+    pub sink: Option<&'a dyn IntervalSink>,
     /// Whether this node explains its own late packets, and what that costs, where it was measured. It is this node's user who
     /// asks for it, never the partner.
     pub explain: Option<(ExplainRequest, Option<ExplainingCost>)>,
@@ -136,6 +150,7 @@ pub fn lead(
     dialog: &mut dyn Dialog,
     observe: &mut dyn FnMut(&Live),
 ) -> Result<Record, PacketError> {
+    let mut halves = Halves::new(setup, partner);
     let (mut half, watching) = half::Half::arm(setup, ends, partner)?;
     half.wait_for_clocks();
     half.listen()?;
@@ -143,7 +158,8 @@ pub fn lead(
     // One that is gone may have said before why it does not take part.
     hear_begin(dialog, setup.stop)?;
     said?;
-    Ok(conclude(half.carry_out(watching, dialog, observe), setup, dialog))
+    let ended = half.carry_out(watching, (dialog, &mut halves), observe);
+    Ok(conclude(ended, setup, (dialog, &mut halves)))
 }
 
 /// The node that was asked: its ends are open, and it has answered with them.
@@ -157,6 +173,7 @@ pub fn follow(
     dialog: &mut dyn Dialog,
     observe: &mut dyn FnMut(&Live),
 ) -> Result<Record, PacketError> {
+    let mut halves = Halves::new(setup, initiator);
     let (mut half, watching) = half::Half::arm(setup, ends, initiator)?;
     // Before and after: the initiator's receiver waits for the answer.
     half.wait_for_clocks();
@@ -164,7 +181,8 @@ pub fn follow(
     half.wait_for_clocks();
     half.listen()?;
     dialog.say(&Message::Begin)?;
-    Ok(conclude(half.carry_out(watching, dialog, observe), setup, dialog))
+    let ended = half.carry_out(watching, (dialog, &mut halves), observe);
+    Ok(conclude(ended, setup, (dialog, &mut halves)))
 }
 
 fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
@@ -179,7 +197,9 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
             Some(Message::Ready { .. }) => return Err(PacketError::Unexpected("that it is ready")),
             Some(Message::Sent { .. }) => return Err(PacketError::Unexpected("that it has sent all")),
             Some(Message::HardwareClock { .. }) => return Err(PacketError::Unexpected("the time of its interface")),
-            Some(Message::Half { .. }) => return Err(PacketError::Unexpected("a record")),
+            Some(Message::Half { .. } | Message::Told { .. } | Message::Heard) => {
+                return Err(PacketError::Unexpected("a record"));
+            }
             None if stop.ended_early() => {
                 let _ = dialog.say(&Message::Stop { why: "it was ended there".to_owned() });
                 return Err(PacketError::Failed("ended before the run began".to_owned()));
@@ -192,24 +212,30 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
     }
 }
 
-/// Hands this node's half over, takes the partner's, and makes one record of both; this node's half alone where the partner
-/// is gone.
-fn conclude((own, ending): (Record, half::Ending), setup: &Setup<'_>, dialog: &mut dyn Dialog) -> Record {
-    let joined = match ending.gone {
-        None => Some(exchange_halves(&own, ending.partner_half, setup.role, dialog)),
-        Some(_) => None,
+/// Hands this node's half over, takes the partner's, and makes one record of both. Where the partner is gone, what it told of its
+/// half until then is the other half.
+fn conclude(
+    (own, ending): (Record, half::Ending),
+    setup: &Setup<'_>,
+    (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
+) -> Record {
+    let mut record = match ending.gone {
+        None => match exchange_halves(&own, ending.partner_half, (dialog, halves)) {
+            Ok(record) => record,
+            Err(PacketError::Gone(gone)) => with_partner_lost(halves.conclude_alone(own), &gone.0),
+            // What this node measured stands, whatever is wrong with the other half.
+            Err(other) => with_partner_lost(own, &format!("its half cannot be joined with this one: {other}")),
+        },
+        Some(_) => halves.conclude_alone(own),
     };
-    let mut record = match joined {
-        Some(Ok(record)) => record,
-        Some(Err(PacketError::Gone(gone))) => with_partner_lost(own, &gone.0),
-        // What this node measured stands, whatever is wrong with the other half.
-        Some(Err(other)) => with_partner_lost(own, &format!("its half cannot be joined with this one: {other}")),
-        None => own,
-    };
+    if let Some(why) = halves.unread() {
+        record.validity.add(ReasonCode::PartnerLost, format!("what it told of its half could not be read: {why}"));
+    }
     record.label.clone_from(&setup.context.label);
     if let Some(limit_ns) = record.manifest().requested.deadline_ns {
         record.verdict = Some(analyse::verdict(&record, limit_ns));
     }
+    halves.hand_on_the_rest(&mut record);
     record
 }
 
@@ -221,31 +247,30 @@ fn with_partner_lost(mut own: Record, why: &str) -> Record {
 fn exchange_halves(
     own: &Record,
     heard: Option<String>,
-    role: Role,
-    dialog: &mut dyn Dialog,
+    (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
 ) -> Result<Record, PacketError> {
     // On one line, since a partner escapes each control character of a message. A line ends between values alone.
-    let record = own.to_json().lines().map(str::trim_start).collect();
+    let record = halves.rest(own).to_json().lines().map(str::trim_start).collect();
     let said = dialog.say(&Message::Half { record });
     let text = match heard {
         Some(text) => text,
-        None => said.map_err(PacketError::from).and_then(|()| hear_half(dialog))?,
+        None => said.map_err(PacketError::from).and_then(|()| hear_half(own, (dialog, halves)))?,
     };
     let partner =
         Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
-    Ok(match role {
-        Role::Initiator => packet::join::join(own.clone(), partner)?,
-        Role::Partner => packet::join::join(partner, own.clone())?,
-    })
+    Ok(halves.conclude(own.clone(), partner)?)
 }
 
-fn hear_half(dialog: &mut dyn Dialog) -> Result<String, PacketError> {
+fn hear_half(own: &Record, (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>)) -> Result<String, PacketError> {
     let until = Instant::now() + HANDING_OVER;
     loop {
         match dialog.hear(Duration::from_millis(100))? {
             Some(Message::Half { record }) => return Ok(record),
-            // What it says of its packets may come after this node has given up waiting for it.
-            Some(Message::Sent { .. } | Message::HardwareClock { .. } | Message::Stop { .. }) => {}
+            // What it tells of its half and says of its packets may come after this node has given up waiting for it.
+            Some(Message::Told { piece }) => {
+                halves.hear(&piece, || own.clone());
+            }
+            Some(Message::Sent { .. } | Message::HardwareClock { .. } | Message::Stop { .. } | Message::Heard) => {}
             Some(_) => return Err(PacketError::Unexpected("something else than its half of the record")),
             None if Instant::now() > until => {
                 return Err(PacketError::Gone(PartnerGone(

@@ -31,8 +31,6 @@ const PERIOD: Duration = Duration::from_millis(100);
 const EXPLAINING_PERIOD: Duration = Duration::from_millis(20);
 /// Between two looks at what latency is typical, which does not change so fast and takes long to find.
 const TYPICAL_PERIOD: Duration = Duration::from_secs(1);
-/// Intervals from here on are long enough to read names of functions at their ends (ns).
-const NAMES_FROM_NS: u64 = 10_000_000_000;
 /// Between two looks at what may have spoiled intervals.
 const SETTLE_PERIOD: Duration = Duration::from_millis(250);
 /// Between two live views.
@@ -329,9 +327,8 @@ impl Drain<'_> {
         };
         let mut record = (to.record)(&so_far);
         if let Some(explainer) = explainer {
-            // Names of functions take long to read: no longer than a small part of an interval.
-            let is_worth_it = self.plan.interval_maximum_ns >= NAMES_FROM_NS;
-            let explained = explainer.so_far(|thread| record.counters_of_thread(thread), is_worth_it);
+            let counters = |thread| record.counters_of_thread(thread);
+            let explained = explainer.so_far(counters, self.plan.interval_maximum_ns);
             let explanation = Explanation { cost: self.cost.clone(), ..explained };
             crate::explain::judge(&explanation, &mut record.validity);
             record.late_samples.explanation = Some(explanation);

@@ -126,20 +126,8 @@ impl Armed {
         let keeps_intervals = self.plan.duration_ns.is_some() || beside.decider.is_some();
         let mut record = finish::record(self, drained, (&witnessed, seen), started, context, stop);
         if let Some(sink) = beside.sink.filter(|_| !keeps_intervals) {
-            hand_on_the_rest(&mut record, sink);
+            crate::interval_sink::hand_on_the_rest(&mut record, sink);
         }
         RunProducts { record, linear }
-    }
-}
-
-/// Those that ended last, of a run whose intervals somebody else keeps.
-fn hand_on_the_rest(record: &mut Record, sink: &dyn IntervalSink) {
-    let of_series = |(number, series): (usize, &mut record::Series)| {
-        std::mem::take(&mut series.intervals).into_iter().map(move |interval| (number, interval))
-    };
-    let mut rest: Vec<(usize, record::Interval)> = record.series.iter_mut().enumerate().flat_map(of_series).collect();
-    if !rest.is_empty() {
-        rest.sort_by_key(|(number, interval)| (interval.start_offset_ns, interval.length_ns, *number));
-        sink.take(rest, record.clone());
     }
 }

@@ -1,0 +1,243 @@
+//! Both halves of a run while it goes on: this node's, of which the partner is told, and the partner's, as it tells of it. So
+//! each node's file has both until then, whoever is killed.
+
+use std::time::Instant;
+
+use packet::dialog::Endpoints;
+use packet::join::{JoinError, join};
+use packet::told::{Hearer, Piece, Teller};
+use record::{End, Fold, Interval, Place, Record, RunEvent};
+
+use super::Setup;
+use super::delays::Delays;
+use super::plan::Role;
+use crate::collect::{Keeping, MOST_KEPT, neighbours_merged};
+use crate::interval_sink::{IntervalSink, TOGETHER_WITHIN, hand_on_the_rest};
+
+/// What is known of both halves.
+pub(super) struct Halves<'a> {
+    role: Role,
+    sink: Option<&'a dyn IntervalSink>,
+    /// Which intervals of the partner stay in memory.
+    keeping: Keeping,
+    /// Tells the partner, where it wants that.
+    teller: Option<Teller>,
+    hearer: Hearer,
+    /// This node's half so far, without its intervals.
+    own: Option<Record>,
+    /// The partner's, with the intervals that are kept.
+    partner: Fold,
+    /// Why what the partner told could not be read, at first.
+    unread: Option<String>,
+}
+
+impl<'a> Halves<'a> {
+    /// Before the run begins.
+    pub(super) fn new(setup: &Setup<'a>, partner: &Endpoints) -> Self {
+        Self {
+            role: setup.role,
+            sink: setup.sink,
+            keeping: keeping(setup),
+            teller: partner.wants_half.then(Teller::default),
+            hearer: Hearer::default(),
+            own: None,
+            partner: Fold::default(),
+            unread: None,
+        }
+    }
+
+    /// Takes this node's half so far, with the intervals that have ended since the last call.
+    pub(super) fn take_own(&mut self, so_far: Record) {
+        if let Some(teller) = &mut self.teller {
+            teller.tell(so_far.clone());
+        }
+        self.own = Some(without_intervals(so_far.clone()));
+        self.hand_on(so_far);
+    }
+
+    /// What is to be said to the partner next, until it [went](Self::went).
+    pub(super) fn piece(&mut self) -> Option<Piece> {
+        self.teller.as_mut()?.piece().cloned()
+    }
+
+    /// It was said.
+    pub(super) fn went(&mut self) {
+        self.teller.iter_mut().for_each(Teller::went);
+    }
+
+    /// The partner has heard what it was told.
+    pub(super) fn was_heard(&mut self) {
+        self.teller.iter_mut().for_each(Teller::was_heard);
+    }
+
+    /// Hears a piece; whether it was the last one of a telling. `own` makes this node's half so far.
+    pub(super) fn hear(&mut self, piece: &Piece, own: impl FnOnce() -> Record) -> bool {
+        match self.hearer.hear(piece) {
+            Ok(Some(partner)) => {
+                if self.own.is_none() {
+                    self.own = Some(without_intervals(own()));
+                }
+                self.take_partner(partner);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                self.unread.get_or_insert_with(|| error.to_string());
+            }
+        }
+        piece.is_last
+    }
+
+    fn take_partner(&mut self, so_far: Record) {
+        let kept = if self.keeping == Keeping::None { without_intervals(so_far.clone()) } else { so_far.clone() };
+        let mut partner = std::mem::take(&mut self.partner);
+        partner.take(RunEvent::Intervals { record: Box::new(kept) });
+        if self.keeping == Keeping::Merged {
+            let mut record = partner.into_record();
+            record.iter_mut().flat_map(|record| &mut record.series).for_each(|series| merge(&mut series.intervals));
+            partner = Fold::default();
+            record.into_iter().for_each(|record| partner.take(RunEvent::Intervals { record: Box::new(record) }));
+        }
+        self.partner = partner;
+        self.hand_on(so_far);
+    }
+
+    /// Hands on the intervals of one of the halves, with the record of both until now.
+    fn hand_on(&self, half: Record) {
+        let Some(sink) = self.sink else { return };
+        let so_far = match (&self.own, self.partner.record()) {
+            (Some(own), Some(partner)) => {
+                // Both were checked when they were read: they do not fit where the partner is of another run.
+                let both = self.join(own.clone(), without_intervals(partner.clone()));
+                both.unwrap_or_else(|_| own.clone())
+            }
+            (Some(own), None) => own.clone(),
+            (None, _) => return,
+        };
+        let mut fresh: Vec<(usize, Interval)> = Vec::new();
+        for mut series in half.series {
+            let intervals = std::mem::take(&mut series.intervals);
+            if let Some(at) = so_far.series.iter().position(|one| one.is_of_the_same(&series)) {
+                fresh.extend(intervals.into_iter().map(|interval| (at, interval)));
+            }
+        }
+        fresh.sort_by_key(|(at, interval)| (interval.start_offset_ns, interval.length_ns, *at));
+        sink.take(fresh, so_far);
+    }
+
+    fn join(&self, own: Record, partner: Record) -> Result<Record, JoinError> {
+        match self.role {
+            Role::Initiator => join(own, partner),
+            Role::Partner => join(partner, own),
+        }
+    }
+
+    /// The last intervals of this node, with its half at its end: what of them is not kept in memory is left in it.
+    pub(super) fn take_last(&mut self, own: Record, last: &mut Fresh) -> Record {
+        let with_last = last.put_into(without_intervals(own.clone()));
+        self.teller.iter_mut().for_each(|teller| teller.tell(with_last.clone()));
+        if self.keeping == Keeping::None { with_last } else { own }
+    }
+
+    /// Hands on what ended last, where intervals are not kept in memory: then the file has them all.
+    pub(super) fn hand_on_the_rest(&self, record: &mut Record) {
+        if let Some(sink) = self.sink.filter(|_| self.keeping == Keeping::None) {
+            hand_on_the_rest(record, sink);
+        }
+    }
+
+    /// This node's half at its end, as the partner is to have it: without what it was told completely.
+    pub(super) fn rest(&mut self, own: &Record) -> Record {
+        match self.teller.take() {
+            Some(teller) => teller.rest(own.clone()),
+            None => own.clone(),
+        }
+    }
+
+    /// Both halves at their ends, `partner` with what it had not told before.
+    ///
+    /// # Errors
+    /// If they are not of one run.
+    pub(super) fn conclude(&mut self, own: Record, partner: Record) -> Result<Record, JoinError> {
+        let mut fold = std::mem::take(&mut self.partner);
+        fold.take(RunEvent::Finished { record: Box::new(partner) });
+        let partner = fold.into_record().unwrap_or_else(|| unreachable!("it was just taken"));
+        self.join(own, partner)
+    }
+
+    /// This node's half at its end, with what the partner told of its own until it was gone.
+    pub(super) fn conclude_alone(&mut self, own: Record) -> Record {
+        match std::mem::take(&mut self.partner).into_record() {
+            Some(partner) => self.join(own.clone(), partner).unwrap_or(own),
+            None => own,
+        }
+    }
+
+    /// Why what the partner told could not be read.
+    pub(super) fn unread(&self) -> Option<&str> {
+        self.unread.as_deref()
+    }
+}
+
+/// Which intervals stay in memory.
+pub(super) fn keeping(setup: &Setup<'_>) -> Keeping {
+    match setup.request.end {
+        // The plan says how many there will be.
+        End::After(_) | End::Samples(_) => Keeping::All,
+        End::WhenTold if setup.sink.is_some() => Keeping::None,
+        End::WhenTold => Keeping::Merged,
+    }
+}
+
+/// Whether a node wants to be told of the other half while the run goes on: it has a file for it, or the run may last for ever,
+/// and the partner does not keep its intervals.
+#[must_use]
+pub fn wants_half(sink: Option<&dyn IntervalSink>, end: End) -> bool {
+    sink.is_some() || end == End::WhenTold
+}
+
+/// Intervals of this node that have ended and were not handed on.
+#[derive(Debug, Default)]
+pub(super) struct Fresh {
+    waiting: Vec<(Place, &'static str, Interval)>,
+    since: Option<Instant>,
+}
+
+impl Fresh {
+    /// Takes those of a series.
+    pub(super) fn take(&mut self, place: &Place, delays: &mut Delays) {
+        let name = delays.name();
+        self.waiting.extend(delays.hand_on().into_iter().map(|interval| (place.clone(), name, interval)));
+        if !self.waiting.is_empty() {
+            self.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Whether they have waited for those of the other series for as long as they may.
+    pub(super) fn is_due(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() >= TOGETHER_WITHIN)
+    }
+
+    /// Puts them into the record of their half. Those of a series that has no sample yet go on waiting.
+    pub(super) fn put_into(&mut self, mut half: Record) -> Record {
+        self.since = None;
+        self.waiting.retain(|(place, name, interval)| {
+            let series = half.series.iter_mut().find(|series| series.place == *place && series.name == *name);
+            let is_there = series.is_some();
+            series.into_iter().for_each(|series| series.intervals.push(interval.clone()));
+            !is_there
+        });
+        half
+    }
+}
+
+fn without_intervals(mut record: Record) -> Record {
+    record.series.iter_mut().for_each(|series| series.intervals.clear());
+    record
+}
+
+/// Makes neighbors one, where there are too many to keep.
+fn merge(intervals: &mut Vec<Interval>) {
+    if u64::try_from(intervals.len()).unwrap_or(u64::MAX) >= MOST_KEPT {
+        *intervals = neighbours_merged(intervals);
+    }
+}
