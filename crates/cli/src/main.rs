@@ -17,7 +17,6 @@ mod names;
 mod node;
 mod records;
 mod reporting;
-mod run_length;
 mod save;
 mod session;
 mod tips;

@@ -48,7 +48,7 @@ fn a_record_keeps_what_was_asked_as_it_was_asked() {
     let expected = ClockRequest { clocks: vec![ClockId::Monotonic], samples: 2_000, ..ClockRequest::default() };
     assert_eq!(clock, Request::Clock(expected));
     let noise = request(&["noise", "--duration", "50ms", "--threshold", "3us", "--deadline", "1h"]);
-    let (duration, threshold) = (Ns::from_ms(50), Ns::from_us(3));
+    let (duration, threshold) = (record::RunLength::For(Ns::from_ms(50)), Ns::from_us(3));
     let expected = NoiseRequest { duration, threshold, deadline: Some(Ns::from_s(3_600)), ..NoiseRequest::default() };
     assert_eq!(noise, Request::Noise(expected));
     let Request::Wakeup(wakeup) = request(&["wakeup", "--policy", "other", "--duration", "50ms", "--interval", "1ms"])

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use record::{
-    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, PolicyChoice, Request, RunRequest,
-    SourceChoice, SyncRequest, WakeupRequest,
+    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, PolicyChoice, Request, RunLength,
+    RunRequest, SourceChoice, SyncRequest, WakeupRequest,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -96,10 +96,8 @@ pub struct AskedWakeup {
 pub struct AskedSync {
     /// Which sources of time are looked at.
     pub source: SourceChoice,
-    /// How long (100 ms to 400 days).
-    #[serde(with = "units::duration_text")]
-    #[schemars(with = "String")]
-    pub duration: Ns,
+    /// How long (100 ms to 400 days, or `unlimited`).
+    pub duration: RunLength,
     /// The magnitude that no offset may exceed, within its hard bound.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]

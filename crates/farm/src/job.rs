@@ -238,7 +238,6 @@ mod tests {
         "AskedPackets.limit",
         "AskedRequest.align-to",
         "AskedRequest.deadline",
-        "AskedRequest.duration",
         "AskedRequest.interval",
         "AskedRequest.interval-maximum",
         "AskedRequest.limit",
@@ -250,5 +249,6 @@ mod tests {
         "ExplainRequest.above",
         "PolicyChoice.deadline.runtime",
         "ShippedLoad",
+        "RunLength",
     ];
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use units::format;
+
 /// A real-time thread that ran this long without a sleep is stopped by the kernel (s).
 pub(crate) const WATCHDOG_S: u64 = 2;
 
@@ -50,5 +52,14 @@ impl Stop {
 
     pub(crate) fn watchdog(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.watchdog)
+    }
+}
+
+/// When a run was ended before its time, or at all where it has none, for people.
+pub(crate) fn ended_after(elapsed_ns: i64, duration_ns: Option<u64>) -> String {
+    let elapsed = format::span(elapsed_ns);
+    match duration_ns {
+        Some(duration_ns) => format!("after {elapsed} of {}", format::span(duration_ns)),
+        None => format!("after {elapsed}, as was asked for: its duration was unlimited"),
     }
 }

@@ -52,7 +52,7 @@ fn wakeup_neither_allocates_nor_faults() {
 
 #[test]
 fn noise_neither_allocates_nor_faults() {
-    let config = NoiseRequest { duration: Ns::from_ms(1_000), ..NoiseRequest::default() };
+    let config = NoiseRequest { duration: record::RunLength::For(Ns::from_ms(1_000)), ..NoiseRequest::default() };
     let plan = NoisePlan::new(&config, &Machine::read()).unwrap();
     let record = measure::noise::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent, None).unwrap();
     for series in &record.series {

@@ -181,10 +181,9 @@ impl Told {
     /// itself are left out.
     pub fn intervals(&mut self, intervals: &[(usize, Interval)], mut so_far: Record) -> RunEvent {
         so_far.series.iter_mut().for_each(|series| series.intervals.clear());
+        self.note(intervals, &so_far);
         for (place, interval) in intervals {
             if let Some(series) = so_far.series.get_mut(*place) {
-                // Where series begin late, the number of another one changes.
-                self.note(series, end_ns(interval));
                 series.intervals.push(interval.clone());
             }
         }
@@ -193,18 +192,29 @@ impl Told {
 
     /// The last event of a run that has ended.
     #[must_use]
-    pub fn finished(&self, mut record: Record) -> RunEvent {
+    pub fn finished(&self, record: Record) -> RunEvent {
+        RunEvent::Finished { record: Box::new(self.untold(record)) }
+    }
+
+    /// A record without the intervals that were told.
+    #[must_use]
+    pub fn untold(&self, mut record: Record) -> Record {
         for series in &mut record.series {
             let told_ns = self.ends_ns.iter().find(|(of, _)| of.is_of_the_same(series)).map_or(0, |(_, ns)| *ns);
             series.intervals.retain(|interval| end_ns(interval) > told_ns);
         }
-        RunEvent::Finished { record: Box::new(record) }
+        record
     }
 
-    fn note(&mut self, series: &Series, told_ns: u64) {
-        match self.ends_ns.iter_mut().find(|(of, _)| of.is_of_the_same(series)) {
-            Some((_, ns)) => *ns = told_ns,
-            None => self.ends_ns.push((series.identity(), told_ns)),
+    /// Notes that intervals are told, each with the number of its series in a record.
+    pub fn note(&mut self, intervals: &[(usize, Interval)], of: &Record) {
+        for (place, interval) in intervals {
+            // Where series begin late, the number of another one changes.
+            let Some(series) = of.series.get(*place) else { continue };
+            match self.ends_ns.iter_mut().find(|(of, _)| of.is_of_the_same(series)) {
+                Some((_, ns)) => *ns = end_ns(interval),
+                None => self.ends_ns.push((series.identity(), end_ns(interval))),
+            }
         }
     }
 }

@@ -55,7 +55,8 @@ pub use place::{Direction, Place};
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LoadRequest, LocalAddress,
     LocalCommand, LocalPath, NoiseRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement,
-    PolicyChoice, ReceiveMode, Request, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
+    PolicyChoice, ReceiveMode, Request, RunLength, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest,
+    WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_measurement_says_once_that_it_begins() {
-        let gaps = NoiseRequest { duration: Ns::from_ms(100), ..NoiseRequest::default() };
+        let gaps = NoiseRequest { duration: record::RunLength::For(Ns::from_ms(100)), ..NoiseRequest::default() };
         let clocks = ClockRequest { samples: 1_000, ..ClockRequest::default() };
         for request in [Request::Noise(gaps), Request::Clock(clocks)] {
             let begun = with_surroundings(|surroundings| {

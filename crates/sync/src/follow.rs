@@ -298,7 +298,14 @@ impl Follower {
     pub fn hand_on(&mut self, at: Moment) -> Vec<(SeriesName, Interval)> {
         self.pass(at);
         let all = self.earlier.iter_mut().chain(std::iter::once(&mut self.now));
-        all.enumerate().flat_map(|(number, stretch)| stretch.hand_on(number)).collect()
+        let fresh = all.enumerate().flat_map(|(number, stretch)| stretch.hand_on(number)).collect();
+        // All that have ended are handed on: what is kept here of a run of weeks may be coarser from now on.
+        let interval_ns = self.now.join(self.interval_ns);
+        if interval_ns != self.interval_ns {
+            self.interval_ns = interval_ns;
+            self.now.go_to(self.elapsed_ns(at), interval_ns);
+        }
+        fresh
     }
 
     /// What became of it until now; it goes on.

@@ -175,8 +175,8 @@ impl Stretch {
     pub(crate) fn join(&mut self, interval_ns: u64) -> u64 {
         let joined_ns = intervals::join(&mut self.intervals, interval_ns, self.begun_ns);
         if joined_ns != interval_ns {
-            // What was handed on has other intervals now; nobody takes those of a run of unknown length one by one.
-            self.handed_on = [0; 2];
+            // Nobody takes those of a log one by one, and of a run all were handed on.
+            self.handed_on = [0, 1].map(|of| self.intervals[of].len());
         }
         joined_ns
     }

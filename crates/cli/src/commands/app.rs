@@ -8,8 +8,8 @@ use crate::commands::measure::claim::ClaimArgs;
 use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
-use crate::run_length::RunLength;
 use crate::session::{Asked, LabelArgs, carry_out};
+use record::RunLength;
 
 /// Follow your own program: how late its threads run, and how it is written
 ///

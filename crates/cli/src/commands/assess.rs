@@ -11,7 +11,8 @@ use analyse::cause::Surroundings;
 use analyse::tail::Claim;
 use anyhow::{Context as _, bail};
 use record::{
-    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunRequest, WakeupRequest,
+    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunLength, RunRequest,
+    WakeupRequest,
 };
 use run::{Anyway, Explaining};
 use run::{Machine, Stop};
@@ -101,7 +102,11 @@ impl AssessArgs {
         let mut loaded = self.wakeup(times.loaded, None, !self.no_explain);
         let under_load = plan(Request::Wakeup(loaded.clone()), Some(&load), &silent)?;
         let load_title = under_load.load_title().unwrap_or_default();
-        let noise = NoiseRequest { cpus: Some(measured.clone()), duration: times.noise, ..NoiseRequest::default() };
+        let noise = NoiseRequest {
+            cpus: Some(measured.clone()),
+            duration: RunLength::For(times.noise),
+            ..NoiseRequest::default()
+        };
         plan(Request::Noise(noise.clone()), None, &silent)?;
         let folder = Folder::prepare(self.output.clone())?;
         // What would make the assessment worthless is said now, not after all of it was measured.

@@ -9,6 +9,7 @@ mod local;
 mod noise;
 mod packet;
 mod run;
+mod run_length;
 mod sync;
 mod wakeup;
 
@@ -22,6 +23,7 @@ pub use self::local::{LocalAddress, LocalCommand, LocalPath};
 pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
+pub use self::run_length::RunLength;
 pub use self::sync::{SourceChoice, SyncRequest};
 pub use self::wakeup::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, Stagger, WakeupRequest};
 use crate::Measurement;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CpuSet, Ns};
 
-use super::KindRequest;
+use super::{KindRequest, RunLength};
 use crate::Measurement;
 
 /// The parameters of a run of `noise`.
@@ -14,10 +14,8 @@ pub struct NoiseRequest {
     /// CPUs to measure; `None`: the isolated CPUs, or all if none is isolated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuSet>,
-    /// How long the loop runs (10 ms to 24 h).
-    #[serde(with = "units::duration_text")]
-    #[schemars(with = "String")]
-    pub duration: Ns,
+    /// How long the loop runs (10 ms to 24 h, or `unlimited`).
+    pub duration: RunLength,
     /// Gaps shorter than this are not counted (above 0).
     #[serde(with = "units::duration_text")]
     #[schemars(with = "String")]
@@ -33,7 +31,13 @@ pub struct NoiseRequest {
 
 impl Default for NoiseRequest {
     fn default() -> Self {
-        Self { cpus: None, duration: Ns::from_s(10), threshold: Ns::from_us(1), priority: None, deadline: None }
+        Self {
+            cpus: None,
+            duration: RunLength::For(Ns::from_s(10)),
+            threshold: Ns::from_us(1),
+            priority: None,
+            deadline: None,
+        }
     }
 }
 
@@ -47,7 +51,7 @@ impl KindRequest for NoiseRequest {
     }
 
     fn takes(&self) -> Option<Ns> {
-        Some(self.duration)
+        self.duration.limit()
     }
 
     fn real_time_priority(&self) -> Option<u32> {
@@ -55,7 +59,7 @@ impl KindRequest for NoiseRequest {
     }
 
     fn last_for(&mut self, duration: Ns) -> bool {
-        self.duration = duration;
+        self.duration = RunLength::For(duration);
         true
     }
 }

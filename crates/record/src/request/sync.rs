@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::{KindRequest, LocalAddress, LocalPath};
+use super::{KindRequest, LocalAddress, LocalPath, RunLength};
 use crate::Measurement;
 
 /// An ordinary quartz within its temperatures; IEEE 1588-2019, Annex I, asks for no more than 100 parts per million.
@@ -16,10 +16,8 @@ pub(super) const DEFAULT_MAX_DRIFT_PPB: u32 = 100_000;
 pub struct SyncRequest {
     /// Which sources of time are looked at.
     pub source: SourceChoice,
-    /// How long (100 ms to 400 days).
-    #[serde(with = "units::duration_text")]
-    #[schemars(with = "String")]
-    pub duration: Ns,
+    /// How long (100 ms to 400 days, or `unlimited`).
+    pub duration: RunLength,
     /// The magnitude that no offset may exceed, within its hard bound.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -96,7 +94,7 @@ impl Default for SyncRequest {
     fn default() -> Self {
         Self {
             source: SourceChoice::Auto,
-            duration: Ns::from_s(60),
+            duration: RunLength::For(Ns::from_s(60)),
             limit: None,
             max_drift_ppb: DEFAULT_MAX_DRIFT_PPB,
             ptp_socket: None,
@@ -118,7 +116,7 @@ impl KindRequest for SyncRequest {
     }
 
     fn takes(&self) -> Option<Ns> {
-        Some(self.duration)
+        self.duration.limit()
     }
 
     fn real_time_priority(&self) -> Option<u32> {
@@ -126,7 +124,7 @@ impl KindRequest for SyncRequest {
     }
 
     fn last_for(&mut self, duration: Ns) -> bool {
-        self.duration = duration;
+        self.duration = RunLength::For(duration);
         true
     }
 }

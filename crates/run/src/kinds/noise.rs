@@ -25,7 +25,7 @@ impl super::Planned for Planned {
             measured: plan.cpus.clone(),
             housekeeping: plan.housekeeping.clone(),
             policy: Some(plan.policy()),
-            length_ns: Some(plan.duration_ns),
+            length_ns: plan.duration_ns,
             heading: format!("CPU {}", plan.cpus),
             hands_on: true,
             tells_turns: false,

@@ -33,7 +33,7 @@ impl super::Planned for Planned {
             measured: CpuSet::new(),
             housekeeping: self.housekeeping.clone(),
             policy: None,
-            length_ns: Some(Ns::unsigned(self.request.duration)),
+            length_ns: self.request.duration.limit().map(Ns::unsigned),
             heading: String::new(),
             hands_on: true,
             tells_turns: false,

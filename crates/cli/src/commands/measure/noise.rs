@@ -1,6 +1,6 @@
 //! `punctual measure noise`.
 
-use record::{NoiseRequest, Request, RunRequest};
+use record::{NoiseRequest, Request, RunLength, RunRequest};
 use units::{CpuSet, Ns};
 
 use super::claim::ClaimArgs;
@@ -15,9 +15,9 @@ pub(crate) struct NoiseArgs {
     /// CPUs to measure, one thread each [default: the isolated ones, else all]
     #[arg(long, aliases = ["cpu", "affinity"], value_name = "LIST")]
     cpus: Option<CpuSet>,
-    /// How long to measure
+    /// How long to measure; `unlimited` measures until Ctrl-C
     #[arg(long, visible_alias = "time", value_name = "D", default_value = "10s")]
-    duration: Ns,
+    duration: RunLength,
     /// Gaps below this are not counted
     #[arg(long, value_name = "D", default_value = "1us")]
     threshold: Ns,

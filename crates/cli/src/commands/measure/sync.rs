@@ -1,6 +1,6 @@
 //! `punctual measure sync`.
 
-use record::{Request, RunRequest, SourceChoice, SyncRequest};
+use record::{Request, RunLength, RunRequest, SourceChoice, SyncRequest};
 use units::Ns;
 
 use super::claim::ClaimArgs;
@@ -14,9 +14,9 @@ pub(crate) struct SyncArgs {
     /// Which sources of time to follow
     #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = source())]
     source: SourceChoice,
-    /// How long to follow them
+    /// How long to follow them; `unlimited` follows until Ctrl-C
     #[arg(long, visible_alias = "time", value_name = "D", default_value = "60s")]
-    duration: Ns,
+    duration: RunLength,
     /// How far apart the clocks may be, within the hard bound; exit 1 where they are farther, 3 where the bound is too wide to tell
     #[arg(long, visible_alias = "deadline", value_name = "D")]
     limit: Option<Ns>,

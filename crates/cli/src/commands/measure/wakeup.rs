@@ -10,8 +10,8 @@ use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
 use crate::names;
-use crate::run_length::RunLength;
 use crate::session::{Asked, LabelArgs, carry_out};
+use record::RunLength;
 
 #[derive(clap::Args)]
 pub(crate) struct WakeupArgs {

@@ -132,9 +132,13 @@ pub(crate) fn say_cost_comes_first() {
     output::note("first what explaining costs: four short runs over loopback, without, with, with, without");
 }
 
-/// Says on stderr that the other half is missing, and why: the record says it too, and may go to a file alone.
+/// Says on stderr that the other half is missing, or not whole, and why: the record says it too, and may go to a file alone.
 pub(crate) fn warn_of_loss(record: &Record) {
     if let Some(lost) = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::PartnerLost) {
-        output::warning(&format!("the record has this node's half alone, since the partner was lost: {}", lost.detail));
+        let what = match record.nodes.iter().count() {
+            1 => "this node's half alone, since the partner was lost",
+            _ => "of the other node what it had told of its half before it was lost",
+        };
+        output::warning(&format!("the record has {what}: {}", lost.detail));
     }
 }

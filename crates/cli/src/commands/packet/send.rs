@@ -8,7 +8,9 @@ use anyhow::{Context as _, bail};
 use farm::{Job, Token};
 use packet::dialog::{Endpoints, Message, PacketJob};
 use peer::{Endpoint, connect, read_token, resolve};
-use record::{End, Measurement, PacketDirection, PacketPath, PacketRequest, ReceiveMode, Record, Request, RunRequest};
+use record::{
+    End, Measurement, PacketDirection, PacketPath, PacketRequest, ReceiveMode, Record, Request, RunLength, RunRequest,
+};
 use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Prepared, Stop, Surroundings};
 use units::Ns;
 
@@ -44,9 +46,9 @@ pub(crate) struct SendArgs {
     /// From one packet to the next
     #[arg(short, long, value_name = "D", default_value = "1ms")]
     interval: Ns,
-    /// How long to measure [default: 60s]
+    /// How long to measure [default: 60s]; `unlimited` measures until Ctrl-C on either node
     #[arg(short = 'D', long, visible_alias = "time", value_name = "D", conflicts_with = "samples")]
-    duration: Option<Ns>,
+    duration: Option<RunLength>,
     /// How many packets to send
     #[arg(short, long, value_name = "N")]
     samples: Option<u64>,
@@ -119,7 +121,8 @@ impl SendArgs {
     fn request(&self) -> PacketRequest {
         let end = match (self.samples, self.duration) {
             (Some(samples), _) => End::Samples(samples),
-            (None, Some(duration)) => End::After(duration),
+            (None, Some(RunLength::For(duration))) => End::After(duration),
+            (None, Some(RunLength::Unlimited)) => End::WhenTold,
             (None, None) => PacketRequest::default().end,
         };
         PacketRequest {

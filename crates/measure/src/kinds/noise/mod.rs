@@ -25,12 +25,12 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector, Keeping};
 use crate::context::RunContext;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Watching, Work, now_ns};
-use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink};
+use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink, hand_on_the_rest};
 use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
 use crate::live::Observer;
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::Losses;
-use crate::stop::Stop;
+use crate::stop::{Stop, ended_after};
 use crate::witness::{
     Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleJudgement, ThrottleWatch, Wanted, Witnessed,
 };
@@ -81,7 +81,8 @@ fn settle(all: &mut [Gaps], seen: &Seen, started: Moment, until_ns: i64) {
 struct Job {
     shared: Arc<Shared>,
     threshold_ns: i64,
-    duration_ns: u64,
+    /// How long; `None`: until it is ended.
+    duration_ns: Option<u64>,
 }
 
 /// Measures, and makes the record.
@@ -131,11 +132,16 @@ pub fn measure(
     throttle.run_begins();
     let start_ns = now_ns(ClockId::Monotonic) + LEAD_NS;
     workers.iter().for_each(|worker| worker.member.begin_at(start_ns));
+    let keeping = match (plan.duration_ns, sink) {
+        (Some(_), _) => Keeping::All,
+        (None, Some(_)) => Keeping::None,
+        (None, None) => Keeping::Merged,
+    };
     let mut collectors: Vec<Gaps> = (0_u32..)
         .zip(plan.cpus.iter())
         .map(|(thread, cpu)| Gaps {
             collector: Collector::new(thread, Some(cpu), start_ns, plan.interval_maximum_ns, None)
-                .keeping(Keeping::All, sink.is_some())
+                .keeping(keeping, sink.is_some())
                 .judged_later(),
             totals: NoiseTotals::default(),
             losses: Losses::default(),
@@ -144,7 +150,12 @@ pub fn measure(
     let run = Run { plan, context, stop, ground: &ground, started };
     let clocks = watch(&run, &workers, &mut collectors, &mut throttle, (observer, sink, &watching));
     let (witnessed, seen) = watching.end();
-    Ok(run.finish(workers, collectors, (&witnessed, seen), &Looked { throttle: &throttle, clocks: &clocks }))
+    let mut record =
+        run.finish(workers, collectors, (&witnessed, seen), &Looked { throttle: &throttle, clocks: &clocks });
+    if let (Keeping::None, Some(sink)) = (keeping, sink) {
+        hand_on_the_rest(&mut record, sink);
+    }
+    Ok(record)
 }
 
 /// The loop; one copy of its code, so that a first call makes the pages of the next resident.
@@ -191,7 +202,7 @@ impl Work for Job {
         let hot = HotLoop {
             clock,
             threshold_ns: self.threshold_ns,
-            end_ns: start_ns.saturating_add_unsigned(self.duration_ns),
+            end_ns: self.duration_ns.map_or(i64::MAX, |ns| start_ns.saturating_add_unsigned(ns)),
             ring: self.shared.ring.writer(),
             stop: &self.shared.stop,
             so_far: &self.shared.so_far,
@@ -214,7 +225,7 @@ fn watch(
     let mut intervals = FinishedIntervals::default();
     let mut drained_ns = now_ns(ClockId::Monotonic);
     let began = Instant::now();
-    let end = began + Duration::from_nanos(plan.duration_ns) + GRACE;
+    let mut end = plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
     loop {
         let finished = workers.iter().all(|worker| worker.member.is_finished());
         clocks.look();
@@ -240,7 +251,7 @@ fn watch(
                 }
             }
         }
-        let is_last = finished || Instant::now() > end;
+        let is_last = finished || end.is_some_and(|end| Instant::now() > end);
         if is_last {
             return clocks;
         }
@@ -258,6 +269,7 @@ fn watch(
             }
         }
         if run.stop.ended_early() {
+            end.get_or_insert_with(|| Instant::now() + GRACE);
             for worker in workers {
                 worker.shared.stop.store(true, Ordering::Release);
                 worker.member.call_off();
@@ -265,7 +277,7 @@ fn watch(
         }
         observer.observe(&Live {
             elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            duration_ns: Some(plan.duration_ns),
+            duration_ns: plan.duration_ns,
             series: collectors.iter().map(|of| of.collector.live()).collect(),
             bins: Vec::new(),
         });
@@ -380,9 +392,8 @@ impl Run<'_> {
             threads.push(measured);
         }
         let ended = looked.clocks.moment_of_monotonic(ended_ns.unwrap_or(now_ns));
-        let elapsed = format::span(ended.monotonic.since(self.started.monotonic).0);
-        let ended_early =
-            self.stop.ended_early().then(|| format!("after {elapsed} of {}", format::span(self.plan.duration_ns)));
+        let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
+        let ended_early = self.stop.ended_early().then(|| ended_after(elapsed_ns, self.plan.duration_ns));
         self.record(threads, (witnessed, &seen), looked, (ended, ended_early))
     }
 

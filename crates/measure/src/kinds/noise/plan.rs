@@ -6,6 +6,9 @@ use units::{ClockId, CpuSet, Ns};
 
 use crate::machine::Machine;
 
+/// The longest interval of a record (ns).
+const LONGEST_INTERVAL_NS: u64 = 300_000_000_000;
+
 /// Why noise cannot be measured so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoisePlanError {
@@ -52,8 +55,8 @@ pub struct NoisePlan {
     pub cpus: CpuSet,
     /// CPUs of the controller.
     pub housekeeping: CpuSet,
-    /// How long (ns).
-    pub duration_ns: u64,
+    /// How long (ns); `None`: until it is ended.
+    pub duration_ns: Option<u64>,
     /// Gaps below this are not counted (ns).
     pub threshold_ns: i64,
     /// Length of an interval of the record (ns).
@@ -85,7 +88,7 @@ impl NoisePlan {
             return Err(NoisePlanError::Cpus { absent, usable });
         }
         for (what, value, from, to) in [
-            ("the duration", Some(config.duration), Ns::from_ms(10), Ns::from_s(86_400)),
+            ("the duration", config.duration.limit(), Ns::from_ms(10), Ns::from_s(86_400)),
             ("the threshold", Some(config.threshold), Ns(1), Ns::from_s(1)),
             ("the deadline", config.deadline, Ns(1), Ns::from_s(86_400)),
         ] {
@@ -101,13 +104,14 @@ impl NoisePlan {
                 return Err(NoisePlanError::NothingLeft { usable });
             }
         }
-        let duration_ns = config.duration.unsigned();
+        let duration_ns = config.duration.limit().map(Ns::unsigned);
         Ok(Self {
             housekeeping: machine.housekeeping(&cpus),
             cpus,
             duration_ns,
             threshold_ns: config.threshold.0,
-            interval_maximum_ns: (duration_ns / 60).clamp(1_000_000, 300_000_000_000),
+            interval_maximum_ns: duration_ns
+                .map_or(LONGEST_INTERVAL_NS, |ns| (ns / 60).clamp(1_000_000, LONGEST_INTERVAL_NS)),
             priority: config.priority,
             request: config.clone(),
         })
@@ -127,7 +131,7 @@ impl NoisePlan {
             priority: self.policy().priority(),
             pinned: true,
             clock: Some(ClockId::Monotonic),
-            duration_ns: Some(self.duration_ns),
+            duration_ns: self.duration_ns,
             interval_maximum_ns: Some(self.interval_maximum_ns),
             threshold_ns: u64::try_from(self.threshold_ns).ok(),
             deadline_ns: self.request.deadline.map(Ns::unsigned),
@@ -138,6 +142,8 @@ impl NoisePlan {
 
 #[cfg(test)]
 mod tests {
+    use record::RunLength;
+
     use super::*;
 
     fn machine(cpus: &str) -> Machine {
@@ -168,7 +174,7 @@ mod tests {
 
     #[test]
     fn bounds_are_kept() {
-        assert!(matches!(plan(|c| c.duration = Ns::from_us(5)), Err(NoisePlanError::Range { .. })));
+        assert!(matches!(plan(|c| c.duration = RunLength::For(Ns::from_us(5))), Err(NoisePlanError::Range { .. })));
         assert!(matches!(plan(|c| c.threshold = Ns::ZERO), Err(NoisePlanError::Range { .. })));
         assert!(matches!(plan(|c| c.cpus = "7".parse().ok()), Err(NoisePlanError::Cpus { .. })));
         assert!(matches!(plan(|c| c.cpus = Some(CpuSet::new())), Err(NoisePlanError::NoCpus)));

@@ -22,6 +22,7 @@ use crate::clock_watch::moment_now;
 use crate::crew::{Report, Watching, now_ns};
 use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
+use crate::stop::ended_after;
 use crate::witness::{Seen, Witnessed};
 
 /// What the halves of a run have beside their validity.
@@ -155,10 +156,7 @@ impl Half<'_> {
             None => Some(CUT_SHORT.to_owned()),
             Some(ending) => ending.stopped.clone().map(|why| {
                 let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
-                match self.plan.duration_ns {
-                    Some(duration_ns) => format!("after {} of {}: {why}", span(elapsed_ns), span(duration_ns)),
-                    None => format!("after {}: {why}", span(elapsed_ns)),
-                }
+                format!("{}: {why}", ended_after(elapsed_ns, self.plan.duration_ns))
             }),
         };
         let worst = crate::worst::worst_of(std::mem::take(&mut parts.worst));

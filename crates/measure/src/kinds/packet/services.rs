@@ -3,15 +3,12 @@
 use std::thread::JoinHandle;
 
 use packet::services::is_followed;
-use record::{NodeServices, ReasonCode, Record, SyncRequest, Validity};
-use units::Ns;
+use record::{NodeServices, ReasonCode, Record, RunLength, SyncRequest, Validity};
 
 use crate::context::RunContext;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
-/// Longer than any run: the thread is ended by its owner.
-const UNTIL_ENDED: Ns = Ns::from_s(400 * 86_400);
 /// What a run of packets takes over of what is wrong with a node's clock.
 const TAKEN_OVER: [ReasonCode; 5] = [
     ReasonCode::ClockStepped,
@@ -35,7 +32,7 @@ impl Services {
     pub(super) fn begin(machine: &Machine, max_drift_ppb: u32) -> Result<Self, String> {
         let stop = Stop::new();
         let (machine, theirs) = (machine.clone(), stop.clone());
-        let request = SyncRequest { duration: UNTIL_ENDED, max_drift_ppb, ..SyncRequest::default() };
+        let request = SyncRequest { duration: RunLength::Unlimited, max_drift_ppb, ..SyncRequest::default() };
         let follow = move || {
             kernel::signals::block_all_but_watchdog();
             crate::kinds::sync::measure(&request, &machine, &RunContext::default(), &theirs, &mut |_| {}, None)

@@ -21,7 +21,7 @@ use ::sync::follow::{Part, SeriesName};
 use kernel::wait::Readable;
 use record::{
     Detail, Interval, Live, Moment, Place, Record, Request, Requested, SourceChoice, SyncChange, SyncEvent,
-    SyncRequest, SyncRun,
+    SyncRequest, SyncRun, Told,
 };
 use units::format::span;
 use units::{ClockId, Ns};
@@ -33,9 +33,9 @@ use self::system_clock::SystemClock;
 use crate::clock_watch::{SuspendWatch, moment_now};
 use crate::clocks;
 use crate::context::RunContext;
-use crate::interval_sink::{CUT_SHORT, IntervalSink};
+use crate::interval_sink::{CUT_SHORT, IntervalSink, hand_on_the_rest};
 use crate::machine::Machine;
-use crate::stop::Stop;
+use crate::stop::{Stop, ended_after};
 
 /// From one look to the next.
 const LOOK: Duration = Duration::from_millis(250);
@@ -151,8 +151,8 @@ pub fn measure(
     sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, SyncError> {
     check(request)?;
-    let duration_ns = u64::try_from(request.duration.0).unwrap_or(0);
-    let interval_ns = (duration_ns / 60).clamp(LEAST_INTERVAL_NS, MOST_INTERVAL_NS);
+    let duration_ns = request.duration.limit().map(Ns::unsigned);
+    let interval_ns = duration_ns.map_or(MOST_INTERVAL_NS, |ns| (ns / 60).clamp(LEAST_INTERVAL_NS, MOST_INTERVAL_NS));
     let before = kernel::sched::affinity_of(0).unwrap_or_default();
     // Never on an isolated CPU: somebody measures there, or relies on it.
     let _ = kernel::sched::set_affinity(0, &machine.housekeeping(&machine.isolated));
@@ -166,8 +166,17 @@ pub fn measure(
     // Also fixes the place of series that began after the last look.
     run.hand_on(ended);
     let elapsed_ns = ended.monotonic.since(started.monotonic).0;
-    let ended_early = stop.ended_early().then(|| format!("after {} of {}", span(elapsed_ns), span(duration_ns)));
-    Ok(run.record(ended, Part::Until(ended), ended_early))
+    let ended_early = stop.ended_early().then(|| ended_after(elapsed_ns, duration_ns));
+    let record = run.record(ended, Part::Until(ended), ended_early);
+    match sink.filter(|_| duration_ns.is_none()) {
+        // All of them are in the file, also those that were joined here since they had become many.
+        Some(sink) => {
+            let mut record = run.told.untold(record);
+            hand_on_the_rest(&mut record, sink);
+            Ok(record)
+        }
+        None => Ok(record),
+    }
 }
 
 /// A run while it goes on.
@@ -175,7 +184,8 @@ struct Run<'a> {
     request: &'a SyncRequest,
     context: &'a RunContext,
     started: Moment,
-    duration_ns: u64,
+    /// How long; `None`: until it is ended.
+    duration_ns: Option<u64>,
     interval_ns: u64,
     /// What was looked for and not found or refused.
     missing: Vec<NotFollowed>,
@@ -187,12 +197,14 @@ struct Run<'a> {
     /// The series in the order in which they first had an interval: the number of the source and the name of the series. A
     /// record keeps that order, since intervals that were handed on name their series by its place in it.
     order: Vec<(usize, SeriesName)>,
+    /// What was handed on.
+    told: Told,
 }
 
 impl<'a> Run<'a> {
     fn begin(
         (request, context): (&'a SyncRequest, &'a RunContext),
-        (started, duration_ns, interval_ns): (Moment, u64, u64),
+        (started, duration_ns, interval_ns): (Moment, Option<u64>, u64),
         Sources { all, missing }: Sources,
     ) -> Self {
         Self {
@@ -207,6 +219,7 @@ impl<'a> Run<'a> {
             system_clock: SystemClock::begin(),
             events: Vec::new(),
             order: Vec::new(),
+            told: Told::default(),
         }
     }
 
@@ -253,7 +266,7 @@ impl<'a> Run<'a> {
         let requested = Requested {
             policy: "other".to_owned(),
             clock: Some(ClockId::Realtime),
-            duration_ns: Some(self.duration_ns),
+            duration_ns: self.duration_ns,
             deadline_ns: self.request.limit.and_then(|limit| u64::try_from(limit.0).ok()),
             interval_maximum_ns: Some(self.interval_ns),
             ..Requested::default()
@@ -339,7 +352,7 @@ impl<'a> Run<'a> {
         sink: Option<&dyn IntervalSink>,
     ) -> Result<(), SyncError> {
         let began = Instant::now();
-        let end = began + Duration::from_nanos(self.duration_ns);
+        let end = self.duration_ns.map(|ns| began + Duration::from_nanos(ns));
         let (mut next_look, mut next_view, mut looks) = (began, began, 0_u32);
         loop {
             let now = Instant::now();
@@ -349,7 +362,9 @@ impl<'a> Run<'a> {
                 self.look(&read, looks % FIND_EVERY == 0);
                 let fresh = self.hand_on(read.moment);
                 if let (Some(sink), false) = (sink, fresh.is_empty()) {
-                    sink.take(fresh, self.record(read.moment, Part::Finished, Some(CUT_SHORT.to_owned())));
+                    let so_far = self.record(read.moment, Part::Finished, Some(CUT_SHORT.to_owned()));
+                    self.told.note(&fresh, &so_far);
+                    sink.take(fresh, so_far);
                 }
                 next_look = now + LOOK;
             }
@@ -357,16 +372,16 @@ impl<'a> Run<'a> {
                 let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 observe(&Live {
                     elapsed_ns,
-                    duration_ns: Some(self.duration_ns),
+                    duration_ns: self.duration_ns,
                     series: self.sources.iter().map(|source| source.live().series()).collect(),
                     bins: Vec::new(),
                 });
                 next_view = now + VIEW;
             }
-            if now >= end || stop.ended_early() {
+            if end.is_some_and(|end| now >= end) || stop.ended_early() {
                 return self.confirm();
             }
-            let until = next_look.min(end).saturating_duration_since(Instant::now());
+            let until = end.map_or(next_look, |end| next_look.min(end)).saturating_duration_since(Instant::now());
             for place in ready_within(&self.sources, until)? {
                 self.sources[place].take();
             }
@@ -408,8 +423,8 @@ fn ready_within(sources: &[Box<dyn Source>], within: Duration) -> Result<Vec<usi
 }
 
 fn check(request: &SyncRequest) -> Result<(), SyncError> {
-    if !(LEAST_DURATION..=MOST_DURATION).contains(&request.duration) {
-        return Err(SyncError::Duration(span(request.duration.0)));
+    if let Some(duration) = request.duration.limit().filter(|one| !(LEAST_DURATION..=MOST_DURATION).contains(one)) {
+        return Err(SyncError::Duration(span(duration.0)));
     }
     if !(1..=MOST_DRIFT_PPB).contains(&request.max_drift_ppb) {
         return Err(SyncError::Drift(request.max_drift_ppb));
@@ -499,7 +514,7 @@ mod tests {
         // The first one has its first offset after the second one.
         let all = vec![scripted("late", &[15]), scripted("early", &[5, 15])];
         let sources = Sources { all, missing: Vec::new() };
-        let mut run = Run::begin((&request, &context), (at_s(0), 60_000_000_000, 10_000_000_000), sources);
+        let mut run = Run::begin((&request, &context), (at_s(0), Some(60_000_000_000), 10_000_000_000), sources);
         let names = |run: &Run<'_>, at: i64| -> Vec<String> {
             let record = run.record(at_s(at), Part::Until(at_s(at)), None);
             record.series.iter().map(|series| format!("{} {}", series.place, series.name)).collect()
@@ -528,7 +543,7 @@ mod tests {
     fn a_step_of_the_system_clock_is_an_event_with_its_moment_and_makes_the_run_invalid() {
         let (request, context) = (SyncRequest::default(), RunContext::default());
         let sources = Sources { all: vec![scripted("chronyd", &[5, 15])], missing: Vec::new() };
-        let mut run = Run::begin((&request, &context), (at_s(0), 60_000_000_000, 10_000_000_000), sources);
+        let mut run = Run::begin((&request, &context), (at_s(0), Some(60_000_000_000), 10_000_000_000), sources);
         for second in 1..=20 {
             run.look_at_system_clock(&seen_at(second, if second < 12 { 0 } else { -300_000_000 }));
         }
@@ -550,7 +565,7 @@ mod tests {
             NotFollowed::there("ptp4l (process 7) does not answer: Permission denied".to_owned()),
         ];
         let sources = Sources { all: vec![scripted("chronyd", &[5])], missing };
-        let run = Run::begin((&request, &context), (at_s(0), 60_000_000_000, 10_000_000_000), sources);
+        let run = Run::begin((&request, &context), (at_s(0), Some(60_000_000_000), 10_000_000_000), sources);
         let record = run.record(at_s(9), Part::Until(at_s(9)), None);
         let not_followed = &record.sync().unwrap().not_followed;
         assert_eq!(*not_followed, ["ptp4l (process 7) does not answer: Permission denied"]);

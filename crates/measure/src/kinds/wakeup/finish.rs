@@ -17,7 +17,7 @@ use crate::crew::{Ground, Watching};
 use crate::explain::PartsCollector;
 use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
-use crate::stop::Stop;
+use crate::stop::{Stop, ended_after};
 use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
 use crate::worst;
 
@@ -280,11 +280,13 @@ fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
 }
 
 fn interrupted_after(plan: &Plan, started: Moment, ended: Moment) -> String {
-    let elapsed = format::span(ended.monotonic.as_ns() - started.monotonic.as_ns());
+    let elapsed_ns = ended.monotonic.since(started.monotonic).0;
     match plan.config.end {
-        End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
-        End::Samples(samples) => format!("after {elapsed}, before {} samples", format::count(samples)),
-        End::WhenTold => format!("after {elapsed}, as was asked for: its duration was unlimited"),
+        End::After(duration) => ended_after(elapsed_ns, Some(duration.unsigned())),
+        End::Samples(samples) => {
+            format!("after {}, before {} samples", format::span(elapsed_ns), format::count(samples))
+        }
+        End::WhenTold => ended_after(elapsed_ns, None),
     }
 }
 

@@ -1,15 +1,20 @@
-//! How long a run is to last, as users write it.
+//! How long a run is to last, as people write it.
 
+use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Ns;
 
 /// The word for a run without an end of its own.
 const UNLIMITED: &str = "unlimited";
 
-/// The value of `--duration` of a command that can also run without an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunLength {
+/// How long a run lasts that can also go on without an end: a span of time as text, or `unlimited`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum RunLength {
     /// So long; above zero.
     For(Ns),
     /// Until Ctrl-C, or until what is followed has ended.
@@ -17,12 +22,36 @@ pub(crate) enum RunLength {
 }
 
 impl RunLength {
-    /// The length, where there is one.
-    pub(crate) const fn limit(self) -> Option<Ns> {
+    /// The length; `None` where there is none.
+    #[must_use]
+    pub const fn limit(self) -> Option<Ns> {
         match self {
             Self::For(length) => Some(length),
             Self::Unlimited => None,
         }
+    }
+}
+
+impl fmt::Display for RunLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::For(length) => write!(f, "{length}"),
+            Self::Unlimited => f.write_str(UNLIMITED),
+        }
+    }
+}
+
+impl From<RunLength> for String {
+    fn from(length: RunLength) -> Self {
+        length.to_string()
+    }
+}
+
+impl TryFrom<String> for RunLength {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 
@@ -58,5 +87,8 @@ mod tests {
             assert!(error.contains("60s") && error.contains("unlimited"), "{text}: {error}");
         }
         assert!("60".parse::<RunLength>().unwrap_err().contains("no unit"));
+        for length in [RunLength::For(Ns::from_ms(1_500)), RunLength::Unlimited] {
+            assert_eq!(length.to_string().parse(), Ok(length));
+        }
     }
 }
