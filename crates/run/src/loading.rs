@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use measure::Machine;
-use measure::load::{LoadCpus, LoadSpec, PartChoice, RunningLoad, choose_cpus};
+use measure::load::{LoadCpus, LoadError, LoadSpec, PartChoice, RunningLoad, choose_cpus};
 use record::LoadRequest;
 use units::{CpuSet, Ns};
 
@@ -123,8 +123,8 @@ impl PreparedLoad {
     /// # Errors
     /// Where it cannot be started, or has ended already.
     pub(crate) fn start(self, surroundings: &Surroundings<'_>) -> Result<RunningLoad, RunError> {
-        let load = RunningLoad::start(self.spec, &self.parts.without, self.cpus, surroundings.own_program)
-            .map_err(RunError::usage)?;
+        let load =
+            RunningLoad::start(self.spec, &self.parts.without, self.cpus, surroundings.own_program).map_err(classed)?;
         refuse_ended(&load, surroundings)?;
         for (part, why) in load.dropped_by_machine() {
             (surroundings.anyway.warn)(&format!("the load runs without its part '{part}': {why}"));
@@ -152,7 +152,7 @@ impl PreparedLoad {
                 (surroundings.anyway.warn)(&error.to_string());
                 Ok(())
             }
-            Err(error) => Err(RunError::usage(error)),
+            Err(error) => Err(classed(error)),
         }
     }
 
@@ -160,6 +160,11 @@ impl PreparedLoad {
     pub(crate) fn title(&self) -> String {
         self.spec.title()
     }
+}
+
+/// What can be done about a load that cannot be started: something else be asked for or installed, or the machine looked at.
+fn classed(error: LoadError) -> RunError {
+    if error.is_of_the_machine() { RunError::failed(error) } else { RunError::usage(error) }
 }
 
 /// Refuses a load of which something has ended already.
@@ -178,6 +183,15 @@ fn refuse_ended(load: &RunningLoad, surroundings: &Surroundings<'_>) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Class;
+
+    #[test]
+    fn a_load_that_the_machine_cannot_start_is_no_wrong_request() {
+        let of = |error| classed(error).class();
+        assert_eq!(of(LoadError::Missing { program: "x".to_owned() }), Class::Usage);
+        let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        assert_eq!(of(LoadError::Guard(error)), Class::Failed);
+    }
 
     #[test]
     fn intervals_are_short_beside_the_turns_of_a_loads_parts() {

@@ -7,8 +7,6 @@
 use record::{AppRun, AppThread, Record, Request, Series, TurnCauses};
 use units::format;
 
-/// The latency that begins at the moment of a timer.
-const FROM_TIMER: &str = "scheduled_to_returned";
 /// Waits of a thread without a recognized loop that nobody looks at: a start, an end.
 const FEW_WAITS: u64 = 16;
 /// Threads that are named in a verdict; more are counted.
@@ -75,9 +73,11 @@ pub(super) fn judged(record: &Record, deadline_ns: u64) -> Option<Judged> {
 /// Turns of a thread, by the latency that begins earliest, and those of them beyond the deadline by either.
 fn turns_of(record: &Record, thread: &AppThread, deadline_ns: u64) -> (u64, u64) {
     let is_its = |series: &&Series| series.judged && series.place.thread_number() == Some(thread.thread);
+    // The surest of those that are judged begins at the moment of a timer.
+    let from_timer = record.measurement.kind().judged.first().copied().unwrap_or_default();
     let count = |series: &Series| (series.taken(), series.histogram.count_above(deadline_ns));
     let all: Vec<(bool, (u64, u64))> =
-        record.series.iter().filter(is_its).map(|series| (series.name == FROM_TIMER, count(series))).collect();
+        record.series.iter().filter(is_its).map(|series| (series.name == from_timer, count(series))).collect();
     let dated = all.iter().find(|(is_dated, _)| *is_dated).map(|(_, (turns, _))| *turns);
     // A thread of which some turns were dated and others not has both; each turn is one.
     let turns = dated.map_or_else(
@@ -173,7 +173,7 @@ mod tests {
     /// A run of one thread with a loop: its latencies from timers, its turns, and its longest period (ns).
     fn run(dated_ns: &[u64], causes: TurnCauses, longest_ns: u64) -> Record {
         let mut record = record_of(Measurement::App, dated_ns);
-        record.series[0].name = FROM_TIMER.to_owned();
+        record.series[0].name = "scheduled_to_returned".to_owned();
         record.series[0].place = Place::thread(0, None);
         let mut running = Series { name: "runnable_to_running".to_owned(), ..record.series[0].clone() };
         running.histogram = record_of(Measurement::App, &[30_000; 800]).series.remove(0).histogram;

@@ -73,6 +73,12 @@ impl LoadError {
     pub const fn is_early_end(&self) -> bool {
         matches!(self, Self::EndedAtOnce { .. })
     }
+
+    /// Whether something of this machine failed, and nothing of the request is wrong or not installed.
+    #[must_use]
+    pub const fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::Guard(_) | Self::Start { .. })
+    }
 }
 
 /// Why a program that was not found is missing, with a remedy that is right for it.
