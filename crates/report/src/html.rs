@@ -15,7 +15,8 @@ use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Histogram, Origin, Record, Series};
 use units::{approx_f64, format, round_u64};
 
-use crate::{Page, ReportInput, View};
+use crate::page::{Page, ReportInput};
+use crate::view::View;
 
 /// The viewer, built by `web/build.sh`.
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
@@ -362,18 +363,17 @@ mod tests {
 
     #[test]
     fn what_could_not_be_observed_stands_on_the_page_with_and_without_scripts() {
-        let mut run = crate::sample::run_of("1", &[5_000], record::Validity::default());
+        let mut run = samples::run_of("1", &[5_000], record::Validity::default());
         run.validity.add_not_observable(record::Unobservable::FirmwareInterruptions, "no counter <of> them");
         let mut plain = String::new();
         plain_table(&mut plain, std::slice::from_ref(&run));
         assert!(plain.contains("not observable</td><td colspan=\"6\">no counter &lt;of&gt; them"), "{plain}");
-        assert_eq!(crate::assemble::run(&run).not_observable, ["no counter <of> them"]);
+        assert_eq!(crate::run::run(&run).not_observable, ["no counter <of> them"]);
     }
 
     #[test]
     fn the_plain_table_of_signed_samples_has_their_signs() {
-        let run =
-            crate::sample::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), record::Validity::default());
+        let run = samples::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), record::Validity::default());
         let mut plain = String::new();
         plain_table(&mut plain, std::slice::from_ref(&run));
         let cells = ["4", "-11.8 us", "-2.7 us", "887 ns", "-"].map(|cell| format!("<td class=\"number\">{cell}</td>"));

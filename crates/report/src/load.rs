@@ -1,8 +1,8 @@
 //! Converts a record's load to the view.
 
 use analyse::{LoadTurn, load_turns};
-use record::{DroppedPart, LoadPart, LoadWindow, PartRate, Record};
-use units::{format, round_u64};
+use record::{LoadPart, LoadWindow, Record};
+use summary::load::{dropped, rate};
 
 use crate::view::{LoadPartView, LoadTurnView, LoadView};
 
@@ -37,24 +37,6 @@ fn part(part: &LoadPart) -> LoadPartView {
     }
 }
 
-/// Why a part did not run, in words.
-pub(crate) fn dropped(part: &LoadPart) -> Option<String> {
-    match part.dropped.as_ref()? {
-        DroppedPart::Request => Some("left out on request".to_owned()),
-        DroppedPart::Machine { why } => Some(why.clone()),
-    }
-}
-
-/// A rate in words: `61 493 packets received per second`.
-pub(crate) fn rate(rate: &PartRate) -> String {
-    let value = round_u64(rate.value);
-    match rate.unit.as_str() {
-        "bytes/s" => format!("{} read and written per second", format::bytes(value)),
-        "operations/s" => format!("{} operations of {} per second", format::count(value), rate.metric),
-        _ => format!("{} {} per second", format::count(value), rate.metric),
-    }
-}
-
 fn turn(turn: &LoadTurn, window: Option<&LoadWindow>, started_ns: i64) -> LoadTurnView {
     let offset = |at_ns: i64| at_ns.saturating_sub(started_ns).into();
     LoadTurnView {
@@ -72,12 +54,13 @@ fn turn(turn: &LoadTurn, window: Option<&LoadWindow>, started_ns: i64) -> LoadTu
 
 #[cfg(test)]
 mod tests {
+    use record::DroppedPart;
+
     use super::*;
-    use crate::sample;
 
     #[test]
     fn a_load_of_parts_is_shown_with_what_did_not_run() {
-        let mut record = sample::run(record::Validity::default());
+        let mut record = samples::run(record::Validity::default());
         record.manifest_mut().load = record::LoadManifest::default();
         assert!(view(&record).is_none(), "no load");
         record.manifest_mut().load.name = "paper".to_owned();
@@ -97,15 +80,5 @@ mod tests {
         let seen = view(&record).unwrap();
         assert_eq!((seen.parts[0].cpu_used, seen.parts[1].dropped.as_deref()), (Some(0.123), Some("EPERM")));
         assert!(seen.turns.is_empty() && seen.between.is_none());
-    }
-
-    #[test]
-    fn rates_are_described_in_words() {
-        let words = |metric: &str, value, unit: &str| {
-            rate(&PartRate { metric: metric.to_owned(), value, unit: unit.to_owned() })
-        };
-        assert_eq!(words("packets received", 12.4, "1/s"), "12 packets received per second");
-        assert_eq!(words("udp", 12.6, "operations/s"), "13 operations of udp per second");
-        assert!(words("bytes read and written", 2_097_152.0, "bytes/s").starts_with("2.0 MiB"));
     }
 }

@@ -4,12 +4,15 @@
 //! Integers that can exceed 2^53 are [`Exact`], times are [`Instant`].
 
 mod calibration;
+mod campaign;
+mod comparison;
 mod explanation;
 mod load;
 mod packet;
 mod program;
 mod rhythm;
 mod sync;
+mod tail;
 mod top;
 
 use std::collections::BTreeMap;
@@ -18,10 +21,13 @@ use profile::check::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+pub use summary::HeadlineState;
 
 pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
+pub use self::campaign::{CampaignReasonView, CampaignView};
+pub use self::comparison::{ComparisonView, SidesView, SignedRunView, SignedSamplesView};
 pub use self::explanation::{
     CauseChangeView, CauseView, DelayPartView, ExplainedFrom, ExplainedSampleView, ExplanationView, PartRowView,
     PartsView, ShareView, StretchView, TimelineView,
@@ -37,11 +43,11 @@ pub use self::sync::{
     SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
     SyncTrackView, SyncView,
 };
+pub use self::tail::{
+    ByCauseView, CauseTailView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView,
+};
 pub use self::top::{ConditionView, LateCauseView, LateCausesView, TotalsView};
-use crate::campaign::CampaignView;
-use crate::comparison::ComparisonView;
-use crate::tail::TailView;
-use crate::{Exact, Instant};
+use crate::exact::{Exact, Instant};
 
 /// The name of this schema.
 pub const SCHEMA: &str = "punctual/view";
@@ -143,22 +149,6 @@ pub struct GeneratedView {
     pub realtime_ns: Instant,
     /// IANA name of the time zone in which to show that time; null: UTC.
     pub time_zone: Option<String>,
-}
-
-/// The verdict of a headline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HeadlineState {
-    /// The deadline held.
-    Holds,
-    /// The deadline was exceeded.
-    Broken,
-    /// The runs are inconclusive.
-    CannotTell,
-    /// No deadline was stated: there are numbers, but no verdict.
-    NoDeadline,
-    /// The page has no run.
-    Empty,
 }
 
 /// The verdict at the top of a page, in words.
@@ -469,4 +459,14 @@ pub struct RowView {
     pub worst_ns: Exact,
     /// Time from the first missed schedule to the first wake-up that was again in time (ns); null if there is none.
     pub recovery_ns: Option<Exact>,
+}
+
+schemars::only_where_made! {
+    impl View {
+        /// The published JSON Schema, from which the viewer's types are generated.
+        #[must_use]
+        pub fn json_schema() -> Value {
+            schemars::schema_for!(Self).to_value()
+        }
+    }
 }

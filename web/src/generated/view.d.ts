@@ -750,9 +750,17 @@ export interface ShareView {
    */
   not_explained: number | string;
   /**
+   * Their share in words.
+   */
+  not_explained_percent: string;
+  /**
    * The selection, in words: `samples above the deadline of 100 us`.
    */
   of: string;
+  /**
+   * The share of each cause in words, in the same order: "19 %". In whole percent, all shares of a selection add up to 100.
+   */
+  percents: string[];
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -2472,6 +2480,10 @@ export interface TotalsView {
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
+  /**
+   * The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
+   */
+  sentence: string;
   /**
    * What the samples are called: `wake-ups`.
    */

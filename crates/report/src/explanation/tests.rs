@@ -1,4 +1,8 @@
-use record::{Deciding, DelayPart, Detail, LateSamples, Moment, PartHistogram, Place, Validity, Verdict, VerdictState};
+use record::{
+    CauseClass, Certainty, Deciding, DelayPart, Detail, LateSamples, Moment, PartHistogram, Place, Validity, Verdict,
+    VerdictState,
+};
+use summary::explanation::words;
 use units::Timestamp;
 
 use super::*;
@@ -71,7 +75,7 @@ fn run(explanation: Explanation) -> Record {
             deciding: Some(deciding),
             reason: String::new(),
         }),
-        ..crate::sample::run(Validity::default())
+        ..samples::run(Validity::default())
     }
 }
 
@@ -217,12 +221,12 @@ fn stretches_that_the_record_left_out_are_reported() {
 
 #[test]
 fn a_run_without_an_explanation_has_no_view_of_one() {
-    assert!(view(&crate::sample::run(Validity::default())).is_none());
+    assert!(view(&samples::run(Validity::default())).is_none());
 }
 
 #[test]
 fn packets_are_explained_node_by_node_and_a_limit_on_their_delay_is_none_on_a_part_of_it() {
-    let mut packets = crate::sample::packets(&[4_000, 300_000], 3_000, 0, Validity::default());
+    let mut packets = samples::packets(&[4_000, 300_000], 3_000, 0, Validity::default());
     packets.verdict = run(explanation()).verdict;
     let node = |name: &str| record::NodeExplanation {
         node: name.to_owned(),

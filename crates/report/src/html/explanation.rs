@@ -6,8 +6,8 @@ use record::{Explanation, Record};
 use units::format;
 
 use super::escape;
-use crate::explanation::{cost, coverage, sentence, words};
-use crate::packet::explained_words;
+use summary::explanation::{cost, coverage, sentence, words};
+use summary::packet::explained_words;
 
 /// How many samples are listed with their evidence; the page's data contain all.
 const SHOWN_SAMPLES: usize = 12;

@@ -6,7 +6,7 @@ use record::{LatencyRole, PacketFlow, PacketRun, Record, Series, Uncertainty};
 use units::format;
 
 use super::escape;
-use crate::packet::{
+use summary::packet::{
     beside, clocks_sentence, counts_sentence, delays_of, known_parts, mean_ns, p99_9_ns, parts_sentence, path_words,
 };
 

@@ -6,7 +6,7 @@ use record::{AppRun, AppThread, Record};
 use units::{approx_f64, format, round_u64};
 
 use super::escape;
-use crate::program::{missed_periods, what};
+use summary::program::{missed_periods, what};
 
 /// Writes the followed programs; nothing if no run followed one.
 pub(super) fn plain_programs(page: &mut String, runs: &[Record]) {

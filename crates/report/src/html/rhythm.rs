@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::{StateView, View};
+use crate::view::{StateView, View};
 
 /// Writes the scans for rhythms; nothing if no run has one.
 pub(super) fn plain_rhythms(page: &mut String, view: &View) {

@@ -6,7 +6,7 @@ use record::{Record, SyncChange, SyncEvent, SyncRun, SyncSource};
 use units::format;
 
 use super::escape;
-use crate::sync::{bound_of, bound_sentence, name_at, own_estimate_sentence, reference};
+use summary::sync::{bound_of, bound_sentence, name_at, own_estimate_sentence, reference};
 
 /// Events that are listed; the data of the page has all.
 const SHOWN_EVENTS: usize = 12;
@@ -124,7 +124,7 @@ mod tests {
     use record::Validity;
 
     use super::*;
-    use crate::sample::offsets;
+    use samples::offsets;
 
     #[test]
     fn a_step_is_listed_however_often_the_state_changed_before() {
@@ -149,7 +149,7 @@ mod tests {
         assert!(page.contains("trusts that the stamps are right."), "{page}");
         assert!(page.contains("<td>leap second</td><td>announced</td>") && page.contains("And 2 more."), "{page}");
         let mut none = String::new();
-        plain_clocks(&mut none, &[crate::sample::run(Validity::default())]);
+        plain_clocks(&mut none, &[samples::run(Validity::default())]);
         assert!(none.is_empty());
     }
 }

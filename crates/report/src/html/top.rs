@@ -6,8 +6,7 @@ use record::{MissedRow, Record};
 use units::format;
 
 use super::escape;
-use crate::View;
-use crate::view::{HeadlineState, LateCausesView, TotalsView};
+use crate::view::{HeadlineState, LateCausesView, View};
 
 /// How many bursts are listed; the page's data contain all.
 const SHOWN_BURSTS: usize = 12;
@@ -45,7 +44,7 @@ pub(super) fn plain_top(page: &mut String, view: &View) {
     }
     let results = view.page.results();
     if let Some(totals) = results.and_then(|results| results.totals.as_ref()) {
-        let _ = writeln!(page, "<p class=\"totals\">{}</p>", escape(&sums(totals)));
+        let _ = writeln!(page, "<p class=\"totals\">{}</p>", escape(&totals.sentence));
     }
     if let Some(causes) = results.and_then(|results| results.late_causes.as_ref()) {
         plain_causes(page, causes);
@@ -60,29 +59,7 @@ pub(super) fn plain_top(page: &mut String, view: &View) {
     page.push_str("</section>\n");
 }
 
-/// The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
-fn sums(totals: &TotalsView) -> String {
-    let mut text = format!("{} {}", count(totals.samples), totals.what);
-    if totals.observed_ns.as_u64() > 0 {
-        text.push_str(&format!(" in {}", format::span(totals.observed_ns.as_u64())));
-    }
-    if let Some(beyond) = totals.beyond {
-        text.push_str(&format!(", {} beyond the deadline", count(beyond)));
-    }
-    match totals.missed_periods {
-        Some(missed) => text.push_str(&format!(", {} periods missed", count(missed))),
-        None => text.push_str(", missed periods not counted by the source"),
-    }
-    match totals.invalid_runs.as_u64() {
-        0 => {}
-        1 => text.push_str(", without 1 invalid run"),
-        more => text.push_str(&format!(", without {more} invalid runs")),
-    }
-    text.push('.');
-    text
-}
-
-fn count(value: crate::Exact) -> String {
+fn count(value: crate::exact::Exact) -> String {
     format::count(value.as_u64())
 }
 
@@ -192,7 +169,6 @@ mod tests {
     use record::{Place, Validity};
 
     use super::*;
-    use crate::sample;
 
     #[test]
     fn bursts_stand_worst_first_and_say_nothing_of_recovery_where_nothing_was_missed() {
@@ -205,10 +181,10 @@ mod tests {
             worst_ns,
             recovery_ns,
         };
-        let mut calm = sample::run_of("calm", &[5_000], Validity::default());
+        let mut calm = samples::run_of("calm", &[5_000], Validity::default());
         calm.label = "calm".to_owned();
         calm.rows = vec![row(0, 900_000, None)];
-        let mut late = sample::run_of("late", &[5_000], Validity::default());
+        let mut late = samples::run_of("late", &[5_000], Validity::default());
         late.rows = (0..20).map(|at| row(1 + at, 2_000_000, None)).collect();
         let mut page = String::new();
         plain_bursts(&mut page, &[calm.clone(), late]);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Exact;
+use crate::exact::Exact;
 
 /// A load, with what it did and what its parts achieved.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -4,7 +4,7 @@ use record::Certainty;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Exact;
+use crate::exact::Exact;
 
 /// One condition of the measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -32,6 +32,8 @@ pub struct TotalsView {
     pub runs: Exact,
     /// Number of runs of wake-ups that are invalid and left out.
     pub invalid_runs: Exact,
+    /// The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
+    pub sentence: String,
 }
 
 /// What makes wake-ups late, over all runs of the page.
