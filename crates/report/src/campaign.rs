@@ -3,10 +3,11 @@
 use campaign::result::{AnswerState, CampaignResult, Figure, ResultState, RunLine};
 use record::{Record, ValidityState};
 use serde_json::Value;
+use summary::run::ReasonSummary;
 
 use crate::exact::Instant;
 use crate::page::CampaignInput;
-use crate::view::{CampaignReasonView, CampaignView, HeadlineState, HeadlineView, RunView};
+use crate::view::{CampaignReasonView, CampaignView, HeadlineState, HeadlineView, ReasonView, RunView};
 use crate::{merge, run};
 
 pub(crate) fn view(input: &CampaignInput) -> CampaignView {
@@ -65,7 +66,7 @@ fn reasons(input: &CampaignInput) -> Vec<CampaignReasonView> {
     let mut seen: Vec<Vec<&str>> = Vec::new();
     let records = input.result.runs.iter().filter_map(|line| input.records.get(&line.file));
     for reason in records.flat_map(|record| record.validity.reasons()) {
-        let one = run::reason(reason);
+        let one = ReasonView::from(ReasonSummary::from(reason));
         if let Some(place) = all.iter().position(|known| known.reason.code == one.code) {
             all[place].runs += 1;
             if !seen[place].contains(&reason.detail.as_str()) {
@@ -86,7 +87,7 @@ fn reasons(input: &CampaignInput) -> Vec<CampaignReasonView> {
 fn run_reasons(line: &RunLine, input: &CampaignInput) -> Vec<String> {
     let reasons = input.records.get(&line.file).map_or(&[][..], |record| record.validity.reasons());
     let described = reasons.iter().map(|reason| {
-        let code = run::reason(reason).code;
+        let code = ReasonSummary::from(reason).code;
         if reason.detail.is_empty() { code } else { format!("{code}: {}", reason.detail) }
     });
     line.unusable.iter().cloned().chain(described).collect()

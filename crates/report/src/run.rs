@@ -2,46 +2,44 @@
 
 use std::borrow::Cow;
 
-use record::{
-    Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, SpoiledInterval, ValidityState,
-    VerdictState, WorstSample,
-};
+use record::{Histogram, Interval, Moment, Record, Series, Sign, ValidityState, VerdictState};
 use serde::Serialize;
 use serde_json::Value;
+use summary::label;
+use summary::run::{Burst, Figures, ReasonSummary, SeriesSummary, SpoiledRow, WorstSummary};
 
 use crate::coarse::{Resolution, bin_from_ns, coarse_bins};
 use crate::exact::{Exact, Instant, safe_integers};
 use crate::view::{
-    Bins, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView, QuantileView, ReasonView, RowView,
-    RunView, SeriesView, SpoiledView, StateView, VerdictView, WorstView,
+    Bins, FiguresView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView, QuantileView, ReasonView,
+    RowView, RunView, SeriesView, SpoiledView, StateView, VerdictView, WorstView,
 };
 
 pub(crate) fn run(record: &Record) -> RunView {
     let manifest = &record.manifest();
     let started = manifest.started;
+    let validity = summary::run::validity(record);
+    let table = summary::run::series(record);
+    let spoiled = summary::run::spoiled(record);
     RunView {
         id: record.id.clone(),
         measurement: record.measurement.name().to_owned(),
-        label: if record.label.is_empty() { record.measurement.name().to_owned() } else { record.label.clone() },
+        label: label(record).to_owned(),
         loaded: !matches!(manifest.load.name.as_str(), "" | "none"),
         node: manifest.node.hostname.clone(),
-        state: state(record.validity.state()),
-        reasons: record.validity.reasons().iter().map(reason).collect(),
-        lacks: match &manifest.origin {
-            Origin::Punctual => Vec::new(),
-            Origin::Imported { lacks, .. } => lacks.clone(),
-        },
-        not_observable: record.validity.not_observable().iter().map(|not| not.detail.clone()).collect(),
-        verdict: record.verdict.as_ref().map(|verdict| VerdictView {
+        state: state(validity.state),
+        reasons: validity.reasons.into_iter().map(ReasonView::from).collect(),
+        invalid_because: validity.invalid_because,
+        lacks: validity.lacks,
+        not_observable: validity.not_observable,
+        verdict: summary::run::verdict(record).map(|verdict| VerdictView {
             state: match verdict.state {
-                // The run may have been found invalid after its verdict was stored.
-                _ if record.validity.is_invalid() => HeadlineState::CannotTell,
                 VerdictState::Holds => HeadlineState::Holds,
                 VerdictState::Broken => HeadlineState::Broken,
                 VerdictState::CannotTell => HeadlineState::CannotTell,
             },
-            reason: verdict.reason.clone(),
-            beyond: verdict.deciding.as_ref().map(|deciding| deciding.beyond.into()),
+            reason: verdict.reason,
+            beyond: verdict.beyond.map(Into::into),
         }),
         started_realtime_ns: Instant(started.realtime.as_ns()),
         duration_ns: manifest.measured_ns().into(),
@@ -54,9 +52,10 @@ pub(crate) fn run(record: &Record) -> RunView {
             .map(Exact::from),
         interval_ns: manifest.requested.interval_ns.map(Exact::from),
         samples: record.samples().into(),
-        series: record.series.iter().map(|one| series(one, record)).collect(),
-        worst: record.worst.iter().map(|sample| worst(sample, started_on(record, &sample.node))).collect(),
-        rows: record.rows.iter().map(|one| row(one, started_on(record, &one.node))).collect(),
+        series: record.series.iter().zip(table).map(|(one, summary)| series(one, summary, record)).collect(),
+        worst: summary::run::worst(record).into_iter().map(|one| worst(one, record)).collect(),
+        rows: summary::run::bursts(record).into_iter().map(|one| row(one, record)).collect(),
+        spoiled_not_kept: spoiled.not_kept,
         // Only pages of runs show these. Other pages merge many runs, and would embed timelines that they do not draw.
         explanation: None,
         rhythm: None,
@@ -75,14 +74,10 @@ pub(crate) fn started_on(record: &Record, node: &str) -> Moment {
     found.map_or(record.manifest().started, |node| node.manifest.started)
 }
 
-pub(crate) fn reason(reason: &Reason) -> ReasonView {
-    let info = reason.code.info();
-    ReasonView {
-        code: name_of(&reason.code),
-        state: state(info.state),
-        meaning: info.meaning.trim().to_owned(),
-        remedy: info.remedy.to_owned(),
-        detail: reason.detail.clone(),
+impl From<ReasonSummary> for ReasonView {
+    fn from(reason: ReasonSummary) -> Self {
+        let ReasonSummary { code, state: of, meaning, remedy, detail, .. } = reason;
+        Self { code, state: state(of), meaning, remedy, detail }
     }
 }
 
@@ -99,11 +94,6 @@ fn json_of(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or(Value::Null)
 }
 
-/// The name that serde gives to a plain enum value.
-fn name_of(value: &impl Serialize) -> String {
-    json_of(value).as_str().unwrap_or_default().to_owned()
-}
-
 pub(crate) fn moment(at: Moment, started: Moment) -> MomentView {
     MomentView {
         offset_ns: at.monotonic.as_ns().saturating_sub(started.monotonic.as_ns()).into(),
@@ -111,37 +101,13 @@ pub(crate) fn moment(at: Moment, started: Moment) -> MomentView {
     }
 }
 
-/// The label of a series, unique among `all` series of its run with the same name.
-fn lane(series: &Series, all: &[Series]) -> String {
-    let mut lane = series.place.to_string();
-    if !series.variant.is_empty() {
-        lane = format!("{lane}, {}", series.variant);
-    }
-    // A thread of a followed program has two latencies, and a CPU of rtla's up to three.
-    let is_one_of_several =
-        |other: &Series| other.place == series.place && other.node == series.node && other.name != series.name;
-    if all.iter().any(is_one_of_several) {
-        lane = format!("{lane}, {}", series.name.replace('_', " "));
-    }
-    let shared = all.iter().any(|other| {
-        other.place != series.place
-            && other.node == series.node
-            && other.name == series.name
-            && other.place.to_string() == series.place.to_string()
-            && other.variant == series.variant
-    });
-    if let Some(thread) = series.place.thread_number().filter(|_| shared) {
-        lane = format!("{lane}, thread {thread}");
-    }
-    // In a run of several nodes, the same place can occur on more than one node.
-    if all.iter().any(|other| other.node != series.node) { format!("{}, {lane}", series.node) } else { lane }
-}
-
 /// The counters that an import can have. All others are 0 in its record although they are unknown.
 const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
 
-fn series(series: &Series, record: &Record) -> SeriesView {
-    let (all, started) = (&record.series, started_on(record, &series.node));
+fn series(series: &Series, summary: SeriesSummary, record: &Record) -> SeriesView {
+    let started = started_on(record, &series.node);
+    let sign = record.sign(series);
+    let drawn = drawn(series, sign);
     let imported = record.manifest().is_imported();
     let unit_ns = series.resolution_ns.unwrap_or(1).max(1);
     let counters = match json_of(&series.counters) {
@@ -153,20 +119,37 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         _ => std::collections::BTreeMap::new(),
     };
     SeriesView {
-        name: series.name.clone(),
-        lane: lane(series, all),
-        variant: series.variant.clone(),
-        cpu: series.place.cpu(),
-        thread: series.place.thread_number(),
-        samples: series.taken().into(),
-        histogram: histogram(&drawn(series, record.sign(series)), unit_ns),
+        name: summary.name,
+        lane: summary.lane.clone(),
+        variant: summary.variant,
+        cpu: summary.cpu,
+        thread: summary.thread,
+        figures: figures(if sign == Sign::Magnitude { Figures::of(&drawn, None) } else { summary.figures }),
+        missed_periods: summary.missed_periods.map(Into::into),
+        histogram: histogram(&drawn, unit_ns),
         below_zero: series.below_zero.as_ref().map(|below| histogram(below, unit_ns)),
         corrected: series.corrected.as_ref().map(|corrected| histogram(corrected, unit_ns)),
-        intervals: intervals(&series.intervals, record.sign(series)),
-        spoiled: series.spoiled.stretches().iter().map(spoiled).collect(),
+        intervals: intervals(&series.intervals, sign),
+        spoiled: summary::run::spoiled_rows(series, &summary.lane).into_iter().map(spoiled).collect(),
         counters,
-        max_at: series.max_at.map(|at| moment(at, started)),
-        block_mean_median_ns: series.block_mean_median_ns(),
+        max_at: summary.max_at.map(|at| moment(at, started)),
+        mean_of_blocks: summary.mean_of_blocks,
+        stolen: summary.gaps.and_then(|gaps| gaps.stolen),
+    }
+}
+
+fn figures(figures: Figures) -> FiguresView {
+    FiguresView {
+        samples: figures.samples.into(),
+        lowest_ns: figures.lowest_ns.map(Into::into),
+        mean_ns: figures.mean_ns,
+        sd_ns: figures.sd_ns,
+        quantiles: figures
+            .quantiles
+            .into_iter()
+            .map(|(share, value_ns)| QuantileView { share, value_ns: value_ns.into() })
+            .collect(),
+        highest_ns: figures.highest_ns.map(Into::into),
     }
 }
 
@@ -200,14 +183,14 @@ pub(crate) fn histogram(histogram: &Histogram, unit_ns: u64) -> HistogramView {
     }
 }
 
-fn spoiled(interval: &SpoiledInterval) -> SpoiledView {
+fn spoiled(row: SpoiledRow) -> SpoiledView {
     SpoiledView {
-        start_offset_ns: interval.start_offset_ns.into(),
-        length_ns: interval.length_ns.into(),
-        samples: interval.samples.into(),
-        worst: interval.worst_ns.map(units::format::latency),
-        missed_periods: interval.missed_periods.into(),
-        why: interval.reasons.iter().map(|reason| reason.detail.as_str()).collect::<Vec<_>>().join("; "),
+        start_offset_ns: row.start_offset_ns.into(),
+        length_ns: row.length_ns.into(),
+        samples: row.samples.into(),
+        worst: row.worst,
+        missed_periods: row.missed_periods.into(),
+        why: row.why,
     }
 }
 
@@ -231,7 +214,7 @@ fn push_heat(heat: &mut HeatView, histogram: &Histogram) {
     heat.count.push(bins.values().map(|&count| Exact::from(count)).collect());
 }
 
-fn worst(sample: &WorstSample, started: Moment) -> WorstView {
+fn worst(sample: WorstSummary, record: &Record) -> WorstView {
     WorstView {
         place: sample.place.to_string(),
         cpu: sample.place.cpu(),
@@ -239,38 +222,21 @@ fn worst(sample: &WorstSample, started: Moment) -> WorstView {
         latency_ns: sample.latency_ns.into(),
         sample: sample.sample.into(),
         missed_periods: sample.missed_periods.into(),
-        from: moment(sample.from.at, started),
+        from: moment(sample.from, started_on(record, &sample.node)),
+        cause: sample.cause,
     }
 }
 
-fn row(row: &MissedRow, started: Moment) -> RowView {
+fn row(burst: Burst, record: &Record) -> RowView {
     RowView {
-        place: row.place.to_string(),
-        cpu: row.place.cpu(),
-        thread: row.place.thread_number(),
-        first_scheduled: moment(row.first_scheduled, started),
-        periods: row.periods.into(),
-        missed_periods: row.missed_periods.into(),
-        worst_ns: row.worst_ns.into(),
-        recovery_ns: row.recovery_ns.map(Exact::from),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::Place;
-
-    #[test]
-    fn threads_that_share_a_cpu_have_different_labels() {
-        let series = |cpu, thread| Series { place: Place::thread(thread, cpu), ..Series::default() };
-        let all = [series(Some(1), 0), series(Some(1), 1), series(Some(2), 2), series(None, 3)];
-        let lanes: Vec<String> = all.iter().map(|one| lane(one, &all)).collect();
-        assert_eq!(lanes, ["CPU 1, thread 0", "CPU 1, thread 1", "CPU 2", "thread 3"]);
-        // Two latencies at one place are two curves; under one label the page would show the maximum of one of them alone.
-        let both = ["scheduled_to_irq", "scheduled_to_thread"]
-            .map(|name| Series { name: name.to_owned(), ..series(Some(0), 0) });
-        let lanes: Vec<String> = both.iter().map(|one| lane(one, &both)).collect();
-        assert_eq!(lanes, ["CPU 0, scheduled to irq", "CPU 0, scheduled to thread"]);
+        place: burst.place.to_string(),
+        cpu: burst.place.cpu(),
+        thread: burst.place.thread_number(),
+        first_scheduled: moment(burst.first_scheduled, started_on(record, &burst.node)),
+        periods: burst.periods.into(),
+        missed_periods: burst.missed_periods.into(),
+        worst_ns: burst.worst_ns.into(),
+        recovery_ns: burst.recovery_ns.map(Exact::from),
+        recovery: burst.recovery,
     }
 }

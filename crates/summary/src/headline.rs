@@ -144,20 +144,8 @@ fn plain(state: HeadlineState, sentence: String) -> Headline {
 }
 
 fn invalid_run_headline(run: &Record) -> Headline {
-    let reason = run.validity.reasons().first().map_or_else(
-        || "it is marked invalid".to_owned(),
-        |reason| {
-            let meaning = reason.code.info().meaning.trim().trim_end_matches('.');
-            let mut letters = meaning.chars();
-            let first = letters.next().map(|letter| letter.to_lowercase().to_string()).unwrap_or_default();
-            format!("{first}{}{}", letters.as_str(), detail(&reason.detail))
-        },
-    );
-    plain(HeadlineState::CannotTell, format!("The run \"{}\" is invalid: {reason}.", label(run)))
-}
-
-fn detail(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!(" ({text})") }
+    let because = crate::run::validity(run).invalid_because.unwrap_or_default();
+    plain(HeadlineState::CannotTell, format!("The run \"{}\" is invalid: {because}.", label(run)))
 }
 
 /// The runs that decide the headline of a page without an assessment: wake-up runs, and runs with a stated deadline. If

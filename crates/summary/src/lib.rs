@@ -15,6 +15,7 @@ pub mod packet;
 mod percent;
 pub mod program;
 pub mod rhythm;
+pub mod run;
 pub mod sync;
 pub mod totals;
 

@@ -26,10 +26,10 @@ function Costs({ name, title, runs }: { name: string; title: string; runs: RunVi
         id={name} caption title={title} picture={() => canvas.current()}
         note="From two readings in a row, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
         table={() => ({
-          head: ["what", "variant", "samples", "min", "mean", "mean + sd", "max", "median of block means"],
-          rows: lines.map(({ series }) => [
-            words(series.name), series.variant, format.count(series.histogram.count), latency(series.histogram.min_ns), latency(series.histogram.mean_ns),
-            latency((series.histogram.mean_ns ?? 0) + (series.histogram.sd_ns ?? 0)), latency(series.histogram.max_ns), latency(series.block_mean_median_ns)]),
+          head: ["what", "variant", "samples", "min", "mean", "sd", "max", "mean of blocks"],
+          rows: lines.map(({ series: { name: points, variant, figures, mean_of_blocks } }) => [
+            words(points), variant, format.count(figures.samples), latency(figures.lowest_ns), latency(figures.mean_ns), latency(figures.sd_ns),
+            latency(figures.highest_ns), mean_of_blocks ?? "\u2013"]),
           words: 2, invalid: lines.map(({ run }) => run.state === "invalid"),
         })}
         data={() => ({

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use record::{
-    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts,
-};
+use record::{Activity, CauseClass, CauseTotal, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts};
+use summary::run::cause_words;
 use units::format::{self, latency};
 
 use super::result::latency_cell;
@@ -71,8 +70,14 @@ fn of_kept_packets(nodes: &[NodeExplanation]) -> String {
     let of_node = |node: &NodeExplanation| {
         let mut text = [node_words(node), causes(&node.explanation, usize::MAX)].concat();
         for (at, one) in node.explanation.samples.iter().enumerate() {
-            let line =
-                format!("{}. {} on CPU {}: {}; {}", at + 1, latency(one.latency_ns), one.cpu, cause(one), one.evidence);
+            let line = format!(
+                "{}. {} on CPU {}: {}; {}",
+                at + 1,
+                latency(one.latency_ns),
+                one.cpu,
+                cause_words(one),
+                one.evidence
+            );
             text.push_str(&wrap::hanging(&line, "  ", wrap::width()));
         }
         text + &end_of(node)
@@ -154,15 +159,6 @@ pub(crate) fn has_any(record: &Record) -> bool {
 /// What the nodes of a run of packets explained of themselves; `None` if none did.
 fn nodes(record: &Record) -> Option<&[NodeExplanation]> {
     record.packets().map(|run| &run.explanations[..]).filter(|nodes| !nodes.is_empty())
-}
-
-/// The cause of one sample, and how sure it is.
-pub(super) fn cause(sample: &ExplainedSample) -> String {
-    let name = sample.class.with_name(&sample.name);
-    match sample.certainty {
-        Certainty::Unknown if name == sample.certainty.word() => name,
-        certainty => format!("{name} ({})", certainty.word()),
-    }
 }
 
 /// The number of an explained sample among the worst of its run.
@@ -312,7 +308,7 @@ fn sample(sample: &ExplainedSample, number: Option<usize>, from: &str) -> String
         "{number}, {} late on CPU {}: {}; its own times, from {from} on:",
         latency(sample.latency_ns),
         sample.cpu,
-        cause(sample)
+        cause_words(sample)
     );
     let mut text = format!("\n{}", wrap::paragraph(&head, "  ", wrap::width()));
     text.push_str(&wrap::paragraph(&sample.evidence, "    ", wrap::width()));
@@ -385,7 +381,7 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
 
 #[cfg(test)]
 mod tests {
-    use record::{Histogram, Owner};
+    use record::{Certainty, Histogram, Owner};
 
     use super::*;
 

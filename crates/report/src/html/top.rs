@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use record::{MissedRow, Record};
+use record::Record;
+use summary::label;
+use summary::run::Burst;
 use units::format;
 
 use super::escape;
@@ -90,8 +92,8 @@ fn plain_causes(page: &mut String, causes: &LateCausesView) {
 
 /// Writes the bursts of missed periods of all runs, worst first; nothing if there are none.
 pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
-    let mut all: Vec<(&Record, &MissedRow)> =
-        runs.iter().flat_map(|run| run.rows.iter().map(move |row| (run, row))).collect();
+    let mut all: Vec<(&Record, Burst)> =
+        runs.iter().flat_map(|run| summary::run::bursts(run).into_iter().map(move |row| (run, row))).collect();
     if all.is_empty() {
         return;
     }
@@ -102,11 +104,7 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
          <th>series</th><th>run</th></tr></thead><tbody>\n",
     );
     for (run, row) in all.iter().take(SHOWN_BURSTS) {
-        let recovery = match (row.missed_periods, row.recovery_ns) {
-            (0, _) => NONE.to_owned(),
-            (_, Some(recovery_ns)) => format::span(recovery_ns),
-            (_, None) => "not within the run".to_owned(),
-        };
+        let recovery = row.recovery.as_deref().unwrap_or(NONE);
         let doubt = if run.validity.is_invalid() { " (invalid)" } else { "" };
         let _ = writeln!(
             page,
@@ -116,7 +114,7 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
             format::count(row.periods),
             if row.missed_periods == 0 { NONE.to_owned() } else { format::count(row.missed_periods) },
             escape(&row.place.to_string()),
-            escape(&run.label)
+            escape(label(run))
         );
     }
     page.push_str("</tbody></table></div>\n");
@@ -129,44 +127,42 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
 
 /// Writes the intervals of all runs that something spoiled; nothing if there are none.
 pub(super) fn plain_spoiled(page: &mut String, runs: &[Record]) {
-    let of_run = |run: &'_ Record| run.series.iter().any(|series| series.spoiled.count > 0);
-    if !runs.iter().any(of_run) {
+    let all: Vec<_> =
+        runs.iter().map(|run| (run, summary::run::spoiled(run))).filter(|(_, it)| it.intervals > 0).collect();
+    if all.is_empty() {
         return;
     }
     page.push_str(
         "<section><h2>Spoiled intervals</h2><p>They are in none of the other numbers.</p>\
          <div class=\"scroll\"><table><thead><tr><th>run</th><th>series</th><th class=\"number\">from</th>\
-         <th class=\"number\">length</th><th class=\"number\">samples</th><th class=\"number\">worst</th><th>why</th></tr></thead><tbody>\n",
+         <th class=\"number\">length</th><th class=\"number\">samples</th><th class=\"number\">worst</th>\
+         <th class=\"number\">missed</th><th>why</th></tr></thead><tbody>\n",
     );
-    let mut left_out = 0;
-    for (run, series) in runs.iter().flat_map(|run| run.series.iter().map(move |series| (run, series))) {
-        left_out += series.spoiled.count - series.spoiled.intervals.len() as u64;
-        for interval in &series.spoiled.stretches() {
-            let why: Vec<&str> = interval.reasons.iter().map(|reason| reason.detail.as_str()).collect();
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-                 <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
-                escape(&run.label),
-                escape(&series.place.to_string()),
-                format::span(interval.start_offset_ns),
-                format::span(interval.length_ns),
-                format::count(interval.samples),
-                interval.worst_ns.map_or_else(|| NONE.to_owned(), format::latency),
-                escape(&why.join("; "))
-            );
-        }
+    for (run, row) in all.iter().flat_map(|(run, spoiled)| spoiled.rows.iter().map(move |row| (run, row))) {
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            escape(label(run)),
+            escape(&row.lane),
+            format::span(row.start_offset_ns),
+            format::span(row.length_ns),
+            format::count(row.samples),
+            row.worst.as_deref().unwrap_or(NONE),
+            format::count(row.missed_periods),
+            escape(&row.why)
+        );
     }
     page.push_str("</tbody></table></div>\n");
-    if left_out > 0 {
-        let _ = writeln!(page, "<p>{} more were not listed one by one.</p>", format::count(left_out));
+    for sentence in all.iter().filter_map(|(_, spoiled)| spoiled.not_kept.as_ref()) {
+        let _ = writeln!(page, "<p>{sentence}</p>");
     }
     page.push_str("</section>\n");
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Place, Validity};
+    use record::{MissedRow, Place, Validity};
 
     use super::*;
 
