@@ -1,13 +1,131 @@
 //! What is said of the causes of a run's worst samples: in a sentence, as shares, and what explaining cost.
 
-use record::{CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Record};
+use record::{CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Record, WakeupParts};
+use serde::Serialize;
 use units::format::{self, latency, span};
 
 use crate::late::explained_above;
 use crate::percent;
 
+/// What is said of the causes of a run's worst samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplanationSummary {
+    /// What made most of them late and how certain that is, or why nothing is known.
+    pub sentence: String,
+    /// How many are explained, and why others are not, as a sentence; `None` if there was nothing to explain.
+    pub coverage: Option<String>,
+    /// What to change first.
+    pub change: Option<FirstChange>,
+    /// Samples by their causes: the examined ones, and those above the deadline.
+    pub shares: Vec<Share>,
+    /// The causes summed over the run, in the order of the record.
+    pub causes: Vec<CauseRow>,
+    /// Every wake-up in its parts; `None` if they were not recorded.
+    pub parts: Option<PartsTable>,
+    /// What explaining cost, as a sentence; `None` if it was not measured.
+    pub cost: Option<String>,
+    /// What could not be seen, and what it takes.
+    pub missing: Vec<String>,
+}
+
+/// A cause summed over a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CauseRow {
+    /// The cause in words: `interrupt: eth0 (interrupt 126)`.
+    pub cause: String,
+    /// Certainty of the cause: the lowest of all its samples.
+    pub certainty: Certainty,
+    /// How many samples, in words: "12 of 1 234".
+    pub samples: String,
+    /// The worst latency of its samples (ns).
+    pub worst_ns: i64,
+    /// The time that it took in all samples together (ns).
+    pub took_ns: u64,
+    /// What to change about it; empty if nothing is known.
+    pub remedy: String,
+    /// Name of a finding of `check` that has more about it.
+    pub finding: Option<String>,
+}
+
+/// Every wake-up of a run in its parts, over all threads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartsTable {
+    /// How many wake-ups, and of how many the parts are missing, as sentences.
+    pub sentence: String,
+    /// One row for each part, in the order in which a wake-up passes them.
+    pub rows: Vec<PartRow>,
+}
+
+/// One part of all wake-ups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartRow {
+    /// The part, named by its two points.
+    pub name: String,
+    /// What lies between the points, in a few words.
+    pub words: String,
+    /// Median (ns); `None` if the part was not recorded.
+    pub median_ns: Option<u64>,
+    /// The value that 99.9 % do not exceed (ns); `None` if fewer than ten are above it.
+    pub p99_9_ns: Option<u64>,
+    /// Exact maximum (ns); `None` if the part was not recorded.
+    pub max_ns: Option<u64>,
+}
+
+/// What is said of the causes of a run's worst samples; `None` if the run looked for none.
+#[must_use]
+pub fn summary(record: &Record) -> Option<ExplanationSummary> {
+    record.explanation().map(|explanation| summary_of(record, explanation))
+}
+
+/// The same of one of the explanations of a record; a run between nodes has one for each.
+#[must_use]
+pub fn summary_of(record: &Record, explanation: &Explanation) -> ExplanationSummary {
+    let cause = |cause: &CauseTotal| CauseRow {
+        cause: words(cause.class, &cause.name),
+        certainty: cause.certainty,
+        samples: format!("{} of {}", format::count(cause.samples), format::count(explanation.explained)),
+        worst_ns: cause.worst_ns,
+        took_ns: cause.took_ns,
+        remedy: cause.remedy.clone(),
+        finding: cause.finding.clone(),
+    };
+    let was_examined = explanation.outliers > 0 && !explanation.sources.is_empty();
+    ExplanationSummary {
+        sentence: sentence(record, explanation),
+        coverage: was_examined.then(|| coverage(explanation)),
+        change: change(record, explanation),
+        shares: shares(record, explanation),
+        causes: explanation.causes.iter().map(cause).collect(),
+        parts: explanation.parts.as_ref().map(|all| parts(record, all)),
+        cost: cost(explanation),
+        missing: explanation.missing.clone(),
+    }
+}
+
+/// Every wake-up of a run in its parts, over all threads.
+#[must_use]
+pub fn parts(record: &Record, parts: &WakeupParts) -> PartsTable {
+    let recorded = parts.over_all_threads();
+    let kind = record.measurement.kind();
+    let rows = kind.explained.into_iter().flat_map(|whole| kind.parts_of(whole)).map(|part| {
+        let all = recorded.iter().find(|(known, _)| *known == part.name).map(|(_, all)| all);
+        PartRow {
+            name: part.name.to_owned(),
+            words: part.words.to_owned(),
+            median_ns: all.and_then(|all| all.quantile_ns(0.5)),
+            p99_9_ns: all.and_then(|all| all.stated_quantile_ns(0.999)),
+            max_ns: all.and_then(Histogram::max_ns),
+        }
+    });
+    let not_seen = match parts.not_seen {
+        0 => String::new(),
+        not_seen => format!(" The parts of {} more were not recorded.", format::count(not_seen)),
+    };
+    PartsTable { sentence: format!("{} wake-ups.{not_seen}", format::count(parts.seen)), rows: rows.collect() }
+}
+
 /// What to change first about the causes of late samples.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FirstChange {
     /// What to change.
     pub remedy: String,
@@ -16,7 +134,7 @@ pub struct FirstChange {
 }
 
 /// Samples by their causes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// What is counted, in words: "samples above the deadline of 100 us".
     pub of: String,
@@ -29,7 +147,7 @@ pub struct Share {
 }
 
 /// Some of the samples of a [`Share`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SharePart {
     /// Number of samples.
     pub samples: u64,

@@ -5,6 +5,7 @@
 
 mod assess;
 mod assessment;
+pub mod columns;
 pub mod explanation;
 pub mod headline;
 pub mod late;
@@ -18,6 +19,7 @@ pub mod rhythm;
 pub mod run;
 pub mod sync;
 pub mod totals;
+mod whole;
 
 pub use assess::{
     ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentInput, AssessmentPart,
@@ -29,3 +31,4 @@ pub use headline::{Headline, HeadlineState, headline};
 pub use late_table::{LateTable, LateTableRow, late_table};
 pub use measured::{Measured, are_delays, are_offsets, label};
 pub use totals::Totals;
+pub use whole::{COLUMNS_LACK, Lack, Summary};

@@ -1,6 +1,7 @@
 //! What is said of packets between nodes: what became of them, how long they took with which error, and their parts.
 
 mod parts;
+mod table;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +12,7 @@ use record::{
 use units::{approx_f64, format};
 
 pub use self::parts::{known_parts, parts_of};
+pub use self::table::{DelayRow, FlowSummary, PacketSummary, summary};
 use crate::sync::range;
 
 /// Between which points a delay is the whole way, as the end of "took 9.0 us": "one way" is from program to program.

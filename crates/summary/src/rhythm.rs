@@ -1,7 +1,30 @@
 //! What is said of rhythms among late samples.
 
-use record::RhythmScan;
+use record::{Record, RhythmScan};
+use serde::Serialize;
 use units::format::{self, span};
+
+/// What is said of rhythms among the late samples of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RhythmSummary {
+    /// Each rhythm, as a sentence without its full stop.
+    pub rhythms: Vec<String>,
+    /// Known periods that the sampling hides, without a full stop.
+    pub hidden: Vec<String>,
+    /// The range of periods that was scanned, the number of samples, and whether there are no further rhythms.
+    pub scanned: String,
+}
+
+/// What is said of rhythms among the late samples of a run; `None` if no scan was requested.
+#[must_use]
+pub fn summary(record: &Record) -> Option<RhythmSummary> {
+    let scan = record.rhythm()?;
+    Some(RhythmSummary {
+        rhythms: scan.rhythms.iter().map(analyse::rhythm::sentence).collect(),
+        hidden: scan.hidden.clone(),
+        scanned: sentence(scan),
+    })
+}
 
 /// The range of periods that was scanned, the number of samples, and whether there are no further rhythms.
 #[must_use]
