@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
-use record::{
-    Activity, CauseTotal, ExplainedSample, Explanation, Histogram, Moment, Record, TimelineSegment, WakeupParts,
-};
+use record::{Activity, CauseTotal, ExplainedSample, Explanation, Moment, Record, TimelineSegment, WakeupParts};
 use summary::explanation::{Share, change, cost, left_out, sentence, shares};
-use units::format;
 
 use crate::exact::Exact;
 use crate::run::moment;
@@ -30,7 +27,7 @@ pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Momen
         sources: explanation.sources.clone(),
         missing: explanation.missing.clone(),
         begin: if record.packets().is_some() { ExplainedFrom::Arrival } else { ExplainedFrom::Schedule },
-        cost: cost(explanation),
+        cost: cost(explanation).map(|cost| format!("Cost of explaining: {cost}.")),
         looked_at: explanation.looked_at(),
         outliers: explanation.outliers.into(),
         explained: explanation.explained.into(),
@@ -45,24 +42,15 @@ pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Momen
 
 /// The view of the parts of all wake-ups, over all threads.
 fn parts(record: &Record, parts: &WakeupParts) -> PartsView {
-    let recorded = parts.over_all_threads();
-    let kind = record.measurement.kind();
-    let rows = kind.explained.into_iter().flat_map(|whole| kind.parts_of(whole)).map(|part| {
-        let all = recorded.iter().find(|(known, _)| *known == part.name).map(|(_, all)| all);
-        let quantile = |share| all.and_then(|all| all.quantile_ns(share)).map(Exact::from);
-        PartRowView {
-            words: part.words.to_owned(),
-            name: part.name.to_owned(),
-            median_ns: quantile(0.5),
-            p999_ns: quantile(0.999),
-            max_ns: all.and_then(Histogram::max_ns).map(Exact::from),
-        }
+    let table = summary::explanation::parts(record, parts);
+    let rows = table.rows.into_iter().map(|row| PartRowView {
+        words: row.words,
+        name: row.name,
+        median_ns: row.median_ns.map(Exact::from),
+        p999_ns: row.p99_9_ns.map(Exact::from),
+        max_ns: row.max_ns.map(Exact::from),
     });
-    let not_seen = match parts.not_seen {
-        0 => String::new(),
-        not_seen => format!(" The parts of {} more were not recorded.", format::count(not_seen)),
-    };
-    PartsView { sentence: format!("{} wake-ups.{not_seen}", format::count(parts.seen)), rows: rows.collect() }
+    PartsView { sentence: table.sentence, rows: rows.collect() }
 }
 
 fn cause(cause: &CauseTotal) -> CauseView {

@@ -113,7 +113,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         top::plain_spoiled(page, runs);
         program::plain_programs(page, runs);
         explanation::plain_explanations(page, runs);
-        rhythm::plain_rhythms(page, view);
+        rhythm::plain_rhythms(page, runs);
         load::plain_loads(page, runs);
     }
     let tails = view.page.results().map_or(&[][..], |results| &results.tails);

@@ -16,8 +16,11 @@ pub(crate) fn view(record: &Record) -> Option<LoadView> {
     let started_ns = record.manifest().started.monotonic.as_ns();
     let all = load_turns(record);
     let turns = all.as_ref().map_or(&[][..], |all| &all.turns);
+    let sentence =
+        summary::load::description(record).unwrap_or_else(|| format!("load {}", load.title().unwrap_or_default()));
     Some(LoadView {
         name: load.name.clone(),
+        sentence,
         description,
         share: load.share,
         parts: load.parts.iter().map(part).collect(),

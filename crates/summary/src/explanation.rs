@@ -22,7 +22,7 @@ pub struct ExplanationSummary {
     pub causes: Vec<CauseRow>,
     /// Every wake-up in its parts; `None` if they were not recorded.
     pub parts: Option<PartsTable>,
-    /// What explaining cost, as a sentence; `None` if it was not measured.
+    /// What explaining cost, as a clause; `None` if it was not measured.
     pub cost: Option<String>,
     /// What could not be seen, and what it takes.
     pub missing: Vec<String>,
@@ -337,20 +337,20 @@ pub fn coverage(explanation: &Explanation) -> String {
     text
 }
 
-/// The cost of explaining, in one line; `None` if it was not measured.
+/// The cost of explaining, as a clause to follow what it is of; `None` if it was not measured.
 #[must_use]
 pub fn cost(explanation: &Explanation) -> Option<String> {
     let cost = explanation.cost.as_ref()?;
     let mean = |ns: f64| latency(units::round_u64(ns.max(0.0)));
     let is_significant = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
     Some(format!(
-        "Cost of explaining, measured before the run with {} samples each: median {} without and {} with it, mean {} and \
-         {}; equal measurements differ by {}, so {}.",
-        format::count(cost.samples),
+        "median {} without and {} with it, mean {} and {}, measured before the run with {} samples each; equal measurements \
+         differ by {}, so {}",
         latency(cost.median_without_ns),
         latency(cost.median_with_ns),
         mean(cost.mean_without_ns),
         mean(cost.mean_with_ns),
+        format::count(cost.samples),
         mean(cost.mean_differs_ns),
         if is_significant { "the cost is more than chance" } else { "the cost cannot be distinguished from chance" }
     ))

@@ -611,7 +611,7 @@ export interface PartRowView {
    */
   name: string;
   /**
-   * 99.9 % quantile of the length (ns); null if none was recorded.
+   * 99.9 % quantile of the length (ns); null if fewer than ten are above it.
    */
   p999_ns?: Exact | null;
   /**
@@ -807,6 +807,10 @@ export interface LoadView {
    * The parts, including those that did not run; empty if the load does not consist of parts.
    */
   parts: LoadPartView[];
+  /**
+   * What it consisted of, where, and how much CPU time it used, as a clause: "load 'hard': …; it used 0.83 CPUs".
+   */
+  sentence: string;
   /**
    * Conclusions from the turns, in whole sentences.
    */

@@ -27,7 +27,7 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
     }
     text.push_str(&other_timelines(record, explanation, file));
     if let Some(parts) = &explanation.parts {
-        text.push_str(&parts_table(parts));
+        text.push_str(&parts_table(record, parts));
     }
     text.push_str(&cost(explanation));
     text.push_str(&not_seen(explanation));
@@ -36,16 +36,9 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
 
 /// What explaining cost, where that was measured.
 fn cost(explanation: &Explanation) -> String {
-    explanation.cost.as_ref().map_or_else(String::new, |cost| {
-        let line = format!(
-            "explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
-            latency(cost.median_without_ns),
-            latency(cost.median_with_ns),
-            latency(cost.mean_without_ns),
-            latency(cost.mean_with_ns),
-            latency(cost.mean_differs_ns)
-        );
-        format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
+    let cost = summary::explanation::cost(explanation);
+    cost.map_or_else(String::new, |cost| {
+        format!("\n{}", wrap::paragraph(&format!("explaining costs: {cost}"), "  ", wrap::width()))
     })
 }
 
@@ -249,7 +242,7 @@ fn causes_table(explanation: &Explanation, most: usize) -> String {
     for cause in explanation.causes.iter().take(most) {
         table.row(vec![
             cause.class.with_name(&cause.name),
-            format!("{} of {}", cause.samples, explanation.explained),
+            format!("{} of {}", format::count(cause.samples), format::count(explanation.explained)),
             latency(cause.worst_ns),
             latency(cause.took_ns),
             cause.certainty.word().to_owned(),
@@ -276,18 +269,14 @@ fn remedies(causes: &[CauseTotal]) -> Vec<String> {
 }
 
 /// Every wake-up in its parts: one row for each part, over all threads.
-fn parts_table(parts: &WakeupParts) -> String {
+fn parts_table(record: &Record, parts: &WakeupParts) -> String {
+    let said = summary::explanation::parts(record, parts);
     let mut table = Table::new(&["part", "median", "p99.9", "max"]);
-    for (name, histogram) in parts.over_all_threads() {
-        let cells =
-            [histogram.quantile_ns(0.5), histogram.stated_quantile_ns(0.999), histogram.max_ns()].map(latency_cell);
-        table.row([vec![name.to_owned()], cells.to_vec()].concat());
+    for row in &said.rows {
+        let cells = [row.median_ns, row.p99_9_ns, row.max_ns].map(latency_cell);
+        table.row([vec![row.name.clone()], cells.to_vec()].concat());
     }
-    let missing = match parts.not_seen {
-        0 => String::new(),
-        not_seen => format!("; the parts of {} more are missing", format::count(not_seen)),
-    };
-    let title = format!("each of {} wake-ups in its parts{missing}:", format::count(parts.seen));
+    let title = format!("each wake-up in its parts: {}", said.sentence);
     format!("\n{}{}", wrap::paragraph(&title, "  ", wrap::width()), table.render())
 }
 

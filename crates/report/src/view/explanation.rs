@@ -70,7 +70,7 @@ pub struct PartRowView {
     pub name: String,
     /// Median length (ns); null if none was recorded.
     pub median_ns: Option<Exact>,
-    /// 99.9 % quantile of the length (ns); null if none was recorded.
+    /// 99.9 % quantile of the length (ns); null if fewer than ten are above it.
     pub p999_ns: Option<Exact>,
     /// Maximum length (ns); null if none was recorded.
     pub max_ns: Option<Exact>,

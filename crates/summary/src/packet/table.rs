@@ -13,7 +13,8 @@ pub struct PacketSummary {
     pub flows: Vec<FlowSummary>,
     /// What was seen of the stamps of interfaces, as sentences without their full stops.
     pub hardware: Vec<String>,
-    /// How far the clocks of the nodes are apart: "Clock of a less that of b: …", as each of them saw it, without full stops.
+    /// How far the clocks of the nodes are apart as each of them saw it ("Clock of a less that of b: …"), and what their time services
+    /// say of it, without full stops.
     pub clocks: Vec<String>,
 }
 
@@ -66,12 +67,14 @@ pub struct DelayRow {
 pub fn summary(record: &Record) -> Option<PacketSummary> {
     let run = record.packets()?;
     let clocks = |clocks: &ClockRelation| {
-        format!("Clock of {} less that of {}: {}", clocks.node, clocks.partner, clocks_sentence(clocks))
+        let own = format!("Clock of {} less that of {}: {}", clocks.node, clocks.partner, clocks_sentence(clocks));
+        let services = clocks.services.iter().map(|one| one.in_words_with_trust(&clocks.node, &clocks.partner));
+        [own].into_iter().chain(services).collect::<Vec<String>>()
     };
     Some(PacketSummary {
         flows: run.flows.iter().map(|flow| flow_summary(flow, record)).collect(),
         hardware: run.hardware.iter().map(record::HardwareStamps::in_words).collect(),
-        clocks: run.clocks.iter().map(clocks).collect(),
+        clocks: run.clocks.iter().flat_map(clocks).collect(),
     })
 }
 
