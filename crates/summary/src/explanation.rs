@@ -80,7 +80,23 @@ pub fn summary(record: &Record) -> Option<ExplanationSummary> {
 /// The same of one of the explanations of a record; a run between nodes has one for each.
 #[must_use]
 pub fn summary_of(record: &Record, explanation: &Explanation) -> ExplanationSummary {
-    let cause = |cause: &CauseTotal| CauseRow {
+    let was_examined = explanation.outliers > 0 && !explanation.sources.is_empty();
+    ExplanationSummary {
+        sentence: sentence(record, explanation),
+        coverage: was_examined.then(|| coverage(explanation)),
+        change: change(record, explanation),
+        shares: shares(record, explanation),
+        causes: causes(explanation),
+        parts: explanation.parts.as_ref().map(|all| parts(record, all)),
+        cost: cost(explanation),
+        missing: explanation.missing.clone(),
+    }
+}
+
+/// The causes of an explanation, summed over the run, in the order of the record.
+#[must_use]
+pub fn causes(explanation: &Explanation) -> Vec<CauseRow> {
+    let row = |cause: &CauseTotal| CauseRow {
         cause: words(cause.class, &cause.name),
         certainty: cause.certainty,
         samples: format!("{} of {}", format::count(cause.samples), format::count(explanation.explained)),
@@ -89,17 +105,7 @@ pub fn summary_of(record: &Record, explanation: &Explanation) -> ExplanationSumm
         remedy: cause.remedy.clone(),
         finding: cause.finding.clone(),
     };
-    let was_examined = explanation.outliers > 0 && !explanation.sources.is_empty();
-    ExplanationSummary {
-        sentence: sentence(record, explanation),
-        coverage: was_examined.then(|| coverage(explanation)),
-        change: change(record, explanation),
-        shares: shares(record, explanation),
-        causes: explanation.causes.iter().map(cause).collect(),
-        parts: explanation.parts.as_ref().map(|all| parts(record, all)),
-        cost: cost(explanation),
-        missing: explanation.missing.clone(),
-    }
+    explanation.causes.iter().map(row).collect()
 }
 
 /// Every wake-up of a run in its parts, over all threads.

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use record::{Activity, CauseClass, CauseTotal, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts};
+use record::{Activity, CauseClass, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts};
+use summary::explanation::CauseRow;
 use summary::run::cause_words;
 use units::format::{self, latency};
 
@@ -221,12 +222,14 @@ fn causes(explanation: &Explanation, most: usize) -> String {
         text.push_str(&wrap::paragraph(why, "    ", wrap::width()));
         return text;
     }
-    text.push_str(&causes_table(explanation, most));
-    let more = explanation.causes.len().saturating_sub(most);
+    let rows = summary::explanation::causes(explanation);
+    let shown = &rows[..rows.len().min(most)];
+    text.push_str(&causes_table(shown));
+    let more = rows.len() - shown.len();
     if more > 0 {
         let _ = writeln!(text, "  and {more} more in the record");
     }
-    let remedies = remedies(&explanation.causes[..explanation.causes.len().min(most)]);
+    let remedies = remedies(shown);
     if !remedies.is_empty() {
         text.push_str("\n  what to change:\n");
         for remedy in remedies {
@@ -237,31 +240,30 @@ fn causes(explanation: &Explanation, most: usize) -> String {
 }
 
 /// The causes of the most samples, summed over the run.
-fn causes_table(explanation: &Explanation, most: usize) -> String {
+fn causes_table(causes: &[CauseRow]) -> String {
     let mut table = Table::new(&["cause", "samples", "worst of them", "took in all", "how sure"]).left(4);
-    for cause in explanation.causes.iter().take(most) {
+    for row in causes {
         table.row(vec![
-            cause.class.with_name(&cause.name),
-            format!("{} of {}", format::count(cause.samples), format::count(explanation.explained)),
-            latency(cause.worst_ns),
-            latency(cause.took_ns),
-            cause.certainty.word().to_owned(),
+            row.cause.clone(),
+            row.samples.clone(),
+            latency(row.worst_ns),
+            latency(row.took_ns),
+            row.certainty.word().to_owned(),
         ]);
     }
     table.render()
 }
 
 /// What to change about the causes: each remedy once, with all causes that it is for.
-fn remedies(causes: &[CauseTotal]) -> Vec<String> {
-    let mut remedies: Vec<(&CauseTotal, Vec<String>)> = Vec::new();
+fn remedies(causes: &[CauseRow]) -> Vec<String> {
+    let mut remedies: Vec<(&CauseRow, Vec<&str>)> = Vec::new();
     for cause in causes.iter().filter(|cause| !cause.remedy.is_empty()) {
-        let name = cause.class.with_name(&cause.name);
         match remedies.iter_mut().find(|(first, _)| first.remedy == cause.remedy) {
-            Some((_, names)) => names.push(name),
-            None => remedies.push((cause, vec![name])),
+            Some((_, names)) => names.push(&cause.cause),
+            None => remedies.push((cause, vec![&cause.cause])),
         }
     }
-    let line = |(cause, names): (&CauseTotal, Vec<String>)| {
+    let line = |(cause, names): (&CauseRow, Vec<&str>)| {
         let more = cause.finding.as_ref().map_or_else(String::new, |id| format!("  [punctual explain {id}]"));
         format!("{}: {}{more}", names.join(", "), cause.remedy)
     };
@@ -370,7 +372,7 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
 
 #[cfg(test)]
 mod tests {
-    use record::{Certainty, Histogram, Owner};
+    use record::{CauseTotal, Certainty, Histogram, Owner};
 
     use super::*;
 
@@ -394,7 +396,7 @@ mod tests {
     fn a_name_that_says_its_class_says_it_once() {
         let causes = vec![cause(CauseClass::Softirq, "softirq NET_RX"), cause(CauseClass::Interrupt, "eth0")];
         let explanation = Explanation { outliers: 4, explained: 4, causes, ..Explanation::default() };
-        let table = causes_table(&explanation, 6);
+        let table = causes_table(&summary::explanation::causes(&explanation));
         assert!(table.contains("softirq NET_RX") && !table.contains("softirq: softirq"), "{table}");
         assert!(table.contains("interrupt: eth0"), "{table}");
     }
@@ -412,8 +414,9 @@ mod tests {
             with("c", "lower it", Some("some-finding")),
             with("d", "", None),
         ];
+        let explanation = Explanation { causes: causes.to_vec(), ..Explanation::default() };
         assert_eq!(
-            remedies(&causes),
+            remedies(&summary::explanation::causes(&explanation)),
             ["thread: a, thread: c: lower it  [punctual explain some-finding]", "thread: b: move it"]
         );
     }
