@@ -42,7 +42,7 @@ fn records() -> Vec<Record> {
         start_offset_ns: 0,
         length_ns: 1_000_000_000,
         samples: 5,
-        missed_periods: 3,
+        missed_periods: 7_654_321,
         worst_ns: Some(9_123_000),
         worst_at: None,
         reasons: Vec::new(),
