@@ -273,9 +273,24 @@ fn plain_table(page: &mut String, runs: &[Record]) {
     }
     page.push_str("</tbody></table></div>\n");
     for run in runs {
+        plain_gaps(page, run);
         plain_lacks(page, run);
     }
     page.push_str("</section>\n");
+}
+
+/// Writes which share of its time each thread of a run lost to gaps; nothing for other kinds.
+fn plain_gaps(page: &mut String, run: &Record) {
+    for series in summary::run::series(run) {
+        let Some(gaps) = series.gaps else { continue };
+        let rate = gaps.per_second.map(|number| format!("{number} gaps a second"));
+        let stolen = gaps.stolen.map(|share| format!("{share} of the time taken from the thread"));
+        let words: Vec<String> = rate.into_iter().chain(stolen).collect();
+        if !words.is_empty() {
+            let lane = escape(&series.lane);
+            let _ = writeln!(page, "<p>{}, {lane}: {}.</p>", escape(label(run)), words.join(", "));
+        }
+    }
 }
 
 /// Writes what the source of an imported run lacks.

@@ -52,6 +52,13 @@ function Costs({ name, title, runs }: { name: string; title: string; runs: RunVi
   );
 }
 
+/** Which share of its time each thread lost to gaps. */
+function Stolen({ runs }: { runs: RunView[] }) {
+  const all = runs.flatMap((run) => run.series.flatMap(({ lane, stolen }) =>
+    (stolen ? [`${run.label}${run.state === "invalid" ? " (invalid)" : ""}, ${lane}: ${stolen}`] : [])));
+  return all.length === 0 ? null : <p class="note">Time taken from each thread: {all.join("; ")}.</p>;
+}
+
 export function Others({ results }: { results: Results }) {
   const costs = useMemo(() => kindsOf(results, "costs"), [results]);
   const gaps = useMemo(() => kindsOf(results, "gaps"), [results]);
@@ -61,7 +68,9 @@ export function Others({ results }: { results: Results }) {
   return (
     <>
       {costs.map(({ name, title, runs }) => <Costs key={name} name={name} title={title} runs={runs} />)}
-      {gaps.map(({ name, title, samples, runs }) => <LatencyPlot key={name} id={name} title={title} what={samples} runs={runs} />)}
+      {gaps.map(({ name, title, samples, runs }) => (
+        <div key={name}><LatencyPlot id={name} title={title} what={samples} runs={runs} /><Stolen runs={runs} /></div>
+      ))}
     </>
   );
 }

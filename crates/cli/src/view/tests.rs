@@ -49,7 +49,8 @@ fn records() -> Vec<Record> {
     });
     back.verdict = Some(analyse::verdict(&back, 100_000));
     let mut gaps = samples::record_of(Measurement::Noise, &[900, 14_000]);
-    gaps.series[0].detail = SeriesDetail::Gaps(NoiseTotals { observed_ns: 1_000_000_000, ..NoiseTotals::default() });
+    gaps.series[0].detail =
+        SeriesDetail::Gaps(NoiseTotals { observed_ns: 1_000_000_000, stolen_ns: 14_900_000, ..NoiseTotals::default() });
     let mut shared = samples::run_of("shared", &[5_000], Validity::default());
     let other = record::Series { place: Place::thread(1, Some(1)), ..shared.series[0].clone() };
     shared.series.push(other);
@@ -79,6 +80,10 @@ fn terminal_plain_page_and_viewer_state_one_summary() {
             (0..2).filter(|place| is_shown(*place)).filter_map(|place| range[place]).for_each(|ns| both(&latency(ns)));
             both(&count(series.figures.samples));
             assert!(plain.contains(&packed(&series.title)), "{}: {plain}", series.title);
+            if let Some(stolen) = series.gaps.as_ref().and_then(|gaps| gaps.stolen.as_ref()) {
+                both(stolen);
+                assert_eq!(shown["stolen"], stolen.as_str());
+            }
             assert_eq!(shown["lane"], series.lane.as_str());
             assert_eq!(shown["missed_periods"].as_u64(), series.missed_periods);
             if record.sync().is_none() {
