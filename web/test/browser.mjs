@@ -269,7 +269,7 @@ describe("behaviour", () => {
     assert.equal(await invalid.page.locator("#program .fact:not(.hatched)").count(), 0);
     await invalid.close();
     const plain = await open("program", { javaScriptEnabled: false });
-    assert.match(await plain.page.textContent("main"), /The program's threads.*irq\/24-eth0.*Cost of tracing: 1.234.567 events, 0 lost/s);
+    assert.match(await plain.page.textContent("main"), /The program's threads.*irq\/24-eth0.*Cost of following: 1.234.567 events, none lost/s);
     await plain.close();
   });
 
