@@ -46,7 +46,7 @@ pub use self::sync::{
 pub use self::tail::{
     ByCauseView, CauseTailView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView,
 };
-pub use self::top::{ConditionView, LateCauseView, LateCausesView, TotalsView};
+pub use self::top::{AssessmentView, ChangeView, ConditionView, LateCauseView, LateCausesView, TotalsView};
 use crate::exact::{Exact, Instant};
 
 /// The name of this schema.
@@ -164,37 +164,6 @@ pub struct HeadlineView {
     pub lines: Vec<String>,
     /// The deadline (ns); null if there is none, or if the runs have different ones.
     pub deadline_ns: Option<Exact>,
-}
-
-/// The recommendations of an assessment.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AssessmentView {
-    /// Heading of the list of changes; it depends on whether the deadline holds.
-    pub changes_heading: String,
-    /// Recommended changes, the most promising first.
-    pub changes: Vec<ChangeView>,
-}
-
-/// A recommended change.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ChangeView {
-    /// The change in a few words.
-    pub title: String,
-    /// Why the change matters on this machine.
-    pub why: String,
-    /// Commands or settings that make the change.
-    pub how: Vec<String>,
-    /// Name of the finding that recommends it.
-    pub finding: Option<String>,
-    /// Estimated share of the samples above the deadline that the change would remove (0 to 1); null if no measurement
-    /// supports an estimate.
-    pub removes_share_of_beyond: Option<f64>,
-    /// The worst latency attributed to what the change removes (ns).
-    pub worst_ns: Option<Exact>,
-    /// Certainty of the attribution: "shown" or "likely".
-    pub sureness: Option<String>,
-    /// Number of samples that the estimate is based on.
-    pub basis_samples: Option<Exact>,
 }
 
 /// How far the numbers of a run can be trusted.
