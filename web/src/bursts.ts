@@ -12,14 +12,13 @@ export function burstsOf(runs: RunView[]): { run: RunView; row: RunView["rows"][
 }
 
 /** How long it took to be in time again; a burst in which nothing was missed has nothing to recover from. */
-export function recoveryText({ missed_periods: missed, recovery_ns: recovery }: RunView["rows"][number]): string {
-  if (num(missed) === 0) return "\u2013";
-  return recovery === null || recovery === undefined ? "not within the run" : format.span(recovery);
+export function recoveryText({ recovery }: RunView["rows"][number]): string {
+  return recovery ?? "\u2013";
 }
 
 /** Why there is no burst to list. */
 export function noBursts(runs: RunView[]): string {
-  const counters = runs.flatMap((run) => run.series.map((series) => series.counters["missed_periods"])).filter((count) => count !== undefined);
+  const counters = runs.flatMap((run) => run.series.map((series) => series.missed_periods)).filter((count) => count !== null && count !== undefined);
   if (counters.length === 0) return "The source did not count missed periods.";
   const missed = counters.reduce((sum: number, count) => sum + num(count), 0);
   return missed === 0

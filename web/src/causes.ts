@@ -58,7 +58,7 @@ export function percent(part: number, total: number): string {
   if (total <= 0 || part <= 0) return "0 %";
   if (part >= total) return "100 %";
   const share = (100 * part) / total;
-  return share < 1 ? "< 1 %" : share > 99 ? "> 99 %" : `${Math.round(share)} %`;
+  return share < 1 ? "<1 %" : share > 99 ? ">99 %" : `${Math.round(share)} %`;
 }
 
 // The bars of shares.
@@ -76,6 +76,8 @@ export interface Piece {
   share: number;
   cause: number | null;
   samples: number;
+  /** The share in words. */
+  percent: string;
   box: Box;
 }
 
@@ -84,10 +86,11 @@ export function piecesOf(explanation: ExplanationView, width: number): Piece[] {
     const top = row * (BAR_HEAD + BAR + BAR_GAP) + BAR_HEAD;
     const total = Math.max(1, num(share.total));
     let left = 0;
-    const counted: [number | null, number][] = share.causes.map((samples, cause) => [cause, num(samples)]);
-    return [...counted, [null, num(share.not_explained)] as [null, number]].filter(([, samples]) => samples > 0).map(([cause, samples]) => {
+    const counted: [number | null, number, string][] = share.causes.map((samples, cause) => [cause, num(samples), share.percents[cause]!]);
+    counted.push([null, num(share.not_explained), share.not_explained_percent]);
+    return counted.filter(([, samples]) => samples > 0).map(([cause, samples, percent]) => {
       const wide = (samples / total) * width;
-      const piece: Piece = { share: row, cause, samples, box: { left, top, width: wide, height: BAR } };
+      const piece: Piece = { share: row, cause, samples, percent, box: { left, top, width: wide, height: BAR } };
       left += wide;
       return piece;
     });
@@ -105,7 +108,7 @@ export function pieceText(explanation: ExplanationView, piece: Piece): string {
   const share = explanation.shares[piece.share]!;
   const cause = piece.cause === null ? undefined : explanation.causes[piece.cause];
   const what = cause ? `${piece.cause! + 1} ${causeName(cause)} (${cause.certainty})` : "not explained: nothing is known of them";
-  return `${what}: ${format.count(piece.samples)} of ${format.count(share.total)} ${share.of}, ${percent(piece.samples, num(share.total))}`;
+  return `${what}: ${format.count(piece.samples)} of ${format.count(share.total)} ${share.of}, ${piece.percent}`;
 }
 
 /** The colour of a cause by its place among the causes; beyond the fifth grey. */
@@ -122,7 +125,7 @@ export function drawShares(ctx: CanvasRenderingContext2D, width: number, theme: 
     const label = `${share.of[0]!.toUpperCase()}${share.of.slice(1)}: ${format.count(share.total)}`;
     ctx.fillText(wrap(label, width, (text) => ctx.measureText(text).width)[0]!, 0, row * (BAR_HEAD + BAR + BAR_GAP) + 9);
   });
-  for (const { cause, samples, share, box } of piecesOf(explanation, width)) {
+  for (const { cause, percent: share, box } of piecesOf(explanation, width)) {
     const known = cause === null ? undefined : explanation.causes[cause]!;
     const inner = { left: box.left + 0.5, top: box.top + 0.5, width: Math.max(1, box.width - 1), height: box.height - 1 };
     const colour = cause === null || invalid || known?.class === "unknown" ? theme.faint : causeColour(cause, theme);
@@ -137,9 +140,8 @@ export function drawShares(ctx: CanvasRenderingContext2D, width: number, theme: 
     ctx.strokeStyle = colour;
     ctx.lineWidth = 1.5;
     ctx.strokeRect(inner.left, inner.top, inner.width, inner.height);
-    const total = num(explanation.shares[share]!.total);
     const number = cause === null ? "not explained" : `${cause + 1}`;
-    const said = [`${number}: ${percent(samples, total)}`, number].find((text) => ctx.measureText(text).width < box.width - 12);
+    const said = [`${number}: ${share}`, number].find((text) => ctx.measureText(text).width < box.width - 12);
     if (!said) continue;
     const wide = ctx.measureText(said).width + 8;
     const x = box.left + box.width / 2;

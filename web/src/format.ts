@@ -35,6 +35,7 @@ export function latency(value: Exact | bigint): string {
 /** The number alone, in microseconds, for columns whose head says "us". */
 export function microseconds(value: Exact | bigint): string {
   const ns = whole(value);
+  if (ns < 0n) return `-${microseconds(-ns)}`;
   // Rounded to tenths first: 99.96 us must read "100", not "100.0".
   const tenths = ns / 100n + (ns % 100n >= 50n ? 1n : 0n);
   if (tenths < 1000n) return `${tenths / 10n}.${tenths % 10n}`;

@@ -5,11 +5,9 @@ import "./style.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import type { View } from "./generated/view.d.ts";
+import { VERSION } from "./generated/pages.ts";
 import { Store } from "./state.ts";
 import { choose } from "./theme.ts";
-
-/** The version of the view that this viewer draws. */
-const VERSION = 3;
 
 function start(): void {
   const place = document.getElementById("viewer")!;

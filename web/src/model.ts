@@ -143,9 +143,8 @@ export function words(name: string): string {
 
 /** Why a run does not mean what was asked, in one sentence. */
 export function invalidReason(run: RunView): string {
-  const first = run.reasons.find((reason) => reason.state === "invalid") ?? run.reasons[0];
-  if (!first) return "it is marked invalid";
-  return first.detail === "" ? first.meaning : `${first.meaning.replace(/\.$/, "")}: ${first.detail}`;
+  const because = run.invalid_because ?? "it is marked invalid";
+  return `${because[0]!.toUpperCase()}${because.slice(1)}`;
 }
 
 /** A CSV field: quoted only where needed. */
@@ -162,19 +161,25 @@ export function csv(head: string[], rows: Cell[][]): string {
   return [head, ...rows].map((row) => row.map(csvField).join(",")).join("\n") + "\n";
 }
 
+/** The figures of a trace: those of the view, or in the corrected view those of its histogram. */
+function figuresOf({ histogram, series }: Trace): SeriesView["figures"] {
+  if (histogram !== series.corrected) return series.figures;
+  const { count: samples, min_ns: lowest_ns, mean_ns, sd_ns, quantiles, max_ns: highest_ns } = histogram;
+  return { samples, lowest_ns, mean_ns, sd_ns, quantiles, highest_ns };
+}
+
 export function summaryOf(trace: Trace): string[] {
-  const { histogram } = trace;
+  const figures = figuresOf(trace);
   const at = (share: number) => {
-    const found = histogram.quantiles.find((quantile) => Math.abs(quantile.share - share) < 1e-9);
+    const found = figures.quantiles.find((quantile) => Math.abs(quantile.share - share) < 1e-9);
     return found ? format.microseconds(found.value_ns) : "\u2013";
   };
   const us = (value: number | string | null | undefined) =>
     value === null || value === undefined ? "\u2013" : format.microseconds(value);
+  const missed = trace.series.missed_periods;
   return [
-    format.count(histogram === trace.series.corrected ? histogram.count : trace.series.samples), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
-    at(0.5), at(0.99), at(0.9999), us(histogram.max_ns),
-    // Absent where nobody counted them: an import.
-    trace.series.counters["missed_periods"] === undefined ? "\u2013" : format.count(trace.series.counters["missed_periods"]),
+    format.count(figures.samples), us(figures.lowest_ns), us(figures.mean_ns), us(figures.sd_ns), at(0.5), at(0.99), at(0.9999), us(figures.highest_ns),
+    missed === null || missed === undefined ? "\u2013" : format.count(missed),
   ];
 }
 

@@ -284,7 +284,7 @@ export function costFacts(cost: FollowingCostView, periodNs: number): CostFact[]
   if (Number.isFinite(returnNs)) {
     facts.push({ name: "the way back", value: format.latency(returnNs), under: "measured before, in each scheduled to returned" });
   }
-  facts.push({ name: "reading the events", value: percent(cost.own_cpu), under: "of one CPU" });
+  facts.push({ name: "reading the events", value: `${(cost.own_cpu * 100).toFixed(1)} %`, under: "of one CPU" });
   return facts;
 }
 

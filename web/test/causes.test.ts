@@ -18,7 +18,7 @@ function explanation(samples: ExplainedSampleView[], part: Partial<ExplanationVi
   const cause = { class: "softirq", words: "softirq", name: "NET_RX", certainty: "shown", samples: 1, worst_ns: 1, took_ns: 1, remedy: "" } as const;
   return {
     sentence: "", begin: "schedule", sources: ["a"], missing: [], looked_at: "samples", outliers: 200, explained: 2, not_recorded: 198, causes: [{ ...cause }, { ...cause, name: "TIMER" }], samples,
-    shares: [{ of: "samples", total: 200, causes: [1, 1], not_explained: 198 }],
+    shares: [{ of: "samples", total: 200, causes: [1, 1], percents: ["1 %", "<1 %"], not_explained: 198, not_explained_percent: "99 %" }],
     stretches: [{ activity: "thread", name: "iperf3" }, { activity: "softirq", name: "NET_RX" }, { activity: "interrupt", name: "eth0" }], ...part,
   };
 }
@@ -73,7 +73,7 @@ test("pieces fill their bar, the unexplained with them, and no share is rounded 
   assert.ok(Math.abs(pieces.reduce((sum, { box }) => sum + box.width, 0) - 400) < 1e-6);
   assert.equal(pieceAt(pieces, { x: 300, y: 30 })?.cause, null);
   assert.equal(pieceAt(pieces, { x: 1, y: 30 })?.cause, 0);
-  assert.deepEqual([percent(1, 1000), percent(999, 1000), percent(0, 9), percent(9, 9), percent(1, 3)], ["< 1 %", "> 99 %", "0 %", "100 %", "33 %"]);
+  assert.deepEqual([percent(1, 1000), percent(999, 1000), percent(0, 9), percent(9, 9), percent(1, 3)], ["<1 %", ">99 %", "0 %", "100 %", "33 %"]);
 });
 
 test("the sample and its range before the schedule survive the URL", () => {

@@ -18,7 +18,8 @@ function histogram(bins: [number, number][], unit = 1): HistogramView {
 
 function series(cpu: number, bins: [number, number][], maxima: number[] = []): SeriesView {
   return {
-    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, samples: histogram(bins).count, histogram: histogram(bins), counters: {}, spoiled: [],
+    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, histogram: histogram(bins), counters: {}, spoiled: [],
+    figures: { samples: histogram(bins).count, quantiles: [] },
     intervals: {
       start_offset_ns: maxima.map((_, i) => i * 1e9), length_ns: maxima.map(() => 1e9), max_ns: maxima, count: maxima.map(() => 10),
       missed_periods: maxima.map(() => 0), heat: { bin: maxima.map(() => [40]), count: maxima.map(() => [10]) },
@@ -223,7 +224,14 @@ test("what nobody counted is a dash, and no zero", () => {
     return summaryOf(tracesOf(runs, lanesOf(runs), false)[0]!).at(-1);
   };
   assert.equal(missed(series(0, [[100, 3]])), "\u2013");
-  assert.equal(missed({ ...series(0, [[100, 3]]), counters: { missed_periods: 0 } }), "0");
+  assert.equal(missed({ ...series(0, [[100, 3]]), missed_periods: 0 }), "0");
+});
+
+test("the table has the samples below zero that no plot draws", () => {
+  const figures = { samples: 4, lowest_ns: -11_753, mean_ns: -2710.5, sd_ns: null, quantiles: [{ share: 0.5, value_ns: -81 }], highest_ns: 887 };
+  const runs = [run("one", [{ ...series(0, [[105, 1], [887, 1]]), figures }])];
+  const cells = summaryOf(tracesOf(runs, lanesOf(runs), false)[0]!);
+  assert.deepEqual(cells, ["4", "-11.8", "-2.7", "\u2013", "-0.1", "\u2013", "\u2013", "0.9", "\u2013"]);
 });
 
 test("CSV is quoted where it must be, and no text is a formula", () => {

@@ -21,6 +21,10 @@ test("times stand in the node's zone, and in UTC where that is unknown", () => {
   assert.equal(format.wallTime("1772434800125000000", null, 0), "2026-03-02 07:00:00");
 });
 
+test("a number in a column of microseconds keeps its sign", () => {
+  assert.deepEqual([-11_753, -99_960, -81, 887].map((ns) => format.microseconds(ns)), ["-11.8", "-100", "-0.1", "0.9"]);
+});
+
 test("quantiles have their common names", () => {
   assert.equal(format.quantile(0.5), "p50");
   assert.equal(format.quantile(0.9999), "p99.99");

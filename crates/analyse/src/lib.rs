@@ -10,8 +10,6 @@ mod load_turns;
 pub mod rhythm;
 mod stall;
 pub mod tail;
-#[cfg(test)]
-mod tests_support;
 mod verdict;
 
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};

@@ -162,7 +162,7 @@ mod tests {
     use units::Timestamp;
 
     use super::*;
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     const MS: u64 = 1_000_000;
 

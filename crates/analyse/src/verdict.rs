@@ -224,7 +224,7 @@ mod tests {
     use units::Timestamp;
 
     use super::*;
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     fn check(latencies_ns: &[u64], invalid: bool, state: VerdictState, expected: RunOutcome) {
         let mut record = record_of(Measurement::Wakeup, latencies_ns);

@@ -363,7 +363,10 @@ fn the_audit_stands_in_the_report_and_can_be_explained() {
     assert_eq!(code(&report), 0, "{}", said(&report));
     let page = std::fs::read_to_string(file("report.html")).unwrap();
     assert!(page.contains("app-logging-in-loop") && page.contains("runnable_to_running"));
-    assert!(page.contains("Cost of tracing:") && page.contains("\"preempted_by\""), "the program's threads are drawn");
+    assert!(
+        page.contains("Cost of following:") && page.contains("\"preempted_by\""),
+        "the program's threads are drawn"
+    );
     let explained = run(&["explain", "app-logging-in-loop"]);
     assert!(String::from_utf8_lossy(&explained.stdout).contains("What it is"), "{}", said(&explained));
 }

@@ -22,6 +22,7 @@ mod lab_keeper;
 mod lab_segments;
 mod listen;
 mod load;
+mod module_trees;
 mod packet;
 mod packet_explain;
 mod profile;

@@ -1,12 +1,10 @@
 //! The table of export formats.
 
-mod columns;
 mod csv;
 mod cyclictest;
 mod hdr_log;
 mod json;
 mod parquet;
-mod rows;
 
 use record::{Place, Record, Series};
 

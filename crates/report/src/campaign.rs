@@ -1,52 +1,14 @@
 //! The view of a campaign: its document, and all conditions of each figure as curves of one plot.
 
-use std::collections::BTreeMap;
-
 use campaign::result::{AnswerState, CampaignResult, Figure, ResultState, RunLine};
 use record::{Record, ValidityState};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
+use summary::run::ReasonSummary;
 
-use crate::view::{HeadlineState, HeadlineView, ReasonView, RunView};
-use crate::{Instant, assemble, merge};
-
-/// The input for the page of a campaign.
-#[derive(Clone, Debug)]
-pub struct CampaignInput {
-    /// The result of the campaign.
-    pub result: CampaignResult,
-    /// The records of its runs, by their file names in the document, which also gives condition and measurement of each.
-    /// Records of unused runs are included if they can be read.
-    pub records: BTreeMap<String, Record>,
-}
-
-/// A campaign and its results.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CampaignView {
-    /// The document that `punctual campaign report --json` prints.
-    pub document: CampaignResult,
-    /// When the campaign began.
-    pub began: Option<Instant>,
-    /// IANA name of the node's time zone.
-    pub time_zone: Option<String>,
-    /// For each figure of the document: all conditions in the order of its bars, each as one series with all samples of
-    /// its usable runs. Null if there are no records for the figure.
-    pub distributions: Vec<Option<RunView>>,
-    /// Why runs are degraded or invalid: each reason once, the worst first.
-    pub reasons: Vec<CampaignReasonView>,
-    /// For each run of the document: why it is degraded, invalid or unusable.
-    pub run_reasons: Vec<Vec<String>>,
-}
-
-/// A reason why some runs of a campaign are degraded or invalid.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CampaignReasonView {
-    /// The reason, with the first few different details.
-    pub reason: ReasonView,
-    /// Number of runs with this reason.
-    pub runs: u64,
-}
+use crate::exact::Instant;
+use crate::page::CampaignInput;
+use crate::view::{CampaignReasonView, CampaignView, HeadlineState, HeadlineView, ReasonView, RunView};
+use crate::{merge, run};
 
 pub(crate) fn view(input: &CampaignInput) -> CampaignView {
     let document = &input.result;
@@ -90,7 +52,7 @@ fn distribution(input: &CampaignInput, figure: &Figure) -> Option<RunView> {
             merge::series(&figure.series, &figure.variant, thread, runs.iter().flat_map(|run| &run.series), is_drawn)
         })
         .collect();
-    let mut plot = assemble::run(&together);
+    let mut plot = run::run(&together);
     for (series, (condition, _)) in plot.series.iter_mut().zip(&groups) {
         (*condition).clone_into(&mut series.lane);
     }
@@ -104,7 +66,7 @@ fn reasons(input: &CampaignInput) -> Vec<CampaignReasonView> {
     let mut seen: Vec<Vec<&str>> = Vec::new();
     let records = input.result.runs.iter().filter_map(|line| input.records.get(&line.file));
     for reason in records.flat_map(|record| record.validity.reasons()) {
-        let one = assemble::reason(reason);
+        let one = ReasonView::from(ReasonSummary::from(reason));
         if let Some(place) = all.iter().position(|known| known.reason.code == one.code) {
             all[place].runs += 1;
             if !seen[place].contains(&reason.detail.as_str()) {
@@ -125,7 +87,7 @@ fn reasons(input: &CampaignInput) -> Vec<CampaignReasonView> {
 fn run_reasons(line: &RunLine, input: &CampaignInput) -> Vec<String> {
     let reasons = input.records.get(&line.file).map_or(&[][..], |record| record.validity.reasons());
     let described = reasons.iter().map(|reason| {
-        let code = assemble::reason(reason).code;
+        let code = ReasonSummary::from(reason).code;
         if reason.detail.is_empty() { code } else { format!("{code}: {}", reason.detail) }
     });
     line.unusable.iter().cloned().chain(described).collect()
@@ -172,12 +134,14 @@ pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use campaign::result::{Answer, Bar, ConditionResult};
     use record::{Histogram, ReasonCode, Validity};
 
     use super::*;
-    use crate::sample::run_of;
     use crate::{Exact, Generated, Page, ReportInput, render_html};
+    use samples::run_of;
 
     fn line(file: &str, condition: &str) -> RunLine {
         RunLine {

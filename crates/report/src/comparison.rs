@@ -2,70 +2,14 @@
 
 use analyse::compare::{self, Comparison, ComparisonState};
 use record::{Interval, Record, Series};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::view::{Bins, HeadlineState, HeadlineView, HistogramView, RunView};
-use crate::{Exact, assemble, merge};
-
-/// The input for the page of a comparison.
-#[derive(Clone, Debug)]
-pub struct ComparisonInput {
-    /// The result of the comparison.
-    pub comparison: Comparison,
-    /// The runs of A.
-    pub a: Vec<Record>,
-    /// The runs of B.
-    pub b: Vec<Record>,
-}
-
-/// A comparison of two groups of runs.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ComparisonView {
-    /// The document that `punctual compare --json` prints.
-    pub document: Comparison,
-    /// Both groups, each as one series with all samples of its runs.
-    pub plot: RunView,
-    /// The runs of A, then those of B. Each has one series, named as its group, with the maximum over all CPUs in each
-    /// interval; its histogram has no bins.
-    pub runs: Vec<RunView>,
-    /// The samples of both groups with their sign; null unless the comparison is of samples of both signs, where the plots above are
-    /// of magnitudes.
-    pub signed: Option<SignedSamplesView>,
-    /// The method of the comparison, in one line.
-    pub how: String,
-    /// The smallest difference that could have been detected, one sentence per quantity.
-    pub reach: Vec<String>,
-}
-
-/// The samples of both groups with their sign.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SignedSamplesView {
-    /// The samples of A.
-    pub a: SidesView,
-    /// The samples of B.
-    pub b: SidesView,
-    /// The runs of A, then those of B.
-    pub runs: Vec<SignedRunView>,
-}
-
-/// The lowest and the highest sample of each interval of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SignedRunView {
-    /// `A 1`, `B 2`.
-    pub label: String,
-    /// Whether it is one of A's.
-    pub of_a: bool,
-    /// Start of each interval, counted from the run's start (ns).
-    pub start_offset_ns: Vec<Exact>,
-    /// Length of each interval (ns).
-    pub length_ns: Vec<Exact>,
-    /// The lowest sample of each interval (ns); null if it has none.
-    pub lowest_ns: Vec<Option<Exact>>,
-    /// The highest sample of each interval (ns); null if it has none.
-    pub highest_ns: Vec<Option<Exact>>,
-}
+use crate::exact::Exact;
+use crate::page::ComparisonInput;
+use crate::view::{
+    Bins, ComparisonView, HeadlineState, HeadlineView, RunView, SidesView, SignedRunView, SignedSamplesView,
+};
+use crate::{merge, run};
 
 impl SignedRunView {
     fn of(record: &Record, latency: &str, label: String, of_a: bool) -> Self {
@@ -91,21 +35,12 @@ impl SignedRunView {
     }
 }
 
-/// Samples on both sides of zero.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SidesView {
-    /// Samples from zero on.
-    pub from_zero: HistogramView,
-    /// Samples below zero, by their magnitude; null if there are none.
-    pub below_zero: Option<HistogramView>,
-}
-
 impl SidesView {
     fn of(series: &Series) -> Self {
         let unit_ns = series.resolution_ns.unwrap_or(1);
         Self {
-            from_zero: assemble::histogram(&series.histogram, unit_ns),
-            below_zero: series.below_zero.as_ref().map(|below| assemble::histogram(below, unit_ns)),
+            from_zero: run::histogram(&series.histogram, unit_ns),
+            below_zero: series.below_zero.as_ref().map(|below| run::histogram(below, unit_ns)),
         }
     }
 }
@@ -138,7 +73,7 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
         runs: signed_runs(),
     });
     (both.worst, both.rows) = (Vec::new(), Vec::new());
-    let mut plot = assemble::run(&both);
+    let mut plot = run::run(&both);
     let lanes = [format!("A: {}", document.a.name), format!("B: {}", document.b.name)];
     for (series, lane) in plot.series.iter_mut().zip(&lanes) {
         series.lane.clone_from(lane);
@@ -156,7 +91,7 @@ fn over_time(record: &Record, document: &Comparison, label: String, lane: &str) 
     let is_compared = |series: &Series| series.name == document.latency;
     let mut one = merge::series(&document.latency, "", 0, record.series.iter(), is_compared);
     one.intervals = merge::intervals(record.series.iter().filter(|series| is_compared(series)));
-    let mut run = assemble::run(&Record { series: vec![one], worst: Vec::new(), rows: Vec::new(), ..record.clone() });
+    let mut run = run::run(&Record { series: vec![one], worst: Vec::new(), rows: Vec::new(), ..record.clone() });
     (run.label, run.manifest, run.verdict, run.deadline_ns) = (label, Value::Null, None, None);
     // All runs of a comparison may be under load, so the mark would not distinguish them.
     run.loaded = false;

@@ -1,13 +1,13 @@
 //! The conditions of a measurement as they stand at the top of a page: machine, kernel, processor, load, policy, deadline.
 
 use analyse::compare::Comparison;
-use record::{Figure, LoadManifest, Manifest, Record};
+use record::{LoadManifest, Manifest, Record};
 use serde_json::Value;
+use summary::{are_delays, are_offsets};
 use units::format;
 
-use crate::page::Results;
+use crate::page::{Page, Results};
 use crate::view::ConditionView;
-use crate::{Page, totals};
 
 /// What stands in the place of a deadline if there is none.
 const NO_LIMIT: &str = "no limit stated";
@@ -56,17 +56,6 @@ fn main_runs(all: Vec<&Record>) -> Vec<&Record> {
     if wakeups.is_empty() { all } else { wakeups }
 }
 
-/// Whether the runs compare clocks: what is stated for them is a limit on the offset, no deadline.
-pub(crate) fn are_offsets(runs: &[&Record]) -> bool {
-    !runs.is_empty() && runs.iter().all(|run| run.measurement.kind().figure == Figure::Offsets)
-}
-
-/// Whether the runs are of packets between nodes: what is stated for them is a limit on the delay, and two machines have part in
-/// them.
-pub(crate) fn are_delays(runs: &[&Record]) -> bool {
-    !runs.is_empty() && runs.iter().all(|run| run.measurement.kind().figure == Figure::Delays)
-}
-
 /// What a stated limit of these runs is called.
 fn limit_name(runs: &[&Record]) -> &'static str {
     if are_delays(runs) || are_offsets(runs) { "limit" } else { "deadline" }
@@ -88,7 +77,7 @@ fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<Condit
         (Some(model), None) => Some(model),
         (None, _) => each(&architecture),
     };
-    let deadlines = distinct(runs.iter().map(|run| totals::deadline_ns(page, run).map(format::span)));
+    let deadlines = distinct(runs.iter().map(|run| page.deadline_ns(run).map(format::span)));
     let limit = Some(deadlines.unwrap_or_else(|| NO_LIMIT.to_owned()));
     let mut conditions = vec![
         condition("machine", machine),
@@ -253,7 +242,6 @@ mod tests {
     use record::{Effective, LoadPart, Validity};
 
     use super::*;
-    use crate::sample;
 
     fn values(page: &Page) -> Vec<(String, Option<String>)> {
         of_page(page).into_iter().map(|condition| (condition.name, condition.value)).collect()
@@ -264,7 +252,7 @@ mod tests {
     }
 
     fn run() -> Record {
-        let mut run = sample::run_of("1", &[5_000; 10], Validity::default());
+        let mut run = samples::run_of("1", &[5_000; 10], Validity::default());
         let manifest = run.manifest_mut();
         manifest.node.hostname = "press-7".to_owned();
         manifest.node.kernel_release = "6.12.48".to_owned();
@@ -309,7 +297,7 @@ mod tests {
 
     #[test]
     fn clocks_have_a_limit_and_no_policy() {
-        let mut clocks = sample::offsets(&[5], Some((-9, 9)), Validity::default());
+        let mut clocks = samples::offsets(&[5], Some((-9, 9)), Validity::default());
         clocks.manifest_mut().requested.policy = "other".to_owned();
         clocks.manifest_mut().requested.deadline_ns = Some(50_000);
         let page = Page::from_results(None, Results { runs: vec![clocks], ..Results::default() });
@@ -319,7 +307,7 @@ mod tests {
 
     #[test]
     fn the_nodes_of_packets_stand_side_by_side_where_they_differ() {
-        let mut run = sample::packets(&[5_000], 100, 0, Validity::default());
+        let mut run = samples::packets(&[5_000], 100, 0, Validity::default());
         run.manifest_mut().node.machine = "x86_64".to_owned();
         let page = Page::from_results(None, Results { runs: vec![run], ..Results::default() });
         assert_eq!(value(&page, "machine").as_deref(), Some("a and b"));
@@ -330,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_an_import_does_not_say_is_not_known() {
-        let bare = sample::run_of("1", &[5_000], Validity::default());
+        let bare = samples::run_of("1", &[5_000], Validity::default());
         let page = Page::from_results(None, Results { runs: vec![bare], ..Results::default() });
         assert_eq!((value(&page, "kernel"), value(&page, "policy")), (None, None));
         assert_eq!(values(&page).len(), 6, "what is not known keeps its place");

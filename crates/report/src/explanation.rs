@@ -1,16 +1,12 @@
-//! Converts a record's explanation to the view, with the sentences that both forms of the page show.
+//! Converts a record's explanation to the view.
 
 use std::collections::HashMap;
 
-use record::{
-    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Moment, Record,
-    TimelineSegment, WakeupParts,
-};
-use summary::late::explained_above;
-use units::format::{self, latency};
+use record::{Activity, CauseTotal, ExplainedSample, Explanation, Moment, Record, TimelineSegment, WakeupParts};
+use summary::explanation::{Share, change, cost, left_out, sentence, shares};
 
-use crate::Exact;
-use crate::assemble::moment;
+use crate::exact::Exact;
+use crate::run::moment;
 use crate::view::{
     CauseChangeView, CauseView, DelayPartView, ExplainedFrom, ExplainedSampleView, ExplanationView, PartRowView,
     PartsView, ShareView, StretchView, TimelineView,
@@ -27,16 +23,16 @@ pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Momen
     let samples = explanation.samples.iter().map(|one| sample(one, started, &mut stretches)).collect();
     ExplanationView {
         sentence: sentence(record, explanation),
-        change: change(record, explanation),
+        change: change(record, explanation).map(|it| CauseChangeView { remedy: it.remedy, finding: it.finding }),
         sources: explanation.sources.clone(),
         missing: explanation.missing.clone(),
         begin: if record.packets().is_some() { ExplainedFrom::Arrival } else { ExplainedFrom::Schedule },
-        cost: cost(explanation),
+        cost: cost(explanation).map(|cost| format!("Cost of explaining: {cost}.")),
         looked_at: explanation.looked_at(),
         outliers: explanation.outliers.into(),
         explained: explanation.explained.into(),
         not_recorded: explanation.not_recorded.into(),
-        shares: shares(record, explanation),
+        shares: shares(record, explanation).into_iter().map(share).collect(),
         causes: explanation.causes.iter().map(cause).collect(),
         samples,
         stretches: stretches.all,
@@ -46,190 +42,15 @@ pub(crate) fn view_of(record: &Record, explanation: &Explanation, started: Momen
 
 /// The view of the parts of all wake-ups, over all threads.
 fn parts(record: &Record, parts: &WakeupParts) -> PartsView {
-    let recorded = parts.over_all_threads();
-    let kind = record.measurement.kind();
-    let rows = kind.explained.into_iter().flat_map(|whole| kind.parts_of(whole)).map(|part| {
-        let all = recorded.iter().find(|(known, _)| *known == part.name).map(|(_, all)| all);
-        let quantile = |share| all.and_then(|all| all.quantile_ns(share)).map(Exact::from);
-        PartRowView {
-            words: part.words.to_owned(),
-            name: part.name.to_owned(),
-            median_ns: quantile(0.5),
-            p999_ns: quantile(0.999),
-            max_ns: all.and_then(Histogram::max_ns).map(Exact::from),
-        }
+    let table = summary::explanation::parts(record, parts);
+    let rows = table.rows.into_iter().map(|row| PartRowView {
+        words: row.words,
+        name: row.name,
+        median_ns: row.median_ns.map(Exact::from),
+        p999_ns: row.p99_9_ns.map(Exact::from),
+        max_ns: row.max_ns.map(Exact::from),
     });
-    let not_seen = match parts.not_seen {
-        0 => String::new(),
-        not_seen => format!(" The parts of {} more were not recorded.", format::count(not_seen)),
-    };
-    PartsView { sentence: format!("{} wake-ups.{not_seen}", format::count(parts.seen)), rows: rows.collect() }
-}
-
-/// A cause in words: "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
-pub(crate) fn words(class: CauseClass, name: &str) -> String {
-    class.with_name(name)
-}
-
-/// The samples that the sentence is about: those above the deadline if their causes are in the record, or else all
-/// explained samples.
-struct Basis {
-    of: String,
-    total: u64,
-    causes: Vec<u64>,
-    /// Further samples of which nothing is known.
-    unknown: u64,
-}
-
-fn basis(record: &Record, explanation: &Explanation) -> Basis {
-    beyond(record, explanation).filter(|basis| basis.causes.iter().any(|&samples| samples > 0)).unwrap_or_else(|| {
-        Basis {
-            of: "explained samples".to_owned(),
-            total: explanation.explained,
-            causes: explanation.causes.iter().map(|cause| cause.samples).collect(),
-            unknown: explanation.outliers.saturating_sub(explanation.explained),
-        }
-    })
-}
-
-impl Basis {
-    /// The cause with the most samples; among equals the one with the worst sample.
-    fn largest<'a>(
-        &self,
-        causes: &'a [CauseTotal],
-        is_wanted: impl Fn(&CauseTotal) -> bool,
-    ) -> Option<(&'a CauseTotal, u64)> {
-        let all = causes.iter().zip(self.causes.iter().copied());
-        all.filter(|(cause, samples)| *samples > 0 && is_wanted(cause))
-            .max_by_key(|(cause, samples)| (*samples, cause.worst_ns))
-    }
-}
-
-fn is_known(cause: &CauseTotal) -> bool {
-    cause.class != CauseClass::Unknown
-}
-
-/// What to change first: the remedy for the largest known cause other than the instrument itself.
-fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView> {
-    let basis = basis(record, explanation);
-    let is_foreign = |cause: &CauseTotal| is_known(cause) && cause.owner != record::Owner::Instrument;
-    let largest =
-        basis.largest(&explanation.causes, is_foreign).or_else(|| basis.largest(&explanation.causes, |_| true));
-    largest.map(|(cause, _)| CauseChangeView { remedy: cause.remedy.clone(), finding: cause.finding.clone() })
-}
-
-/// What made most of the worst samples late and how certain that is, or why nothing is known.
-pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
-    let looked_at = explanation.looked_at();
-    let basis = basis(record, explanation);
-    let Some((first, samples)) = basis.largest(&explanation.causes, |_| true) else {
-        return match (explanation.sources.is_empty(), explanation.outliers) {
-            (true, _) => "No evidence was available, so the causes of the worst samples are unknown.".to_owned(),
-            (false, 0) => format!("There were no {looked_at}, so there is nothing to explain."),
-            (false, outliers) => format!(
-                "None of {} {looked_at} was recorded in time, so their causes are unknown.",
-                format::count(outliers)
-            ),
-        };
-    };
-    let stands_out = samples > 1 || basis.total <= 1;
-    let mut text = part(&basis, samples);
-    if stands_out && is_known(first) {
-        text.push_str(&format!(": {}, {}.", words(first.class, &first.name), how_certain(first.certainty)));
-    } else if stands_out {
-        text.push_str(": cause unknown.");
-        if let Some((known, samples)) = basis.largest(&explanation.causes, is_known) {
-            let count = format::count(samples);
-            let cause = words(known.class, &known.name);
-            text.push_str(&format!(" The largest known cause, {count}: {cause}, {}.", how_certain(known.certainty)));
-        }
-    }
-    if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
-        match worst_not_recorded(record, worst) {
-            None => text.push_str(&format!(" The worst, {} on CPU {}", latency(worst.latency_ns), worst.cpu)),
-            Some(worst_ns) => text.push_str(&format!(
-                " Nothing was recorded of the worst, {}. The worst that was explained, {} on CPU {}",
-                latency(worst_ns),
-                latency(worst.latency_ns),
-                worst.cpu
-            )),
-        }
-        if worst.class == CauseClass::Unknown {
-            text.push_str(", is not explained.");
-        } else if stands_out && (worst.class, &worst.name) == (first.class, &first.name) {
-            text.push_str(", is one of them.");
-        } else {
-            text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), how_certain(worst.certainty)));
-        }
-    }
-    if basis.unknown > 0 {
-        text.push_str(&format!(" Nothing is known about {} others.", format::count(basis.unknown)));
-    }
-    text
-}
-
-/// The run's worst latency (ns) if it is not that of the worst explained sample. A packet's delay is longer than the part of it
-/// that is explained.
-fn worst_not_recorded(record: &Record, worst: &ExplainedSample) -> Option<i64> {
-    let (worst_ns, _) = record.worst_of_all().filter(|_| record.packets().is_none())?;
-    (worst_ns > worst.latency_ns).then_some(worst_ns)
-}
-
-/// How large a part `samples` are of the basis, as the beginning of a sentence.
-fn part(basis: &Basis, samples: u64) -> String {
-    let Basis { of, total, .. } = basis;
-    let (samples_text, total_text) = (format::count(samples), format::count(*total));
-    match samples.saturating_mul(2) {
-        _ if *total == 1 => format!("The one {}", of.replacen("samples", "sample", 1)),
-        _ if samples == *total => format!("All {samples_text} {of}"),
-        twice if twice > *total => format!("Most of the {of}, {samples_text} of {total_text}"),
-        _ if samples == 1 => format!("No cause stands out among the {total_text} {of}."),
-        _ => format!("No cause accounts for most of the {of}; the largest part, {samples_text} of {total_text}"),
-    }
-}
-
-const fn how_certain(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Shown => "shown by the recorded events",
-        Certainty::Likely => "likely, but not shown",
-        Certainty::Unknown => "without evidence",
-    }
-}
-
-/// How many of the examined samples are explained, and why others are not, in a sentence.
-pub(crate) fn coverage(explanation: &Explanation) -> String {
-    let mut text = format!(
-        "{} of {} {} are explained",
-        format::count(explanation.explained),
-        format::count(explanation.outliers),
-        explanation.looked_at()
-    );
-    if explanation.not_recorded > 0 {
-        text.push_str(&format!(
-            "; {} came while an earlier one was being read, and nothing is known about them",
-            format::count(explanation.not_recorded)
-        ));
-    }
-    text.push('.');
-    text
-}
-
-/// The cost of explaining, in one line; `None` if it was not measured.
-pub(crate) fn cost(explanation: &Explanation) -> Option<String> {
-    let cost = explanation.cost.as_ref()?;
-    let mean = |ns: f64| latency(units::round_u64(ns.max(0.0)));
-    let is_significant = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
-    Some(format!(
-        "Cost of explaining, measured before the run with {} samples each: median {} without and {} with it, mean {} and \
-         {}; equal measurements differ by {}, so {}.",
-        format::count(cost.samples),
-        latency(cost.median_without_ns),
-        latency(cost.median_with_ns),
-        mean(cost.mean_without_ns),
-        mean(cost.mean_with_ns),
-        mean(cost.mean_differs_ns),
-        if is_significant { "the cost is more than chance" } else { "the cost cannot be distinguished from chance" }
-    ))
+    PartsView { sentence: table.sentence, rows: rows.collect() }
 }
 
 fn cause(cause: &CauseTotal) -> CauseView {
@@ -246,41 +67,14 @@ fn cause(cause: &CauseTotal) -> CauseView {
     }
 }
 
-/// The shares of the examined samples, and of those above the deadline if their causes are known.
-fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
-    if explanation.outliers == 0 || explanation.sources.is_empty() {
-        return Vec::new();
-    }
-    let causes: Vec<u64> = explanation.causes.iter().map(|cause| cause.samples).collect();
-    let mut shares = vec![share(explanation.looked_at(), explanation.outliers, &causes)];
-    let late = beyond(record, explanation);
-    let is_the_same = record.verdict.as_ref().is_some_and(|verdict| explanation.above_ns == Some(verdict.deadline_ns));
-    if let Some(Basis { of, total, causes, .. }) = late.filter(|_| !is_the_same) {
-        shares.push(share(of, total, &causes));
-    }
-    shares
-}
-
-/// The samples above the deadline; `None` if there are none, or if the record does not have their causes.
-fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
-    // A limit on packets is one on their whole delay, of which a node explains a part.
-    let verdict = record.verdict.as_ref().filter(|_| record.packets().is_none())?;
-    let total = verdict.deciding.as_ref().filter(|deciding| deciding.beyond > 0)?.beyond;
-    let causes = explained_above(explanation, verdict.deadline_ns, total)?;
-    let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
-    let unknown = total.saturating_sub(causes.iter().sum());
-    Some(Basis { of, total, causes, unknown })
-}
-
-fn share(of: String, total: u64, causes: &[u64]) -> ShareView {
-    let sum = causes.iter().fold(0_u64, |sum, &samples| sum.saturating_add(samples));
-    // Keep the total at least as large as the sum, so that the difference cannot be negative.
-    let total = total.max(sum);
+fn share(share: Share) -> ShareView {
     ShareView {
-        of,
-        total: total.into(),
-        causes: causes.iter().copied().map(Exact::from).collect(),
-        not_explained: (total - sum).into(),
+        of: share.of,
+        total: share.total.into(),
+        causes: share.causes.iter().map(|part| part.samples.into()).collect(),
+        percents: share.causes.into_iter().map(|part| part.percent).collect(),
+        not_explained: share.not_explained.samples.into(),
+        not_explained_percent: share.not_explained.percent,
     }
 }
 
@@ -308,17 +102,6 @@ fn sample(sample: &ExplainedSample, started: Moment, stretches: &mut Stretches) 
         timeline: timeline(&sample.timeline, stretches),
         left_out: left_out(sample.stretches_left_out),
         stack: sample.stack.clone(),
-    }
-}
-
-/// How many stretches of the timeline are not drawn because the record has only the longest; `None` if there are none.
-fn left_out(stretches: u64) -> Option<String> {
-    match stretches {
-        0 => None,
-        1 => Some("1 shorter stretch was not kept in the record and is not drawn.".to_owned()),
-        many => {
-            Some(format!("{} shorter stretches were not kept in the record and are not drawn.", format::count(many)))
-        }
     }
 }
 

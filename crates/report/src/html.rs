@@ -12,10 +12,13 @@ use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
 use campaign::result::{Answer, CampaignResult, Figure};
-use record::{Histogram, Origin, Record, Series};
-use units::{approx_f64, format, round_u64};
+use record::{Origin, Record};
+use summary::label;
+use summary::run::SeriesSummary;
+use units::{approx_f64, format};
 
-use crate::{Page, ReportInput, View};
+use crate::page::{Page, ReportInput};
+use crate::view::View;
 
 /// The viewer, built by `web/build.sh`.
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
@@ -110,7 +113,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         top::plain_spoiled(page, runs);
         program::plain_programs(page, runs);
         explanation::plain_explanations(page, runs);
-        rhythm::plain_rhythms(page, view);
+        rhythm::plain_rhythms(page, runs);
         load::plain_loads(page, runs);
     }
     let tails = view.page.results().map_or(&[][..], |results| &results.tails);
@@ -254,34 +257,40 @@ fn plain_table(page: &mut String, runs: &[Record]) {
          <th class=\"number\">max</th><th class=\"number\">missed periods</th></tr></thead><tbody>\n",
     );
     for run in runs {
-        for series in &run.series {
-            plain_row(page, run, series);
+        let (label, validity) = (escape(label(run)), summary::run::validity(run));
+        for series in summary::run::series(run) {
+            plain_row(page, &label, validity.state.word(), &series);
         }
-        for reason in run.validity.reasons() {
-            let info = reason.code.info();
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>{}</td><td colspan=\"6\">{} {}</td></tr>",
-                escape(&run.label),
-                info.state.word(),
-                escape(info.meaning.trim()),
-                escape(&reason.detail)
-            );
-        }
-        for not in run.validity.not_observable() {
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>not observable</td><td colspan=\"6\">{}</td></tr>",
-                escape(&run.label),
-                escape(&not.detail)
-            );
+        let rows = validity
+            .reasons
+            .iter()
+            .map(|reason| (reason.state.word(), format!("{} {}", reason.meaning, reason.detail)));
+        let not = validity.not_observable.iter().map(|detail| ("not observable", detail.clone()));
+        for (word, text) in rows.chain(not) {
+            let text = escape(&text);
+            let _ = writeln!(page, "<tr><td>{label}</td><td>{word}</td><td colspan=\"6\">{text}</td></tr>");
         }
     }
     page.push_str("</tbody></table></div>\n");
     for run in runs {
+        plain_gaps(page, run);
         plain_lacks(page, run);
     }
     page.push_str("</section>\n");
+}
+
+/// Writes which share of its time each thread of a run lost to gaps; nothing for other kinds.
+fn plain_gaps(page: &mut String, run: &Record) {
+    for series in summary::run::series(run) {
+        let Some(gaps) = series.gaps else { continue };
+        let rate = gaps.per_second.map(|number| format!("{number} gaps a second"));
+        let stolen = gaps.stolen.map(|share| format!("{share} of the time taken from the thread"));
+        let words: Vec<String> = rate.into_iter().chain(stolen).collect();
+        if !words.is_empty() {
+            let lane = escape(&series.lane);
+            let _ = writeln!(page, "<p>{}, {lane}: {}.</p>", escape(label(run)), words.join(", "));
+        }
+    }
 }
 
 /// Writes what the source of an imported run lacks.
@@ -290,7 +299,7 @@ fn plain_lacks(page: &mut String, run: &Record) {
     let _ = writeln!(
         page,
         "<h3>{}: read from {} of {}, which does not contain</h3>\n<ul>",
-        escape(&run.label),
+        escape(label(run)),
         escape(format),
         escape(&run.manifest().tool.name)
     );
@@ -300,43 +309,18 @@ fn plain_lacks(page: &mut String, run: &Record) {
     page.push_str("</ul>\n");
 }
 
-fn plain_row(page: &mut String, run: &Record, series: &Series) {
+fn plain_row(page: &mut String, label: &str, validity: &str, series: &SeriesSummary) {
     let latency = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
-    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-    let (above, below) = (&series.histogram, series.below_zero.as_ref());
-    // Samples below zero are kept by their magnitude: the largest is the lowest.
-    let lowest_ns = below.and_then(Histogram::max_ns).map(|ns| -signed(ns)).or_else(|| above.min_ns().map(signed));
-    let highest_ns = above.max_ns().map(signed).or_else(|| below.and_then(Histogram::min_ns).map(|ns| -signed(ns)));
-    let mean_ns = match (above.mean_ns(), below.and_then(Histogram::mean_ns)) {
-        (above_ns, Some(below_ns)) => {
-            let (over, under) = (approx_f64(above.count()), approx_f64(below.map_or(0, Histogram::count)));
-            Some((above_ns.unwrap_or(0.0) * over - below_ns * under) / (over + under))
-        }
-        (above_ns, None) => above_ns,
-    };
-    let name = match (series.place.cpu(), series.variant.is_empty()) {
-        (_, true) => format!("{}, {}", series.name, series.place),
-        (Some(_), false) => format!("{}, {}, {}", series.name, series.variant, series.place),
-        (None, false) => format!("{}, {}", series.name, series.variant),
-    };
     let _ = writeln!(
         page,
-        "<tr class=\"{0}\"><td>{1}</td><td>{0}</td><td>{2}</td><td class=\"number\">{3}</td><td class=\"number\">{4}</td>\
-         <td class=\"number\">{5}</td><td class=\"number\">{6}</td><td class=\"number\">{7}</td></tr>",
-        run.validity.state().word(),
-        escape(&run.label),
-        escape(&name),
-        format::count(series.taken()),
-        latency(lowest_ns),
-        latency(mean_ns.map(|ns| signed(round_u64(ns.abs())) * if ns < 0.0 { -1 } else { 1 })),
-        latency(highest_ns),
-        match run.manifest().origin {
-            // Without schedules there are no periods to miss, and the source of an import did not count them.
-            _ if !run.measurement.kind().sampling.has_periods() && series.counters.missed_periods == 0 =>
-                "-".to_owned(),
-            Origin::Imported { .. } => "-".to_owned(),
-            Origin::Punctual => format::count(series.counters.missed_periods),
-        },
+        "<tr class=\"{validity}\"><td>{label}</td><td>{validity}</td><td>{}</td><td class=\"number\">{}</td>\
+         <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+        escape(&series.title),
+        format::count(series.figures.samples),
+        latency(series.figures.lowest_ns),
+        latency(series.figures.mean_whole_ns()),
+        latency(series.figures.highest_ns),
+        series.missed_periods.map_or_else(|| "-".to_owned(), format::count)
     );
 }
 
@@ -362,18 +346,17 @@ mod tests {
 
     #[test]
     fn what_could_not_be_observed_stands_on_the_page_with_and_without_scripts() {
-        let mut run = crate::sample::run_of("1", &[5_000], record::Validity::default());
+        let mut run = samples::run_of("1", &[5_000], record::Validity::default());
         run.validity.add_not_observable(record::Unobservable::FirmwareInterruptions, "no counter <of> them");
         let mut plain = String::new();
         plain_table(&mut plain, std::slice::from_ref(&run));
         assert!(plain.contains("not observable</td><td colspan=\"6\">no counter &lt;of&gt; them"), "{plain}");
-        assert_eq!(crate::assemble::run(&run).not_observable, ["no counter <of> them"]);
+        assert_eq!(crate::run::run(&run).not_observable, ["no counter <of> them"]);
     }
 
     #[test]
     fn the_plain_table_of_signed_samples_has_their_signs() {
-        let run =
-            crate::sample::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), record::Validity::default());
+        let run = samples::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), record::Validity::default());
         let mut plain = String::new();
         plain_table(&mut plain, std::slice::from_ref(&run));
         let cells = ["4", "-11.8 us", "-2.7 us", "887 ns", "-"].map(|cell| format!("<td class=\"number\">{cell}</td>"));

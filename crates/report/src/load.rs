@@ -1,8 +1,8 @@
 //! Converts a record's load to the view.
 
 use analyse::{LoadTurn, load_turns};
-use record::{DroppedPart, LoadPart, LoadWindow, PartRate, Record};
-use units::{format, round_u64};
+use record::{LoadPart, LoadWindow, Record};
+use summary::load::{dropped, rate};
 
 use crate::view::{LoadPartView, LoadTurnView, LoadView};
 
@@ -16,8 +16,11 @@ pub(crate) fn view(record: &Record) -> Option<LoadView> {
     let started_ns = record.manifest().started.monotonic.as_ns();
     let all = load_turns(record);
     let turns = all.as_ref().map_or(&[][..], |all| &all.turns);
+    let sentence =
+        summary::load::description(record).unwrap_or_else(|| format!("load {}", load.title().unwrap_or_default()));
     Some(LoadView {
         name: load.name.clone(),
+        sentence,
         description,
         share: load.share,
         parts: load.parts.iter().map(part).collect(),
@@ -34,24 +37,6 @@ fn part(part: &LoadPart) -> LoadPartView {
         lacks: part.lacks.clone(),
         cpu_used: part.cpu_used.map(|used| (used * 1e3).round() / 1e3),
         achieved: part.achieved.iter().map(rate).collect(),
-    }
-}
-
-/// Why a part did not run, in words.
-pub(crate) fn dropped(part: &LoadPart) -> Option<String> {
-    match part.dropped.as_ref()? {
-        DroppedPart::Request => Some("left out on request".to_owned()),
-        DroppedPart::Machine { why } => Some(why.clone()),
-    }
-}
-
-/// A rate in words: `61 493 packets received per second`.
-pub(crate) fn rate(rate: &PartRate) -> String {
-    let value = round_u64(rate.value);
-    match rate.unit.as_str() {
-        "bytes/s" => format!("{} read and written per second", format::bytes(value)),
-        "operations/s" => format!("{} operations of {} per second", format::count(value), rate.metric),
-        _ => format!("{} {} per second", format::count(value), rate.metric),
     }
 }
 
@@ -72,12 +57,13 @@ fn turn(turn: &LoadTurn, window: Option<&LoadWindow>, started_ns: i64) -> LoadTu
 
 #[cfg(test)]
 mod tests {
+    use record::DroppedPart;
+
     use super::*;
-    use crate::sample;
 
     #[test]
     fn a_load_of_parts_is_shown_with_what_did_not_run() {
-        let mut record = sample::run(record::Validity::default());
+        let mut record = samples::run(record::Validity::default());
         record.manifest_mut().load = record::LoadManifest::default();
         assert!(view(&record).is_none(), "no load");
         record.manifest_mut().load.name = "paper".to_owned();
@@ -97,15 +83,5 @@ mod tests {
         let seen = view(&record).unwrap();
         assert_eq!((seen.parts[0].cpu_used, seen.parts[1].dropped.as_deref()), (Some(0.123), Some("EPERM")));
         assert!(seen.turns.is_empty() && seen.between.is_none());
-    }
-
-    #[test]
-    fn rates_are_described_in_words() {
-        let words = |metric: &str, value, unit: &str| {
-            rate(&PartRate { metric: metric.to_owned(), value, unit: unit.to_owned() })
-        };
-        assert_eq!(words("packets received", 12.4, "1/s"), "12 packets received per second");
-        assert_eq!(words("udp", 12.6, "operations/s"), "13 operations of udp per second");
-        assert!(words("bytes read and written", 2_097_152.0, "bytes/s").starts_with("2.0 MiB"));
     }
 }

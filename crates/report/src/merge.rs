@@ -117,7 +117,7 @@ mod tests {
     use record::{ReasonCode, Unobservable};
 
     use super::*;
-    use crate::sample::run_of;
+    use samples::run_of;
 
     fn doubtful(id: &str, detail: &str) -> Record {
         let mut validity = Validity::default();

@@ -1,10 +1,36 @@
 //! The kinds of pages, each with its content and with a route for programs that serve pages.
 
-use profile::check::Finding;
-use record::Record;
-use summary::Assessment;
+use std::collections::BTreeMap;
 
-use crate::{CalibrationView, CampaignInput, ComparisonInput};
+use analyse::compare::Comparison;
+use campaign::result::CampaignResult;
+use profile::check::Finding;
+use record::{Record, ToolVersion};
+use summary::{Assessment, Measured};
+
+use crate::view::CalibrationView;
+
+/// The input for a report.
+#[derive(Clone, Debug)]
+pub struct ReportInput {
+    /// Title of the page.
+    pub title: String,
+    /// Content of the page.
+    pub page: Page,
+    /// The program that makes the page, and the time.
+    pub generated: Generated,
+}
+
+/// The program that makes a page, and the time.
+#[derive(Clone, Debug, Default)]
+pub struct Generated {
+    /// The program that makes the page.
+    pub tool: ToolVersion,
+    /// `CLOCK_REALTIME` when the page is made (ns since 1970-01-01 UTC). It is an input because this crate reads no clock.
+    pub realtime_ns: i64,
+    /// IANA name of the time zone in which the page shows that time; `None`: UTC.
+    pub time_zone: Option<String>,
+}
 
 /// The content of a page.
 #[derive(Clone, Debug)]
@@ -32,6 +58,27 @@ pub struct Results {
     pub profile: Option<serde_json::Value>,
     /// Findings from the profile, the most severe first.
     pub findings: Vec<Finding>,
+}
+
+/// The input for the page of a comparison.
+#[derive(Clone, Debug)]
+pub struct ComparisonInput {
+    /// The result of the comparison.
+    pub comparison: Comparison,
+    /// The runs of A.
+    pub a: Vec<Record>,
+    /// The runs of B.
+    pub b: Vec<Record>,
+}
+
+/// The input for the page of a campaign.
+#[derive(Clone, Debug)]
+pub struct CampaignInput {
+    /// The result of the campaign.
+    pub result: CampaignResult,
+    /// The records of its runs, by their file names in the document, which also gives condition and measurement of each.
+    /// Records of unused runs are included if they can be read.
+    pub records: BTreeMap<String, Record>,
 }
 
 /// The kinds of pages.
@@ -128,6 +175,16 @@ impl Page {
         }
     }
 
+    /// The runs with the conclusion from them; `None` for pages that have no [`Results`].
+    pub(crate) fn measured(&self) -> Option<Measured<'_>> {
+        Some(Measured { assessment: self.assessment(), runs: &self.results()?.runs })
+    }
+
+    /// The deadline of a run on this page (ns): that of the assessment, or its own.
+    pub(crate) fn deadline_ns(&self, run: &Record) -> Option<u64> {
+        Measured { assessment: self.assessment(), runs: &[] }.deadline_ns(run)
+    }
+
     /// The runs of the page; empty for pages that have no [`Results`].
     #[must_use]
     pub fn runs(&self) -> &[Record] {
@@ -153,11 +210,11 @@ mod tests {
     use record::{AppRun, Detail, Validity};
 
     use super::*;
-    use crate::{Generated, ReportInput, View};
+    use crate::view::View;
 
     #[test]
     fn runs_of_the_same_label_are_told_apart_by_numbers() {
-        let run = |label: &str| Record { label: label.to_owned(), ..crate::sample::run(Validity::default()) };
+        let run = |label: &str| Record { label: label.to_owned(), ..samples::run(Validity::default()) };
         let runs = vec![run("night"), run("day"), run("night"), run(""), run("")];
         let page = Page::from_results(None, Results { runs, ..Results::default() });
         let labels: Vec<&str> = page.runs().iter().map(|run| run.label.as_str()).collect();
@@ -166,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_view_names_the_kind_of_its_page() {
-        let run = crate::sample::run(Validity::default());
+        let run = samples::run(Validity::default());
         let program = Record { detail: Detail::Program(AppRun::default()), ..run.clone() };
         let results = |runs: Vec<Record>| Results { runs, ..Results::default() };
         let page_of = |runs| Page::from_results(None, results(runs));

@@ -1,8 +1,9 @@
 //! Converts a record's followed program to the view.
 
-use record::{AppRun, AppThread, Record};
+use record::{AppThread, Record};
+use summary::program::{missed_periods, what};
 
-use crate::assemble::histogram;
+use crate::run::histogram;
 use crate::view::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 
 /// The view of the followed program; `None` if the run followed none.
@@ -24,21 +25,6 @@ pub(crate) fn view(record: &Record) -> Option<ProgramView> {
             own_cpu: cost.own_cpu,
         },
     })
-}
-
-/// What was followed, in words: "'./controller'", "process 4711".
-pub(crate) fn what(app: &AppRun) -> String {
-    app.command.as_ref().map_or_else(|| format!("process {}", app.pid), |command| format!("'{command}'"))
-}
-
-/// Schedules that late wake-ups skipped; `None` if the thread's requested wake-up times are unknown, so that none were
-/// counted.
-pub(crate) fn missed_periods(one: &AppThread, record: &Record) -> Option<u64> {
-    let series = record
-        .series
-        .iter()
-        .find(|series| series.place.thread_number() == Some(one.thread) && series.interval_ns.is_some());
-    series.map(|series| series.counters.missed_periods)
 }
 
 fn thread(one: &AppThread, record: &Record) -> FollowedThreadView {
@@ -71,7 +57,7 @@ fn thread(one: &AppThread, record: &Record) -> FollowedThreadView {
 
 #[cfg(test)]
 mod tests {
-    use record::{Counters, Detail, Histogram, Measurement, Place, Preemption, Series, TracingCost, Validity};
+    use record::{AppRun, Counters, Detail, Histogram, Measurement, Place, Preemption, Series, TracingCost, Validity};
 
     use super::*;
 
@@ -97,7 +83,7 @@ mod tests {
                 tracing: TracingCost { lost_events: 7, ..TracingCost::default() },
                 ..AppRun::default()
             }),
-            ..crate::sample::run(Validity::default())
+            ..samples::run(Validity::default())
         };
         let view = view(&record).unwrap();
         let json = serde_json::to_value(&view).unwrap();

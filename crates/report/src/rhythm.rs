@@ -1,7 +1,7 @@
-//! Converts the scan for rhythms to the view, with the sentences that both forms of the page show.
+//! Converts the scan for rhythms to the view.
 
-use record::{Record, RhythmEnd, RhythmScan};
-use units::format::{self, span};
+use record::{Record, RhythmEnd};
+use summary::rhythm::sentence;
 
 use crate::view::{RhythmScanView, RhythmView};
 
@@ -29,19 +29,4 @@ pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
             .collect(),
         hidden: scan.hidden.clone(),
     })
-}
-
-/// The range of periods that was scanned, the number of samples, and whether there are no further rhythms.
-pub(crate) fn sentence(scan: &RhythmScan) -> String {
-    if let Some(why) = &scan.not_scanned {
-        return format!("No scan for rhythms took place: {why}.");
-    }
-    let found = if scan.rhythms.is_empty() { "No rhythm" } else { "No other rhythm" };
-    format!(
-        "{found} with a period from {} to {} was found among {} wake-ups later than {}.",
-        span(scan.shortest_period_ns),
-        span(scan.longest_period_ns),
-        format::count(scan.late_samples),
-        span(scan.above_ns)
-    )
 }

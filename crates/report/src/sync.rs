@@ -1,10 +1,10 @@
-//! Converts what was seen of time services and clocks to the view, and says it in sentences.
+//! Converts what was seen of time services and clocks to the view.
 
-use record::{HardBound, Histogram, Moment, Place, Record, Series, SyncRun, SyncSource, SyncState, TrackPoint};
-use units::format;
+use record::{HardBound, Histogram, Moment, Record, SyncSource, SyncState, TrackPoint};
+use summary::sync::{bound_sentence, name_at, offsets, own_estimate_sentence, reference};
 
-use crate::Exact;
-use crate::assemble::{histogram, moment};
+use crate::exact::Exact;
+use crate::run::{histogram, moment};
 use crate::view::{
     SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
     SyncTrackView, SyncView,
@@ -26,72 +26,6 @@ pub(crate) fn view(record: &Record) -> Option<SyncView> {
         events: run.events.iter().map(event).collect(),
         events_left_out: run.events_left_out.into(),
         not_followed: run.not_followed.clone(),
-    })
-}
-
-/// The name of the source at a place, or the place itself if no source has it.
-pub(crate) fn name_at(run: &SyncRun, place: &Place) -> String {
-    let source = run.sources.iter().find(|source| source.place == *place);
-    source.map_or_else(|| place.to_string(), SyncSource::name)
-}
-
-/// The offsets of a source: the series to which a limit applies if there is a bound.
-pub(crate) fn offsets<'a>(record: &'a Record, source: &SyncSource) -> Option<&'a Series> {
-    let kind = record.measurement.kind();
-    record.series.iter().find(|series| series.place == source.place && kind.judges(&series.name))
-}
-
-/// The hard bound of a source as numbers (ns): lowest and highest; `None` if there is none.
-pub(crate) const fn bound_of(source: &SyncSource) -> Option<(i64, i64)> {
-    match &source.bound {
-        HardBound::Stated { lowest_ns, highest_ns, .. } => Some((*lowest_ns, *highest_ns)),
-        HardBound::Missing { .. } => None,
-    }
-}
-
-/// The judged source whose bound reaches farthest from zero, with that bound (ns); `None` if no judged source has one.
-pub(crate) fn farthest_bound(record: &Record) -> Option<(&SyncSource, (i64, i64))> {
-    let sources = &record.sync()?.sources;
-    let judged = sources.iter().filter(|source| offsets(record, source).is_some_and(|series| series.judged));
-    judged
-        .filter_map(|source| Some((source, bound_of(source)?)))
-        .max_by_key(|(_, (lowest_ns, highest_ns))| lowest_ns.unsigned_abs().max(highest_ns.unsigned_abs()))
-}
-
-/// "-37.3 us to 15.2 us".
-pub(crate) fn range((lowest_ns, highest_ns): (i64, i64)) -> String {
-    format!("{} to {}", format::latency(lowest_ns), format::latency(highest_ns))
-}
-
-/// What the clock is compared with; a source can have found nothing yet.
-pub(crate) fn reference(source: &SyncSource) -> &str {
-    if source.reference.is_empty() { "nothing yet" } else { &source.reference }
-}
-
-/// The hard bound with what it trusts, or why there is none.
-pub(crate) fn bound_sentence(source: &SyncSource) -> String {
-    let gives = source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference);
-    match &source.bound {
-        HardBound::Stated { lowest_ns, highest_ns, narrowest_ns, widest_ns, trusts } => format!(
-            "within {}; widest {} at one moment, narrowest {}; trusts that {trusts}",
-            range((*lowest_ns, *highest_ns)),
-            format::latency(*widest_ns),
-            range(*narrowest_ns)
-        ),
-        HardBound::Missing { .. } if gives => "it gives the time, and compares its clock with none".to_owned(),
-        HardBound::Missing { reason } => format!("no hard bound: {reason}"),
-    }
-}
-
-/// What the service says of itself; `None` if it says nothing.
-pub(crate) fn own_estimate_sentence(source: &SyncSource) -> Option<String> {
-    source.own_estimate.map(|own| {
-        format!(
-            "rms {}, largest {}, of {} values; its own estimate, which cannot see an asymmetric path",
-            format::latency(units::round_u64(own.rms_ns)),
-            format::latency(own.largest_ns),
-            format::count(own.count)
-        )
     })
 }
 
@@ -175,11 +109,10 @@ mod tests {
     use record::{StateChange, TrackPoint, Validity};
 
     use super::*;
-    use crate::sample;
 
     #[test]
     fn a_source_is_shown_with_its_bound_its_track_and_the_signs_of_its_offsets() {
-        let record = sample::offsets(&[-11_753, -81, 105, 886], Some((-37_347, 15_223)), Validity::default());
+        let record = samples::offsets(&[-11_753, -81, 105, 886], Some((-37_347, 15_223)), Validity::default());
         let view = serde_json::to_value(view(&record).unwrap()).unwrap();
         let source = &view["sources"][0];
         assert_eq!((source["name"].as_str(), source["judged"].as_bool()), (Some("ptp4l eth0 domain 0"), Some(true)));
@@ -199,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_point_of_which_only_the_bound_is_known_has_no_offset() {
-        let mut record = sample::offsets(&[5], Some((-9, 9)), Validity::default());
+        let mut record = samples::offsets(&[5], Some((-9, 9)), Validity::default());
         let at = record.manifest().started;
         let record::Detail::Sync(run) = &mut record.detail else { panic!("no clocks") };
         run.sources[0].track = vec![TrackPoint {
@@ -220,9 +153,9 @@ mod tests {
 
     #[test]
     fn without_a_bound_the_reason_stands_in_its_place() {
-        let mut record = sample::offsets(&[5], None, Validity::default());
+        let mut record = samples::offsets(&[5], None, Validity::default());
         assert_eq!(view(&record).unwrap().sources[0].bound_sentence, "no hard bound: no raw stamps");
-        assert!(farthest_bound(&record).is_none());
+        assert!(summary::sync::farthest_bound(&record).is_none());
         // A grand master compares its clock with none, which is no fault.
         let at = record.manifest().started;
         let record::Detail::Sync(run) = &mut record.detail else { panic!("no clocks") };

@@ -4,12 +4,15 @@
 //! Integers that can exceed 2^53 are [`Exact`], times are [`Instant`].
 
 mod calibration;
+mod campaign;
+mod comparison;
 mod explanation;
 mod load;
 mod packet;
 mod program;
 mod rhythm;
 mod sync;
+mod tail;
 mod top;
 
 use std::collections::BTreeMap;
@@ -18,10 +21,13 @@ use profile::check::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+pub use summary::HeadlineState;
 
 pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
+pub use self::campaign::{CampaignReasonView, CampaignView};
+pub use self::comparison::{ComparisonView, SidesView, SignedRunView, SignedSamplesView};
 pub use self::explanation::{
     CauseChangeView, CauseView, DelayPartView, ExplainedFrom, ExplainedSampleView, ExplanationView, PartRowView,
     PartsView, ShareView, StretchView, TimelineView,
@@ -37,16 +43,16 @@ pub use self::sync::{
     SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
     SyncTrackView, SyncView,
 };
-pub use self::top::{ConditionView, LateCauseView, LateCausesView, TotalsView};
-use crate::campaign::CampaignView;
-use crate::comparison::ComparisonView;
-use crate::tail::TailView;
-use crate::{Exact, Instant};
+pub use self::tail::{
+    ByCauseView, CauseTailView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView,
+};
+pub use self::top::{AssessmentView, ChangeView, ConditionView, LateCauseView, LateCausesView, TotalsView};
+use crate::exact::{Exact, Instant};
 
 /// The name of this schema.
 pub const SCHEMA: &str = "punctual/view";
 /// The version of this schema.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Everything that a page shows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -145,22 +151,6 @@ pub struct GeneratedView {
     pub time_zone: Option<String>,
 }
 
-/// The verdict of a headline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HeadlineState {
-    /// The deadline held.
-    Holds,
-    /// The deadline was exceeded.
-    Broken,
-    /// The runs are inconclusive.
-    CannotTell,
-    /// No deadline was stated: there are numbers, but no verdict.
-    NoDeadline,
-    /// The page has no run.
-    Empty,
-}
-
 /// The verdict at the top of a page, in words.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HeadlineView {
@@ -174,37 +164,6 @@ pub struct HeadlineView {
     pub lines: Vec<String>,
     /// The deadline (ns); null if there is none, or if the runs have different ones.
     pub deadline_ns: Option<Exact>,
-}
-
-/// The recommendations of an assessment.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AssessmentView {
-    /// Heading of the list of changes; it depends on whether the deadline holds.
-    pub changes_heading: String,
-    /// Recommended changes, the most promising first.
-    pub changes: Vec<ChangeView>,
-}
-
-/// A recommended change.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ChangeView {
-    /// The change in a few words.
-    pub title: String,
-    /// Why the change matters on this machine.
-    pub why: String,
-    /// Commands or settings that make the change.
-    pub how: Vec<String>,
-    /// Name of the finding that recommends it.
-    pub finding: Option<String>,
-    /// Estimated share of the samples above the deadline that the change would remove (0 to 1); null if no measurement
-    /// supports an estimate.
-    pub removes_share_of_beyond: Option<f64>,
-    /// The worst latency attributed to what the change removes (ns).
-    pub worst_ns: Option<Exact>,
-    /// Certainty of the attribution: "shown" or "likely".
-    pub sureness: Option<String>,
-    /// Number of samples that the estimate is based on.
-    pub basis_samples: Option<Exact>,
 }
 
 /// How far the numbers of a run can be trusted.
@@ -262,6 +221,8 @@ pub struct RunView {
     pub state: StateView,
     /// The reasons for that state, the worst first.
     pub reasons: Vec<ReasonView>,
+    /// Why the run is no result, as the end of a sentence; null if it is one.
+    pub invalid_because: Option<String>,
     /// What the source of an imported run does not contain, in words; empty for this program's own runs.
     pub lacks: Vec<String>,
     /// Disturbances that could not be observed on this machine, in words; they do not change the state.
@@ -284,8 +245,10 @@ pub struct RunView {
     pub series: Vec<SeriesView>,
     /// The worst samples, worst first.
     pub worst: Vec<WorstView>,
-    /// The longest bursts of missed or late periods, longest first.
+    /// The longest bursts of missed or late periods, those that missed the most first.
     pub rows: Vec<RowView>,
+    /// How many spoiled intervals the record did not keep one by one, as a sentence; null if it kept all.
+    pub spoiled_not_kept: Option<String>,
     /// What made the worst samples late; null if no explanation was requested.
     pub explanation: Option<ExplanationView>,
     /// Rhythms among the late samples; null if no scan was requested.
@@ -315,8 +278,11 @@ pub struct SeriesView {
     pub cpu: Option<u32>,
     /// Number of the thread, from 0; null if the place is no thread.
     pub thread: Option<u32>,
-    /// Number of samples, including those below zero.
-    pub samples: Exact,
+    /// The figures of every sample with its sign, as tables state them. If a deadline applies to the magnitude: of all magnitudes,
+    /// as the histogram.
+    pub figures: FiguresView,
+    /// Schedules that late wake-ups skipped; null if the samples follow no schedule, or if the source did not count them.
+    pub missed_periods: Option<Exact>,
     /// Every sample as it was measured, except those below zero. If a deadline applies to the magnitude: all magnitudes.
     pub histogram: HistogramView,
     /// Samples below zero, by their magnitude; null if there are none.
@@ -331,8 +297,27 @@ pub struct SeriesView {
     pub counters: BTreeMap<String, Exact>,
     /// When the maximum was taken.
     pub max_at: Option<MomentView>,
-    /// Median of the means of all blocks of 1,000 clock readings (ns); only for `clock`.
-    pub block_mean_median_ns: Option<f64>,
+    /// Median of the means of all blocks of 1,000 clock readings, in words; only for `clock`.
+    pub mean_of_blocks: Option<String>,
+    /// The share of the time that gaps took from a thread that never sleeps, in words; only for `noise`.
+    pub stolen: Option<String>,
+}
+
+/// The figures of some samples with their signs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FiguresView {
+    /// Number of samples, including those below zero.
+    pub samples: Exact,
+    /// Exact lowest sample (ns).
+    pub lowest_ns: Option<Exact>,
+    /// Mean of the samples (ns).
+    pub mean_ns: Option<f64>,
+    /// Population standard deviation (ns).
+    pub sd_ns: Option<f64>,
+    /// The median, and the quantiles with at least ten samples above them.
+    pub quantiles: Vec<QuantileView>,
+    /// Exact highest sample (ns).
+    pub highest_ns: Option<Exact>,
 }
 
 /// A histogram with exact statistics.
@@ -448,6 +433,9 @@ pub struct WorstView {
     pub missed_periods: Exact,
     /// The first of the latency's two points; for a wake-up, when it was scheduled.
     pub from: MomentView,
+    /// The cause with its certainty, `unknown` if it was examined without finding one, `not explained` if nothing was recorded of
+    /// it; null if the run did not look for causes.
+    pub cause: Option<String>,
 }
 
 /// A burst: consecutive periods that were missed or late.
@@ -469,4 +457,16 @@ pub struct RowView {
     pub worst_ns: Exact,
     /// Time from the first missed schedule to the first wake-up that was again in time (ns); null if there is none.
     pub recovery_ns: Option<Exact>,
+    /// That time in words, or that the run ended before; null if nothing was missed.
+    pub recovery: Option<String>,
+}
+
+schemars::only_where_made! {
+    impl View {
+        /// The published JSON Schema, from which the viewer's types are generated.
+        #[must_use]
+        pub fn json_schema() -> Value {
+            schemars::schema_for!(Self).to_value()
+        }
+    }
 }

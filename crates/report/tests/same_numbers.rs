@@ -101,7 +101,7 @@ fn check(page: Page, expected: &Expected) -> (View, String) {
     // The tables of series and the plots, which draw their bins.
     let valid = || results(&view).runs.iter().filter(|run| run.state != report::StateView::Invalid);
     let series = || valid().flat_map(|run| &run.series);
-    assert_eq!(series().map(|one| number(one.samples)).sum::<u64>(), expected.samples);
+    assert_eq!(series().map(|one| number(one.figures.samples)).sum::<u64>(), expected.samples);
     let drawn = series().flat_map(|one| &one.histogram.bins.count).map(|count| number(*count)).sum::<u64>();
     assert_eq!(drawn, expected.samples);
     let missed: u64 = series().map(|one| number(one.counters["missed_periods"])).sum();

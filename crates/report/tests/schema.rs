@@ -1,6 +1,6 @@
 //! Checks that the committed schema, from which the viewer's types are generated, is the one of this crate.
 
-use report::{PageKind, View};
+use report::{PageKind, VERSION, View};
 
 /// If this environment variable is set, the tests write the committed files instead of comparing them.
 const UPDATE: &str = "PUNCTUAL_UPDATE";
@@ -21,7 +21,7 @@ fn committed_schema_is_current() {
 }
 
 #[test]
-fn the_viewer_knows_the_same_pages_and_routes() {
+fn the_viewer_knows_the_same_pages_routes_and_version() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/generated/pages.ts");
     let mut current = String::from(
         "// The kinds of pages and the paths under which they are served: generated from crates/report/src/page.rs; do not \
@@ -31,7 +31,10 @@ fn the_viewer_knows_the_same_pages_and_routes() {
     for kind in PageKind::ALL {
         current.push_str(&format!("  {}: {:?},\n", kind.name(), kind.route()));
     }
-    current.push_str("};\n");
+    current.push_str("};\n\n");
+    current.push_str(&format!(
+        "/** The version of the view that this viewer draws. */\nexport const VERSION = {VERSION};\n"
+    ));
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(path, &current).unwrap();
     }

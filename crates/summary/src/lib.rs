@@ -5,10 +5,21 @@
 
 mod assess;
 mod assessment;
+pub mod columns;
+pub mod explanation;
+pub mod headline;
 pub mod late;
+mod late_table;
+pub mod load;
+mod measured;
+pub mod packet;
 mod percent;
-#[cfg(test)]
-mod tests_support;
+pub mod program;
+pub mod rhythm;
+pub mod run;
+pub mod sync;
+pub mod totals;
+mod whole;
 
 pub use assess::{
     ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentInput, AssessmentPart,
@@ -16,3 +27,8 @@ pub use assess::{
     is_line_of_causes, late_causes,
 };
 pub use assessment::{Answer, Assessment, Change};
+pub use headline::{Headline, HeadlineState, headline};
+pub use late_table::{LateTable, LateTableRow, late_table};
+pub use measured::{Measured, are_delays, are_offsets, label};
+pub use totals::Totals;
+pub use whole::{COLUMNS_LACK, Lack, Summary};

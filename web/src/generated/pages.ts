@@ -10,3 +10,6 @@ export const ROUTES: Readonly<Record<View["page"]["kind"], string>> = {
   campaign: "/campaigns",
   calibration: "/calibrations",
 };
+
+/** The version of the view that this viewer draws. */
+export const VERSION = 4;

@@ -352,6 +352,10 @@ export interface RunView {
    */
   interval_ns?: Exact | null;
   /**
+   * Why the run is no result, as the end of a sentence; null if it is one.
+   */
+  invalid_because?: string | null;
+  /**
    * A label for people: `idle`, `under paper load`.
    */
   label: string;
@@ -402,7 +406,7 @@ export interface RunView {
    */
   rhythm?: RhythmScanView | null;
   /**
-   * The longest bursts of missed or late periods, longest first.
+   * The longest bursts of missed or late periods, those that missed the most first.
    */
   rows: RowView[];
   /**
@@ -413,6 +417,10 @@ export interface RunView {
    * One series for each latency, place and variant.
    */
   series: SeriesView[];
+  /**
+   * How many spoiled intervals the record did not keep one by one, as a sentence; null if it kept all.
+   */
+  spoiled_not_kept?: string | null;
   /**
    * Nanoseconds since 1970-01-01 UTC, as decimal text
    */
@@ -603,7 +611,7 @@ export interface PartRowView {
    */
   name: string;
   /**
-   * 99.9 % quantile of the length (ns); null if none was recorded.
+   * 99.9 % quantile of the length (ns); null if fewer than ten are above it.
    */
   p999_ns?: Exact | null;
   /**
@@ -750,9 +758,17 @@ export interface ShareView {
    */
   not_explained: number | string;
   /**
+   * Their share in words.
+   */
+  not_explained_percent: string;
+  /**
    * The selection, in words: `samples above the deadline of 100 us`.
    */
   of: string;
+  /**
+   * The share of each cause in words, in the same order: "19 %". In whole percent, all shares of a selection add up to 100.
+   */
+  percents: string[];
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -791,6 +807,10 @@ export interface LoadView {
    * The parts, including those that did not run; empty if the load does not consist of parts.
    */
   parts: LoadPartView[];
+  /**
+   * What it consisted of, where, and how much CPU time it used, as a clause: "load 'hard': …; it used 0.83 CPUs".
+   */
+  sentence: string;
   /**
    * Conclusions from the turns, in whole sentences.
    */
@@ -1892,6 +1912,10 @@ export interface RowView {
    */
   place: string;
   /**
+   * That time in words, or that the run ended before; null if nothing was missed.
+   */
+  recovery?: string | null;
+  /**
    * Time from the first missed schedule to the first wake-up that was again in time (ns); null if there is none.
    */
   recovery_ns?: Exact | null;
@@ -1926,10 +1950,6 @@ export interface SeriesView {
    */
   below_zero?: HistogramView | null;
   /**
-   * Median of the means of all blocks of 1,000 clock readings (ns); only for `clock`.
-   */
-  block_mean_median_ns?: number | null;
-  /**
    * The corrected view: every sample, plus one for each schedule that a late wake-up skipped. Null if none was skipped.
    */
   corrected?: HistogramView | null;
@@ -1943,6 +1963,7 @@ export interface SeriesView {
    * The measured CPU.
    */
   cpu?: number | null;
+  figures: FiguresView;
   histogram: HistogramView2;
   intervals: IntervalsView;
   /**
@@ -1954,17 +1975,25 @@ export interface SeriesView {
    */
   max_at?: MomentView4 | null;
   /**
+   * Median of the means of all blocks of 1,000 clock readings, in words; only for `clock`.
+   */
+  mean_of_blocks?: string | null;
+  /**
+   * Schedules that late wake-ups skipped; null if the samples follow no schedule, or if the source did not count them.
+   */
+  missed_periods?: Exact | null;
+  /**
    * The latency, named by its two points: `scheduled_to_woke`.
    */
   name: string;
   /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  samples: number | string;
-  /**
    * Intervals that something spoiled: in none of the numbers of the series.
    */
   spoiled: SpoiledView[];
+  /**
+   * The share of the time that gaps took from a thread that never sleeps, in words; only for `noise`.
+   */
+  stolen?: string | null;
   /**
    * Number of the thread, from 0; null if the place is no thread.
    */
@@ -1973,6 +2002,36 @@ export interface SeriesView {
    * Distinguishes series of the same name and place; empty if there is only one.
    */
   variant: string;
+}
+/**
+ * The figures of every sample with its sign, as tables state them. If a deadline applies to the magnitude: of all magnitudes,
+ * as the histogram.
+ */
+export interface FiguresView {
+  /**
+   * Exact highest sample (ns).
+   */
+  highest_ns?: Exact | null;
+  /**
+   * Exact lowest sample (ns).
+   */
+  lowest_ns?: Exact | null;
+  /**
+   * Mean of the samples (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * The median, and the quantiles with at least ten samples above them.
+   */
+  quantiles: QuantileView[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
 }
 /**
  * A histogram with exact statistics.
@@ -2170,6 +2229,11 @@ export interface VerdictView {
  * One of the worst samples of a run.
  */
 export interface WorstView {
+  /**
+   * The cause with its certainty, `unknown` if it was examined without finding one, `not explained` if nothing was recorded of
+   * it; null if the run did not look for causes.
+   */
+  cause?: string | null;
   /**
    * The measured CPU.
    */
@@ -2472,6 +2536,10 @@ export interface TotalsView {
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
+  /**
+   * The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
+   */
+  sentence: string;
   /**
    * What the samples are called: `wake-ups`.
    */
@@ -3239,6 +3307,10 @@ export interface RunView1 {
    */
   interval_ns?: Exact | null;
   /**
+   * Why the run is no result, as the end of a sentence; null if it is one.
+   */
+  invalid_because?: string | null;
+  /**
    * A label for people: `idle`, `under paper load`.
    */
   label: string;
@@ -3289,7 +3361,7 @@ export interface RunView1 {
    */
   rhythm?: RhythmScanView | null;
   /**
-   * The longest bursts of missed or late periods, longest first.
+   * The longest bursts of missed or late periods, those that missed the most first.
    */
   rows: RowView[];
   /**
@@ -3300,6 +3372,10 @@ export interface RunView1 {
    * One series for each latency, place and variant.
    */
   series: SeriesView[];
+  /**
+   * How many spoiled intervals the record did not keep one by one, as a sentence; null if it kept all.
+   */
+  spoiled_not_kept?: string | null;
   /**
    * Nanoseconds since 1970-01-01 UTC, as decimal text
    */

@@ -33,8 +33,8 @@ function Shares({ id, run, explanation }: { id: string; run: RunView; explanatio
   const invalid = run.state === "invalid";
   const draw = useCallback<Draw>((ctx, width, _, theme) => drawShares(ctx, width, theme, explanation, invalid), [explanation, invalid]);
   const rows = explanation.shares.flatMap((share) => [
-    ...explanation.causes.map((cause, i) => ({ of: share.of, total: share.total, cause: causeName(cause), certainty: String(cause.certainty), samples: share.causes[i]! })),
-    { of: share.of, total: share.total, cause: "not explained", certainty: "\u2013", samples: share.not_explained },
+    ...explanation.causes.map((cause, i) => ({ of: share.of, total: share.total, cause: causeName(cause), certainty: String(cause.certainty), samples: share.causes[i]!, percent: share.percents[i]! })),
+    { of: share.of, total: share.total, cause: "not explained", certainty: "\u2013", samples: share.not_explained, percent: share.not_explained_percent },
   ]);
   const find = (at: { x: number; y: number }, width: number) => setPointed(pieceAt(piecesOf(explanation, width), at));
   return (
@@ -43,8 +43,8 @@ function Shares({ id, run, explanation }: { id: string; run: RunView; explanatio
       note={<>Numbers are those of the table below. Solid: shown; dotted: likely; empty: unknown; hatched: not explained, nothing is known of them.</>}
       table={() => ({
         head: ["of", "cause", "how sure", "samples", "of", "share"],
-        rows: rows.map(({ of, total, cause, certainty, samples }) =>
-          [of, cause, certainty, format.count(samples), format.count(total), percent(num(samples), num(total))]),
+        rows: rows.map(({ of, total, cause, certainty, samples, percent: share }) =>
+          [of, cause, certainty, format.count(samples), format.count(total), share]),
         words: 3, invalid: rows.map(() => invalid),
       })}
       data={() => ({

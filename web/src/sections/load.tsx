@@ -10,12 +10,11 @@ export function Loads({ runs }: { runs: RunView[] }) {
 }
 
 function Load({ run, load }: { run: RunView; load: LoadView }) {
-  const description = load.description ? ` (${load.description})` : "";
   const turns = load.between ? [...load.turns, load.between] : load.turns;
   const invalid = run.state === "invalid";
   return (
     <div data-load={load.name}>
-      <p>{run.label}: load <b>{load.name}</b>{description}.{invalid ? " The run is invalid: nothing below is a result." : ""}</p>
+      <p>{run.label}: {load.sentence}.{invalid ? " The run is invalid: nothing below is a result." : ""}</p>
       {turns.length > 0 && (
         <>
           {load.sentences.map((sentence) => <p>{sentence}</p>)}

@@ -26,10 +26,10 @@ function Costs({ name, title, runs }: { name: string; title: string; runs: RunVi
         id={name} caption title={title} picture={() => canvas.current()}
         note="From two readings in a row, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
         table={() => ({
-          head: ["what", "variant", "samples", "min", "mean", "mean + sd", "max", "median of block means"],
-          rows: lines.map(({ series }) => [
-            words(series.name), series.variant, format.count(series.histogram.count), latency(series.histogram.min_ns), latency(series.histogram.mean_ns),
-            latency((series.histogram.mean_ns ?? 0) + (series.histogram.sd_ns ?? 0)), latency(series.histogram.max_ns), latency(series.block_mean_median_ns)]),
+          head: ["what", "variant", "samples", "min", "mean", "sd", "max", "mean of blocks"],
+          rows: lines.map(({ series: { name: points, variant, figures, mean_of_blocks } }) => [
+            words(points), variant, format.count(figures.samples), latency(figures.lowest_ns), latency(figures.mean_ns), latency(figures.sd_ns),
+            latency(figures.highest_ns), mean_of_blocks ?? "\u2013"]),
           words: 2, invalid: lines.map(({ run }) => run.state === "invalid"),
         })}
         data={() => ({
@@ -52,6 +52,13 @@ function Costs({ name, title, runs }: { name: string; title: string; runs: RunVi
   );
 }
 
+/** Which share of its time each thread lost to gaps. */
+function Stolen({ runs }: { runs: RunView[] }) {
+  const all = runs.flatMap((run) => run.series.flatMap(({ lane, stolen }) =>
+    (stolen ? [`${run.label}${run.state === "invalid" ? " (invalid)" : ""}, ${lane}: ${stolen}`] : [])));
+  return all.length === 0 ? null : <p class="note">Time taken from each thread: {all.join("; ")}.</p>;
+}
+
 export function Others({ results }: { results: Results }) {
   const costs = useMemo(() => kindsOf(results, "costs"), [results]);
   const gaps = useMemo(() => kindsOf(results, "gaps"), [results]);
@@ -61,7 +68,9 @@ export function Others({ results }: { results: Results }) {
   return (
     <>
       {costs.map(({ name, title, runs }) => <Costs key={name} name={name} title={title} runs={runs} />)}
-      {gaps.map(({ name, title, samples, runs }) => <LatencyPlot key={name} id={name} title={title} what={samples} runs={runs} />)}
+      {gaps.map(({ name, title, samples, runs }) => (
+        <div key={name}><LatencyPlot id={name} title={title} what={samples} runs={runs} /><Stolen runs={runs} /></div>
+      ))}
     </>
   );
 }

@@ -110,6 +110,7 @@ export function WorstOverTime({ runs, grouped = false }: Props) {
 /** The intervals that something spoiled, with the figures that they would have had. */
 function Spoiled({ runs }: { runs: RunView[] }) {
   const all = runs.flatMap((run) => run.series.flatMap((series) => series.spoiled.map((one) => ({ run, series, one }))));
+  const notKept = runs.flatMap((run) => run.spoiled_not_kept ?? []);
   if (all.length === 0) return null;
   return (
     <div data-spoiled>
@@ -129,6 +130,7 @@ function Spoiled({ runs }: { runs: RunView[] }) {
           </tr>
         ))}</tbody>
       </table></div>
+      {notKept.map((sentence) => <p class="muted">{sentence}</p>)}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { burstsOf, noBursts, recoveryText } from "../bursts.ts";
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { Exact, RunView } from "../generated/view.d.ts";
-import { causeName, explainedAs, explainedOf } from "../causes.ts";
+import { explainedAs, explainedOf } from "../causes.ts";
 import { useChoices } from "../figure.tsx";
 
 /** A time in the node's zone; UTC on hover and for machines. */
@@ -42,8 +42,8 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
             event.preventDefault();
             store.set({ sample: known.key, sampleRange: null });
             document.querySelector("[data-figure='timeline']")?.scrollIntoView({ block: "start" });
-          }}>{causeName(known.sample)}{known.sample.class === "unknown" ? "" : ` (${known.sample.certainty})`}</a>
-          : <span class="muted">unknown</span>}</td>}
+          }}>{sample.cause}</a>
+          : <span class="muted">{sample.cause ?? "not looked for"}</span>}</td>}
       </tr>
     );
   };

@@ -190,7 +190,7 @@ mod tests {
     use crate::compare::{
         CompareOptions, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group, compare, gate,
     };
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     /// Delays between two nodes that are as wrong as stated.
     fn delays(first_ns: u64, error_ns: u64) -> Record {

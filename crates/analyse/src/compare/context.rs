@@ -225,7 +225,7 @@ mod tests {
     use record::Measurement;
 
     use super::*;
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     #[test]
     fn command_lines_differ_in_what_changes_a_result_and_not_in_where_it_goes() {

@@ -36,7 +36,7 @@ mod tests {
     use record::Measurement;
 
     use super::*;
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     fn run(lost: Option<u64>) -> Record {
         let mut record = record_of(Measurement::Packet, &[5_000; 100]);

@@ -221,7 +221,7 @@ mod tests {
     use record::{Interval, Measurement};
 
     use super::*;
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     fn run(lengths_s: &[u64]) -> Run {
         let mut record = record_of(Measurement::Wakeup, &vec![5_000; lengths_s.len()]);

@@ -165,8 +165,8 @@ mod tests {
     use record::{AppRequest, AppTarget, Detail, HistogramRecorder, Measurement, Place, VerdictState};
 
     use super::*;
-    use crate::tests_support::record_of;
     use crate::verdict;
+    use samples::record_of;
 
     const MS: u64 = 1_000_000;
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use record::{
-    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts,
-};
+use record::{Activity, CauseClass, ExplainedSample, Explanation, NodeExplanation, Record, WakeupParts};
+use summary::explanation::CauseRow;
+use summary::run::cause_words;
 use units::format::{self, latency};
 
 use super::result::latency_cell;
@@ -28,7 +28,7 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
     }
     text.push_str(&other_timelines(record, explanation, file));
     if let Some(parts) = &explanation.parts {
-        text.push_str(&parts_table(parts));
+        text.push_str(&parts_table(record, parts));
     }
     text.push_str(&cost(explanation));
     text.push_str(&not_seen(explanation));
@@ -37,16 +37,9 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
 
 /// What explaining cost, where that was measured.
 fn cost(explanation: &Explanation) -> String {
-    explanation.cost.as_ref().map_or_else(String::new, |cost| {
-        let line = format!(
-            "explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
-            latency(cost.median_without_ns),
-            latency(cost.median_with_ns),
-            latency(cost.mean_without_ns),
-            latency(cost.mean_with_ns),
-            latency(cost.mean_differs_ns)
-        );
-        format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
+    let cost = summary::explanation::cost(explanation);
+    cost.map_or_else(String::new, |cost| {
+        format!("\n{}", wrap::paragraph(&format!("explaining costs: {cost}"), "  ", wrap::width()))
     })
 }
 
@@ -71,8 +64,14 @@ fn of_kept_packets(nodes: &[NodeExplanation]) -> String {
     let of_node = |node: &NodeExplanation| {
         let mut text = [node_words(node), causes(&node.explanation, usize::MAX)].concat();
         for (at, one) in node.explanation.samples.iter().enumerate() {
-            let line =
-                format!("{}. {} on CPU {}: {}; {}", at + 1, latency(one.latency_ns), one.cpu, cause(one), one.evidence);
+            let line = format!(
+                "{}. {} on CPU {}: {}; {}",
+                at + 1,
+                latency(one.latency_ns),
+                one.cpu,
+                cause_words(one),
+                one.evidence
+            );
             text.push_str(&wrap::hanging(&line, "  ", wrap::width()));
         }
         text + &end_of(node)
@@ -156,15 +155,6 @@ fn nodes(record: &Record) -> Option<&[NodeExplanation]> {
     record.packets().map(|run| &run.explanations[..]).filter(|nodes| !nodes.is_empty())
 }
 
-/// The cause of one sample, and how sure it is.
-pub(super) fn cause(sample: &ExplainedSample) -> String {
-    let name = sample.class.with_name(&sample.name);
-    match sample.certainty {
-        Certainty::Unknown if name == sample.certainty.word() => name,
-        certainty => format!("{name} ({})", certainty.word()),
-    }
-}
-
 /// The number of an explained sample among the worst of its run.
 fn number_of(record: &Record, sample: &ExplainedSample) -> Option<usize> {
     let explanation = record.explanation()?;
@@ -232,12 +222,14 @@ fn causes(explanation: &Explanation, most: usize) -> String {
         text.push_str(&wrap::paragraph(why, "    ", wrap::width()));
         return text;
     }
-    text.push_str(&causes_table(explanation, most));
-    let more = explanation.causes.len().saturating_sub(most);
+    let rows = summary::explanation::causes(explanation);
+    let shown = &rows[..rows.len().min(most)];
+    text.push_str(&causes_table(shown));
+    let more = rows.len() - shown.len();
     if more > 0 {
         let _ = writeln!(text, "  and {more} more in the record");
     }
-    let remedies = remedies(&explanation.causes[..explanation.causes.len().min(most)]);
+    let remedies = remedies(shown);
     if !remedies.is_empty() {
         text.push_str("\n  what to change:\n");
         for remedy in remedies {
@@ -248,31 +240,30 @@ fn causes(explanation: &Explanation, most: usize) -> String {
 }
 
 /// The causes of the most samples, summed over the run.
-fn causes_table(explanation: &Explanation, most: usize) -> String {
+fn causes_table(causes: &[CauseRow]) -> String {
     let mut table = Table::new(&["cause", "samples", "worst of them", "took in all", "how sure"]).left(4);
-    for cause in explanation.causes.iter().take(most) {
+    for row in causes {
         table.row(vec![
-            cause.class.with_name(&cause.name),
-            format!("{} of {}", cause.samples, explanation.explained),
-            latency(cause.worst_ns),
-            latency(cause.took_ns),
-            cause.certainty.word().to_owned(),
+            row.cause.clone(),
+            row.samples.clone(),
+            latency(row.worst_ns),
+            latency(row.took_ns),
+            row.certainty.word().to_owned(),
         ]);
     }
     table.render()
 }
 
 /// What to change about the causes: each remedy once, with all causes that it is for.
-fn remedies(causes: &[CauseTotal]) -> Vec<String> {
-    let mut remedies: Vec<(&CauseTotal, Vec<String>)> = Vec::new();
+fn remedies(causes: &[CauseRow]) -> Vec<String> {
+    let mut remedies: Vec<(&CauseRow, Vec<&str>)> = Vec::new();
     for cause in causes.iter().filter(|cause| !cause.remedy.is_empty()) {
-        let name = cause.class.with_name(&cause.name);
         match remedies.iter_mut().find(|(first, _)| first.remedy == cause.remedy) {
-            Some((_, names)) => names.push(name),
-            None => remedies.push((cause, vec![name])),
+            Some((_, names)) => names.push(&cause.cause),
+            None => remedies.push((cause, vec![&cause.cause])),
         }
     }
-    let line = |(cause, names): (&CauseTotal, Vec<String>)| {
+    let line = |(cause, names): (&CauseRow, Vec<&str>)| {
         let more = cause.finding.as_ref().map_or_else(String::new, |id| format!("  [punctual explain {id}]"));
         format!("{}: {}{more}", names.join(", "), cause.remedy)
     };
@@ -280,18 +271,14 @@ fn remedies(causes: &[CauseTotal]) -> Vec<String> {
 }
 
 /// Every wake-up in its parts: one row for each part, over all threads.
-fn parts_table(parts: &WakeupParts) -> String {
+fn parts_table(record: &Record, parts: &WakeupParts) -> String {
+    let said = summary::explanation::parts(record, parts);
     let mut table = Table::new(&["part", "median", "p99.9", "max"]);
-    for (name, histogram) in parts.over_all_threads() {
-        let cells =
-            [histogram.quantile_ns(0.5), histogram.stated_quantile_ns(0.999), histogram.max_ns()].map(latency_cell);
-        table.row([vec![name.to_owned()], cells.to_vec()].concat());
+    for row in &said.rows {
+        let cells = [row.median_ns, row.p99_9_ns, row.max_ns].map(latency_cell);
+        table.row([vec![row.name.clone()], cells.to_vec()].concat());
     }
-    let missing = match parts.not_seen {
-        0 => String::new(),
-        not_seen => format!("; the parts of {} more are missing", format::count(not_seen)),
-    };
-    let title = format!("each of {} wake-ups in its parts{missing}:", format::count(parts.seen));
+    let title = format!("each wake-up in its parts: {}", said.sentence);
     format!("\n{}{}", wrap::paragraph(&title, "  ", wrap::width()), table.render())
 }
 
@@ -312,7 +299,7 @@ fn sample(sample: &ExplainedSample, number: Option<usize>, from: &str) -> String
         "{number}, {} late on CPU {}: {}; its own times, from {from} on:",
         latency(sample.latency_ns),
         sample.cpu,
-        cause(sample)
+        cause_words(sample)
     );
     let mut text = format!("\n{}", wrap::paragraph(&head, "  ", wrap::width()));
     text.push_str(&wrap::paragraph(&sample.evidence, "    ", wrap::width()));
@@ -385,7 +372,7 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
 
 #[cfg(test)]
 mod tests {
-    use record::{Histogram, Owner};
+    use record::{CauseTotal, Certainty, Histogram, Owner};
 
     use super::*;
 
@@ -409,7 +396,7 @@ mod tests {
     fn a_name_that_says_its_class_says_it_once() {
         let causes = vec![cause(CauseClass::Softirq, "softirq NET_RX"), cause(CauseClass::Interrupt, "eth0")];
         let explanation = Explanation { outliers: 4, explained: 4, causes, ..Explanation::default() };
-        let table = causes_table(&explanation, 6);
+        let table = causes_table(&summary::explanation::causes(&explanation));
         assert!(table.contains("softirq NET_RX") && !table.contains("softirq: softirq"), "{table}");
         assert!(table.contains("interrupt: eth0"), "{table}");
     }
@@ -427,8 +414,9 @@ mod tests {
             with("c", "lower it", Some("some-finding")),
             with("d", "", None),
         ];
+        let explanation = Explanation { causes: causes.to_vec(), ..Explanation::default() };
         assert_eq!(
-            remedies(&causes),
+            remedies(&summary::explanation::causes(&explanation)),
             ["thread: a, thread: c: lower it  [punctual explain some-finding]", "thread: b: move it"]
         );
     }

@@ -1,7 +1,7 @@
 //! What a load did on a terminal: which of its parts made it late, where they took turns.
 
-use analyse::{LoadTurn, load_turns};
 use record::Record;
+use summary::load::LoadTurnRow;
 use units::format;
 
 use crate::view::result::latency_cell;
@@ -15,24 +15,15 @@ pub(crate) fn under(record: &Record) -> Option<String> {
 
 /// What the load consisted of, where the heading does not say it already, and how much CPU time it used; empty without one.
 pub(crate) fn description(record: &Record) -> String {
-    let load = &record.manifest().load;
-    let (Some(title), Some(words)) = (load.title(), load.describe()) else { return String::new() };
-    let used = load.achieved.as_ref().map(|achieved| format!("used {:.2} CPUs", achieved.cpu_used));
-    // A command of the user's own is all that its load consists of.
-    let line = match (words.ends_with(&title), used) {
-        (true, Some(used)) => format!("load {title} {used}, on CPUs {}", load.cpus),
-        (true, None) => return String::new(),
-        (false, Some(used)) => format!("load {title}: {words}, on CPUs {}; it {used}", load.cpus),
-        (false, None) => format!("load {title}: {words}, on CPUs {}", load.cpus),
-    };
-    wrap::paragraph(&line, "  ", wrap::width())
+    let line = summary::load::description(record);
+    line.map_or_else(String::new, |line| wrap::paragraph(&line, "  ", wrap::width()))
 }
 
 /// The turns of the load's parts, and what is to be concluded of them; empty where they took none.
 pub(crate) fn turns(record: &Record) -> String {
-    let Some(seen) = load_turns(record) else { return String::new() };
+    let Some(load) = summary::load::summary(record).filter(|load| !load.turns.is_empty()) else { return String::new() };
     let mut table = Table::new(&["load", "for", "samples", "max", "CPU", "beyond", "missed"]);
-    let row = |turn: &LoadTurn| {
+    let row = |turn: &LoadTurnRow| {
         vec![
             turn.name.clone(),
             format::span(turn.observed_ns),
@@ -43,9 +34,9 @@ pub(crate) fn turns(record: &Record) -> String {
             format::count(turn.missed_periods),
         ]
     };
-    seen.turns.iter().chain([&seen.between]).for_each(|turn| table.row(row(turn)));
+    load.turns.iter().for_each(|turn| table.row(row(turn)));
     let mut text = format!("\n  by the part of the load that ran:\n{}", table.render());
-    for sentence in &seen.sentences {
+    for sentence in &load.sentences {
         text.push_str(&wrap::paragraph(sentence, "  ", wrap::width()));
     }
     text

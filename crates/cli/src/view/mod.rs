@@ -10,3 +10,6 @@ pub(crate) mod packet;
 pub(crate) mod result;
 pub(crate) mod rhythm;
 pub(crate) mod sync;
+
+#[cfg(test)]
+mod tests;

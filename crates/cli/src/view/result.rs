@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use record::{Figure, Manifest, Moment, Record, Series, ValidityState, VerdictState};
+use summary::run::{ReasonSummary, SeriesSummary, bursts, coverage, series, stated_missed, validity, verdict};
 use units::format;
 
 use crate::view::load;
@@ -21,25 +22,23 @@ pub(crate) fn latency_cell(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), format::latency)
 }
 
-fn mean(series: &Series) -> String {
-    latency_cell(series.histogram.mean_ns().map(units::round_u64))
+/// A latency with its sign where there is one.
+pub(super) fn signed_cell(ns: Option<i64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), format::latency)
 }
 
-fn name_of(series: &Series, all: &[Series]) -> String {
-    let place = series.place.to_string();
+fn count_cell(count: Option<u64>) -> String {
+    count.map_or_else(|| "-".to_owned(), format::count)
+}
+
+fn name_of(series: &SeriesSummary, all: &[SeriesSummary]) -> String {
     // An import can hold several latencies of a CPU.
-    if all.iter().any(|other| other.name != series.name) { format!("{}, {place}", series.name) } else { place }
-}
-
-/// Whether another program measured, which did not record what is absent.
-fn is_imported(record: &Record) -> bool {
-    record.manifest().is_imported()
+    if all.iter().any(|other| other.name != series.name) { series.title.clone() } else { series.lane.clone() }
 }
 
 /// How long a run took, where that is known.
 fn duration(record: &Record) -> Option<String> {
-    let elapsed = record.measured_ns();
-    (elapsed != 0 || !is_imported(record)).then(|| format!("for {}", format::span(elapsed)))
+    coverage(record).map(|coverage| format!("for {}", coverage.measured))
 }
 
 /// The result of a run, as its kind is shown.
@@ -62,32 +61,35 @@ pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, colour: bool) 
 /// Latencies of threads, with what made the worst of them late.
 fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
-    for series in &record.series {
+    let all = series(record);
+    for one in &all {
         table.row(vec![
-            name_of(series, &record.series),
-            format::count(series.counters.samples),
-            latency_cell(series.histogram.min_ns()),
-            mean(series),
-            latency_cell(series.histogram.stated_quantile_ns(0.999)),
-            latency_cell(series.histogram.max_ns()),
-            if is_imported(record) { "-".to_owned() } else { format::count(series.counters.missed_periods) },
+            name_of(one, &all),
+            format::count(one.figures.samples),
+            signed_cell(one.figures.lowest_ns),
+            signed_cell(one.figures.mean_whole_ns()),
+            signed_cell(one.figures.quantile_ns(0.999)),
+            signed_cell(one.figures.highest_ns),
+            count_cell(one.missed_periods),
         ]);
     }
     let head = wrap::paragraph(&head(record), "", wrap::width());
     let mut text = format!("{head}{}\n{}", load::description(record), table.render());
-    text.push_str(&missed(record));
-    if record.series.iter().any(|series| series.corrected.is_some()) {
+    if let Some(missed) = stated_missed(record) {
+        let _ = write!(text, "\n{}", wrap::paragraph(&missed, "  ", wrap::width()));
+    }
+    if all.iter().any(|one| one.corrected.is_some()) {
         let title = "with one sample for each swallowed schedule (corrected for coordinated omission):";
         let _ = write!(text, "\n{}", wrap::paragraph(title, "  ", wrap::width()));
         let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
-        for series in &record.series {
-            let histogram = series.corrected.as_ref().unwrap_or(&series.histogram);
+        for one in &all {
+            let figures = one.corrected.as_ref().unwrap_or(&one.figures);
             corrected.row(vec![
-                name_of(series, &record.series),
-                format::count(histogram.count()),
-                latency_cell(histogram.mean_ns().map(units::round_u64)),
-                latency_cell(histogram.stated_quantile_ns(0.999)),
-                latency_cell(histogram.max_ns()),
+                name_of(one, &all),
+                format::count(figures.samples),
+                signed_cell(figures.mean_whole_ns()),
+                signed_cell(figures.quantile_ns(0.999)),
+                signed_cell(figures.highest_ns),
             ]);
         }
         text.push_str(&corrected.render());
@@ -102,28 +104,6 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     text
 }
 
-/// Missed periods as a share of all from which on they are stated in words: the samples then speak for too few of them.
-const STATED_MISSED: f64 = 0.01;
-
-/// What it means that many periods were missed; empty where few were.
-fn missed(record: &Record) -> String {
-    let missed = units::total(record.series.iter().map(|series| series.counters.missed_periods));
-    let all = missed.saturating_add(units::total(record.series.iter().map(|series| series.counters.samples)));
-    let share = units::approx_f64(missed) / units::approx_f64(all.max(1));
-    if share < STATED_MISSED {
-        return String::new();
-    }
-    let line = format!(
-        "{:.0} % of the periods were missed ({} of {}): a thread that wakes later than its next schedule takes one sample and \
-         skips the schedules between. The samples above speak for the other {:.0} % alone.",
-        share * 100.0,
-        format::count(missed),
-        format::count(all),
-        100.0 - (share * 100.0).round()
-    );
-    format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
-}
-
 /// What one reading of each clock costs.
 fn costs(record: &Record, colour: bool) -> String {
     let cpu = &record.manifest().requested.cpus;
@@ -134,18 +114,18 @@ fn costs(record: &Record, colour: bool) -> String {
         let (name, title) = (latency.name, latency.words);
         let mut table = Table::new(&["", "readings", "min", "mean", "sd", "p99.9", "max", "mean of blocks"]);
         let mut any = false;
-        for series in record.series.iter().filter(|series| series.name == name) {
+        for one in series(record).into_iter().filter(|one| one.name == name) {
             any = true;
-            let histogram = &series.histogram;
+            let figures = &one.figures;
             table.row(vec![
-                series.variant.clone(),
-                format::count(histogram.count()),
-                latency_cell(histogram.min_ns()),
-                latency_cell(histogram.mean_ns().map(units::round_u64)),
-                latency_cell(histogram.sd_ns().map(units::round_u64)),
-                latency_cell(histogram.stated_quantile_ns(0.999)),
-                latency_cell(histogram.max_ns()),
-                series.block_mean_median_ns().map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
+                one.variant.clone(),
+                format::count(figures.samples),
+                signed_cell(figures.lowest_ns),
+                signed_cell(figures.mean_whole_ns()),
+                latency_cell(figures.sd_ns.map(units::round_u64)),
+                signed_cell(figures.quantile_ns(0.999)),
+                signed_cell(figures.highest_ns),
+                one.mean_of_blocks.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
         if any {
@@ -185,26 +165,17 @@ fn without_vdso(record: &Record) -> Vec<String> {
 /// Gaps, and what they took of each second.
 fn gaps(record: &Record, colour: bool) -> String {
     let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
-    for series in &record.series {
-        let totals = series.gaps().copied().unwrap_or_default();
-        let observed = (totals.observed_ns > 0).then(|| units::approx_f64(totals.observed_ns));
-        // An import may know its time and not the sum of its gaps, or not all of them.
-        let stolen = observed.filter(|_| !is_imported(record) || totals.stolen_ns > 0);
-        let rate = observed.filter(|_| !is_imported(record) || totals.stolen_ns == 0);
+    let all = series(record);
+    for one in &all {
+        let gaps = one.gaps.as_ref();
         table.row(vec![
-            name_of(series, &record.series),
-            format::count(series.histogram.count()),
-            rate.map_or_else(
-                || "-".to_owned(),
-                |ns| format!("{:.0}", units::approx_f64(series.histogram.count()) * 1e9 / ns),
-            ),
-            mean(series),
-            latency_cell(series.histogram.stated_quantile_ns(0.999)),
-            latency_cell(series.histogram.max_ns()),
-            stolen.map_or_else(
-                || "-".to_owned(),
-                |ns| format!("{:.3} %", units::approx_f64(totals.stolen_ns) / ns * 100.0),
-            ),
+            name_of(one, &all),
+            format::count(one.figures.samples),
+            gaps.and_then(|gaps| gaps.per_second.clone()).unwrap_or_else(|| "-".to_owned()),
+            signed_cell(one.figures.mean_whole_ns()),
+            signed_cell(one.figures.quantile_ns(0.999)),
+            signed_cell(one.figures.highest_ns),
+            gaps.and_then(|gaps| gaps.stolen.clone()).unwrap_or_else(|| "-".to_owned()),
         ]);
     }
     let mut parts = vec![match record.manifest().requested.threshold_ns {
@@ -266,22 +237,20 @@ pub(super) fn worst(record: &Record, most: usize) -> String {
         return String::new();
     }
     let at = record.worst.first().map_or("", |worst| record.measurement.kind().at(&worst.name));
-    let explanation = record.explanation();
-    let mut table = match explanation {
+    let mut table = match record.explanation() {
         Some(_) => Table::new(&["", "", "latency", at, "since boot", "cause"]).left(5),
         None => Table::new(&["", "latency", at, "since boot"]),
     };
-    for (number, sample) in (1_usize..).zip(record.worst.iter().take(most)) {
+    for sample in summary::run::worst(record).into_iter().take(most) {
         let mut cells = vec![
             sample.place.to_string(),
             format::latency(sample.latency_ns),
-            when(sample.to.at, record.manifest()),
-            seconds(sample.to.at.monotonic.as_ns()),
+            when(sample.to, record.manifest()),
+            seconds(sample.to.monotonic.as_ns()),
         ];
-        if let Some(explanation) = explanation {
-            cells.insert(0, number.to_string());
-            let explained = explanation.sample_of(sample);
-            cells.push(explained.map_or_else(|| "not explained".to_owned(), super::explanation::cause));
+        if let Some(cause) = sample.cause {
+            cells.insert(0, sample.number.to_string());
+            cells.push(cause);
         }
         table.row(cells);
     }
@@ -293,7 +262,7 @@ fn seconds(ns: i64) -> String {
 }
 
 fn rows(record: &Record) -> String {
-    let missed: Vec<_> = record.rows.iter().filter(|row| row.missed_periods > 0).take(SHOWN_WORST).collect();
+    let missed: Vec<_> = bursts(record).into_iter().filter(|row| row.missed_periods > 0).take(SHOWN_WORST).collect();
     if missed.is_empty() {
         return String::new();
     }
@@ -303,7 +272,7 @@ fn rows(record: &Record) -> String {
             row.place.to_string(),
             format::count(row.missed_periods),
             format::latency(row.worst_ns),
-            row.recovery_ns.map_or_else(|| "not within the run".to_owned(), format::span),
+            row.recovery.unwrap_or_else(|| "-".to_owned()),
             when(row.first_scheduled, record.manifest()),
         ]);
     }
@@ -312,32 +281,29 @@ fn rows(record: &Record) -> String {
 
 /// The intervals that something spoiled, with their figures; empty where there are none.
 fn spoiled(record: &Record) -> String {
-    if record.series.iter().all(|series| series.spoiled.count == 0) {
+    let all = summary::run::spoiled(record);
+    if all.intervals == 0 {
         return String::new();
     }
     let mut table = Table::new(&["", "from", "length", "samples", "worst", "missed", "why"]).left(6);
-    let of_series = |series: &'_ Series| {
-        series.spoiled.stretches().into_iter().map(|one| (name_of(series, &record.series), one)).collect::<Vec<_>>()
-    };
-    let all: Vec<_> = record.series.iter().flat_map(of_series).collect();
-    for (name, stretch) in all.iter().take(SHOWN_SPOILED) {
-        let why: Vec<&str> = stretch.reasons.iter().map(|reason| reason.detail.as_str()).collect();
+    for row in all.rows.iter().take(SHOWN_SPOILED) {
         table.row(vec![
-            name.clone(),
-            format::span(stretch.start_offset_ns),
-            format::span(stretch.length_ns),
-            format::count(stretch.samples),
-            stretch.worst_ns.map_or_else(|| "-".to_owned(), format::latency),
-            format::count(stretch.missed_periods),
-            why.join("; "),
+            row.lane.clone(),
+            format::span(row.start_offset_ns),
+            format::span(row.length_ns),
+            format::count(row.samples),
+            row.worst.clone().unwrap_or_else(|| "-".to_owned()),
+            format::count(row.missed_periods),
+            row.why.clone(),
         ]);
     }
     let head = "spoiled intervals, which are in none of the numbers above:";
-    let more = match all.len().saturating_sub(SHOWN_SPOILED) {
+    let more = match all.rows.len().saturating_sub(SHOWN_SPOILED) {
         0 => String::new(),
         more => format!("  and {} more, in the record\n", format::count(more as u64)),
     };
-    format!("\n{}{}{more}", wrap::paragraph(head, "  ", wrap::width()), table.render())
+    let not_kept = all.not_kept.map_or_else(String::new, |words| wrap::paragraph(&words, "  ", wrap::width()));
+    format!("\n{}{}{more}{not_kept}", wrap::paragraph(head, "  ", wrap::width()), table.render())
 }
 
 /// Validity with its reasons, then the verdict: one paragraph each. What was seen for each caveat, and what cannot be observed
@@ -346,25 +312,20 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
     conclusion_in(record, output::is_verbose(), colour)
 }
 
-/// The first sentence of a meaning, without its full stop.
-fn first_sentence(meaning: &str) -> &str {
-    let meaning = meaning.trim();
-    meaning.split_once(". ").map_or(meaning, |(first, _)| first).trim_end_matches('.')
-}
-
 fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
     let width = wrap::width();
-    let state = record.validity.state();
+    let validity = validity(record);
+    let state = validity.state;
     let sgr = match state {
         ValidityState::Valid => "32",
         ValidityState::Degraded => "33",
         ValidityState::Invalid => "1;31",
     };
     let mut text = String::from("\n");
-    let (reasons, hidden) = (record.validity.reasons(), record.validity.not_observable());
-    let is_short = |reason: &&record::Reason| !is_verbose && reason.code.info().state != ValidityState::Invalid;
+    let (reasons, hidden) = (&validity.reasons, &validity.not_observable);
+    let is_short = |reason: &&ReasonSummary| !is_verbose && reason.state != ValidityState::Invalid;
     let (short, long): (Vec<_>, Vec<_>) = reasons.iter().partition(is_short);
-    let mut caveats: Vec<&str> = short.iter().map(|reason| first_sentence(reason.code.info().meaning)).collect();
+    let mut caveats: Vec<&str> = short.iter().map(|reason| reason.caveat.as_str()).collect();
     caveats.dedup();
     let more = match (caveats.is_empty(), hidden.is_empty() || is_verbose) {
         (true, true) => String::new(),
@@ -381,11 +342,11 @@ fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
     } else {
         let _ = writeln!(text, "{}", paint(colour, sgr, state.word()));
         for reason in long {
-            let info = reason.code.info();
-            text.push_str(&wrap::paragraph(&format!("{}: {}", info.state.word(), info.meaning.trim()), "  ", width));
+            let words = format!("{}: {}", reason.state.word(), reason.meaning);
+            text.push_str(&wrap::paragraph(&words, "  ", width));
             text.push_str(&wrap::paragraph(&format!("seen: {}", reason.detail), "    ", width));
-            if info.state == ValidityState::Invalid {
-                text.push_str(&wrap::paragraph(&format!("remedy: {}", info.remedy), "    ", width));
+            if reason.state == ValidityState::Invalid {
+                text.push_str(&wrap::paragraph(&format!("remedy: {}", reason.remedy), "    ", width));
             }
         }
         if !caveats.is_empty() || !more.is_empty() {
@@ -395,25 +356,24 @@ fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
         }
     }
     for not in hidden.iter().filter(|_| is_verbose) {
-        text.push_str(&wrap::paragraph(&format!("not observable here: {}", not.detail), "  ", width));
+        text.push_str(&wrap::paragraph(&format!("not observable here: {not}"), "  ", width));
     }
-    if let Some(verdict) = &record.verdict {
-        let limit = format::span(verdict.deadline_ns);
-        let (word, sgr) = match verdict.state {
-            VerdictState::Holds => ("holds", "1;32"),
-            VerdictState::Broken => ("does not hold", "1;31"),
-            VerdictState::CannotTell => ("cannot be told for", "1;33"),
+    if let Some(verdict) = verdict(record) {
+        let sgr = match verdict.state {
+            VerdictState::Holds => "1;32",
+            VerdictState::Broken => "1;31",
+            VerdictState::CannotTell => "1;33",
         };
         // Painted after it was wrapped: escape codes have no width.
-        let plain = wrap::paragraph(&format!("{word} {limit}: {}", verdict.reason), "", width);
-        text.push_str(&plain.replacen(word, &paint(colour, sgr, word), 1));
+        let plain = wrap::paragraph(&verdict.sentence(), "", width);
+        text.push_str(&plain.replacen(verdict.word, &paint(colour, sgr, verdict.word), 1));
     }
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Counters, Manifest, Measurement};
+    use record::{Manifest, Measurement};
 
     use super::*;
 
@@ -431,9 +391,8 @@ mod tests {
         }
         let short = said(&record, false);
         assert!(short.starts_with("degraded: ") && short.ends_with("(-v: what was seen)"), "{short}");
-        for reason in record.validity.reasons() {
-            let meaning = first_sentence(reason.code.info().meaning);
-            assert_eq!(short.matches(meaning).count(), 1, "each caveat once: {short}");
+        for reason in &validity(&record).reasons {
+            assert_eq!(short.matches(&reason.caveat).count(), 1, "each caveat once: {short}");
             assert!(!short.contains(&reason.detail) && said(&record, true).contains(&reason.detail), "{short}");
         }
         let invalid = of(ValidityState::Invalid).next().unwrap();
@@ -441,20 +400,5 @@ mod tests {
         let words = said(&record, false);
         assert!(words.starts_with("invalid invalid: ") && words.contains("the detail of the worst"), "{words}");
         assert!(words.contains("remedy: ") && words.contains("degraded: "), "{words}");
-    }
-
-    #[test]
-    fn a_large_share_of_missed_periods_is_stated_in_words() {
-        let said = |samples, missed_periods| {
-            let mut record = Record::empty(String::new(), Measurement::Wakeup, Manifest::default());
-            let counters = Counters { samples, missed_periods, ..Counters::default() };
-            record.series = vec![Series { counters, ..Series::default() }; 2];
-            missed(&record)
-        };
-        let many = said(63, 37);
-        assert!(many.contains("37 % of the periods were missed (74 of 200)"), "{many}");
-        assert!(many.replace("\n ", "").contains("other 63 % alone"), "{many}");
-        assert_eq!(said(1_000, 9), "", "below one of a hundred");
-        assert_eq!(said(0, 0), "");
     }
 }

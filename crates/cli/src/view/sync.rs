@@ -1,9 +1,11 @@
 //! How far clocks are apart, on a terminal.
 
-use record::{HardBound, LatencyRole, Record, SyncChange, SyncRun, SyncSource, SyncState};
+use record::Record;
+use summary::run::coverage;
+use summary::sync::{SourceSummary, SyncSummary, summary};
 use units::format;
 
-use super::result::{conclusion, when};
+use super::result::{conclusion, latency_cell, signed_cell, when};
 use terminal::table::Table;
 use terminal::wrap;
 
@@ -13,15 +15,13 @@ const SHOWN_EVENTS: usize = 12;
 /// The result of a run.
 pub(crate) fn table(record: &Record, colour: bool) -> String {
     let width = wrap::width();
-    let Some(run) = record.sync() else { return conclusion(record, colour) };
-    let elapsed = format::span(record.measured_ns());
-    let is_imported = matches!(record.manifest().origin, record::Origin::Imported { .. });
-    let whose = if is_imported { "clocks" } else { "this machine's clocks" };
-    let head = format!("offsets of {whose}, for {elapsed}");
-    let mut text = wrap::paragraph(&head, "", width);
+    let Some(run) = summary(record) else { return conclusion(record, colour) };
+    let whose = if record.manifest().is_imported() { "clocks" } else { "this machine's clocks" };
+    let elapsed = coverage(record).map_or_else(String::new, |coverage| format!(", for {}", coverage.measured));
+    let mut text = wrap::paragraph(&format!("offsets of {whose}{elapsed}"), "", width);
     if !run.sources.is_empty() {
         text.push('\n');
-        text.push_str(&offsets(record, run));
+        text.push_str(&offsets(&run));
     }
     for source in &run.sources {
         text.push_str(&about(source, width));
@@ -30,99 +30,57 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
         text.push('\n');
         text.push_str(&wrap::paragraph(&format!("not followed: {why}"), "  ", width));
     }
-    text.push_str(&events(record, run));
+    text.push_str(&events(record, &run));
     text.push_str(&conclusion(record, colour));
     text
 }
 
-fn offsets(record: &Record, run: &SyncRun) -> String {
+fn offsets(run: &SyncSummary) -> String {
     let mut table =
         Table::new(&["", "state", "offsets", "lowest", "median", "highest", "hard bound from", "to", "delay"]);
-    let path_delay = record.measurement.kind().by_role(LatencyRole::PathDelay).map(|latency| latency.name);
     for source in &run.sources {
-        let state = source.states.last().map_or("-", |last| last.state.word()).to_owned();
-        let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
-        let spread = source.spread.as_ref();
-        let (from, to) = match &source.bound {
-            HardBound::Stated { lowest_ns, highest_ns, .. } => (Some(*lowest_ns), Some(*highest_ns)),
-            HardBound::Missing { .. } => (None, None),
-        };
-        let delay = record
-            .series
-            .iter()
-            .find(|series| series.place == source.place && Some(series.name.as_str()) == path_delay)
-            .and_then(|series| series.histogram.max_ns());
         table.row(vec![
-            source.name(),
-            state,
-            spread.map_or_else(|| "-".to_owned(), |spread| format::count(spread.count)),
-            cell(spread.map(|spread| spread.lowest_ns)),
-            cell(spread.map(|spread| spread.median_ns)),
-            cell(spread.map(|spread| spread.highest_ns)),
-            cell(from),
-            cell(to),
-            super::result::latency_cell(delay),
+            source.name.clone(),
+            source.state.unwrap_or("-").to_owned(),
+            source.offsets.map_or_else(|| "-".to_owned(), format::count),
+            signed_cell(source.lowest_ns),
+            signed_cell(source.median_ns),
+            signed_cell(source.highest_ns),
+            signed_cell(source.bound_ns.map(|(lowest_ns, _)| lowest_ns)),
+            signed_cell(source.bound_ns.map(|(_, highest_ns)| highest_ns)),
+            latency_cell(source.delay_ns),
         ]);
     }
     table.render()
 }
 
 /// What the source is compared with, what its bound rests on, what its own view is.
-fn about(source: &SyncSource, width: usize) -> String {
-    let mut text = String::from("\n");
+fn about(source: &SourceSummary, width: usize) -> String {
     let version = source.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
-    let reference = if source.reference.is_empty() { "nothing yet".to_owned() } else { source.reference.clone() };
-    let head = format!("{}{version}: clock {} against {reference}", source.name(), source.clock_words());
-    text.push_str(&wrap::paragraph(&head, "  ", width));
-    if source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference) {
-        text.push_str(&wrap::paragraph("it gives the time, and compares its clock with none", "    ", width));
-        return text;
-    }
-    let line = match &source.bound {
-        HardBound::Stated { narrowest_ns: (lower_ns, upper_ns), widest_ns, trusts, .. } => format!(
-            "hard bound: widest {} at one moment, narrowest {} to {}; it trusts that {trusts}",
-            format::latency(*widest_ns),
-            format::latency(*lower_ns),
-            format::latency(*upper_ns)
-        ),
-        HardBound::Missing { reason } => format!("no hard bound: {reason}"),
-    };
-    text.push_str(&wrap::paragraph(&line, "    ", width));
-    if let Some(own) = &source.own_estimate {
-        let line = format!(
-            "its own estimate: rms {}, largest {}, of {}; it cannot see an asymmetric path",
-            format::latency(units::round_u64(own.rms_ns)),
-            format::latency(own.largest_ns),
-            format::count(own.count)
-        );
-        text.push_str(&wrap::paragraph(&line, "    ", width));
-    }
-    if let Some(line) = source.growth_in_words() {
-        text.push_str(&wrap::paragraph(&line, "    ", width));
-    }
-    for missed in &source.could_be_missed {
-        text.push_str(&wrap::paragraph(&format!("could be missed: {missed}"), "    ", width));
-    }
-    text
+    let head = format!("{}{version}: clock {} against {}", source.name, source.clock, source.reference);
+    let bound = if source.bound_ns.is_some() { "hard bound: " } else { "" };
+    let lines = [format!("{bound}{}", source.bound)]
+        .into_iter()
+        .chain(source.own_estimate.clone())
+        .chain(source.growth.clone())
+        .chain(source.could_be_missed.iter().map(|missed| format!("could be missed: {missed}")));
+    let head = format!("\n{}", wrap::paragraph(&head, "  ", width));
+    lines.fold(head, |text, line| text + &wrap::paragraph(&line, "    ", width))
 }
 
-fn events(record: &Record, run: &SyncRun) -> String {
+fn events(record: &Record, run: &SyncSummary) -> String {
     if run.events.is_empty() {
         return String::new();
     }
     let width = wrap::width();
     let mut text = String::from("\n");
     text.push_str(&wrap::paragraph("what changed:", "  ", width));
-    // A state that flaps does not hide a step.
-    let (states, others): (Vec<_>, Vec<_>) = run.events.iter().partition(|event| event.what == SyncChange::State);
-    let mut shown: Vec<_> = others.into_iter().chain(states).take(SHOWN_EVENTS).collect();
-    shown.sort_by_key(|event| event.at.monotonic.as_ns());
-    for event in &shown {
+    for event in run.shown_events(SHOWN_EVENTS) {
         let at = when(event.at, record.manifest());
-        let line = format!("{at}  {}  {}: {}", event.place, event.what.word(), event.detail);
+        let line = format!("{at}  {}  {}: {}", event.source, event.what, event.detail);
         text.push_str(&wrap::paragraph(&line, "    ", width));
     }
-    let more = u64::try_from(run.events.len() - shown.len()).unwrap_or(0) + run.events_left_out;
+    let more = run.events_not_shown(SHOWN_EVENTS);
     if more > 0 {
         text.push_str(&wrap::paragraph(&format!("and {} more", format::count(more)), "    ", width));
     }

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use record::{Record, Series};
+use record::Record;
+use summary::columns::{COLUMNS, ColumnSeries, Columns, Of, OfRow, OfSeries};
 
 use super::ExportFormat;
-use super::columns::{COLUMNS, Of, OfRow, OfSeries};
-use super::rows::{rows, series_of};
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
@@ -22,18 +21,18 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = names.join(",");
     text.push('\n');
-    for (record, series) in series_of(records) {
+    for series in records.iter().flat_map(|record| Columns::of_record(record).series) {
         // Fields of the series are equal in all of its rows.
-        let fields: Vec<Field> = COLUMNS.iter().map(|column| Field::new(column.of, record, series)).collect();
-        for row in rows(series) {
+        let fields: Vec<Field> = COLUMNS.iter().map(|column| Field::new(column.of, &series)).collect();
+        for row in &series.rows {
             for (number, field) in fields.iter().enumerate() {
                 if number > 0 {
                     text.push(',');
                 }
                 let _ = match field {
                     Field::Fixed(fixed) => write!(text, "{fixed}"),
-                    Field::Row(OfRow::Text(of)) => write!(text, "{}", of(&row)),
-                    Field::Row(OfRow::Number(of)) => write!(text, "{}", of(&row)),
+                    Field::Row(OfRow::Text(of)) => write!(text, "{}", of(row)),
+                    Field::Row(OfRow::Number(of)) => write!(text, "{}", of(row)),
                 };
             }
             text.push('\n');
@@ -49,14 +48,14 @@ enum Field {
 }
 
 impl Field {
-    fn new(of: Of, record: &Record, series: &Series) -> Self {
+    fn new(of: Of, series: &ColumnSeries) -> Self {
         let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
         Self::Fixed(match of {
             Of::Row(of) => return Self::Row(of),
-            Of::Series(OfSeries::Text(of)) => field(of(record, series)).into_owned(),
-            Of::Series(OfSeries::OptionalText(of)) => field(of(record, series).unwrap_or_default()).into_owned(),
-            Of::Series(OfSeries::Small(of)) => number(of(record, series).map(u64::from)),
-            Of::Series(OfSeries::Number(of)) => number(of(record, series)),
+            Of::Series(OfSeries::Text(of)) => field(of(series)).into_owned(),
+            Of::Series(OfSeries::OptionalText(of)) => field(of(series).unwrap_or_default()).into_owned(),
+            Of::Series(OfSeries::Small(of)) => number(of(series).map(u64::from)),
+            Of::Series(OfSeries::Number(of)) => number(of(series)),
         })
     }
 }

@@ -4,9 +4,9 @@
 
 use record::{Direction, Histogram, Origin, PacketFlow, Place, Record, Series};
 use serde_json::{Map, Value, json};
+use summary::columns::{ColumnSeries, OfSeries, flow, node, of_each_series};
 
 use super::ExportFormat;
-use super::columns::{OfSeries, flow, node, of_each_series};
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
@@ -39,12 +39,13 @@ fn row(record: &Record, series: &Series) -> Value {
     let mut put = |key: &str, value: Value| {
         row.insert(key.to_owned(), value);
     };
+    let columns = ColumnSeries::without_rows(record, series);
     for (name, of) in of_each_series() {
         let value = match of {
-            OfSeries::Text(of) => of(record, series).into(),
-            OfSeries::OptionalText(of) => of(record, series).into(),
-            OfSeries::Small(of) => of(record, series).into(),
-            OfSeries::Number(of) => of(record, series).into(),
+            OfSeries::Text(of) => of(&columns).into(),
+            OfSeries::OptionalText(of) => of(&columns).into(),
+            OfSeries::Small(of) => of(&columns).into(),
+            OfSeries::Number(of) => of(&columns).into(),
         };
         put(name, value);
     }

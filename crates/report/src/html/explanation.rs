@@ -6,8 +6,9 @@ use record::{Explanation, Record};
 use units::format;
 
 use super::escape;
-use crate::explanation::{cost, coverage, sentence, words};
-use crate::packet::explained_words;
+use summary::explanation::{ExplanationSummary, summary_of, words};
+use summary::label;
+use summary::packet::explained_words;
 
 /// How many samples are listed with their evidence; the page's data contain all.
 const SHOWN_SAMPLES: usize = 12;
@@ -21,13 +22,15 @@ pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
     page.push_str("<section><h2>What made the worst late</h2>\n");
     for (run, label, explanation) in explained {
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
-        let _ = writeln!(page, "<h3>{}{doubt}</h3>\n<p>{}</p>", escape(&label), escape(&sentence(run, explanation)));
-        causes(page, explanation);
+        let said = summary_of(run, explanation);
+        let _ = writeln!(page, "<h3>{}{doubt}</h3>\n<p>{}</p>", escape(&label), escape(&said.sentence));
+        causes(page, &said);
         samples(page, explanation);
-        if let Some(line) = cost(explanation) {
-            let _ = writeln!(page, "<p>{}</p>", escape(&line));
+        parts(page, &said);
+        if let Some(cost) = &said.cost {
+            let _ = writeln!(page, "<p>Cost of explaining: {}.</p>", escape(cost));
         }
-        for missing in &explanation.missing {
+        for missing in &said.missing {
             let _ = writeln!(page, "<p>Missing evidence: {}</p>", escape(missing));
         }
     }
@@ -36,37 +39,53 @@ pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
 
 /// A run's own explanation, and those of the receivers of its nodes, each with its heading.
 fn explanations(run: &Record) -> impl Iterator<Item = (&Record, String, &Explanation)> {
-    let own = run.explanation().map(|explanation| (run, run.label.clone(), explanation));
+    let own = run.explanation().map(|explanation| (run, label(run).to_owned(), explanation));
     let nodes = run.packets().map_or(&[][..], |packets| &packets.explanations);
-    let of_node = move |node| (run, format!("{}: {}", run.label, explained_words(node)), &node.explanation);
+    let of_node = move |node| (run, format!("{}: {}", label(run), explained_words(node)), &node.explanation);
     own.into_iter().chain(nodes.iter().map(of_node))
 }
 
-fn causes(page: &mut String, explanation: &Explanation) {
-    if explanation.outliers == 0 || explanation.sources.is_empty() {
-        return;
-    }
-    let _ = writeln!(page, "<p>{}</p>", escape(&coverage(explanation)));
-    if explanation.causes.is_empty() {
+fn causes(page: &mut String, said: &ExplanationSummary) {
+    let Some(coverage) = &said.coverage else { return };
+    let _ = writeln!(page, "<p>{}</p>", escape(coverage));
+    if said.causes.is_empty() {
         return;
     }
     page.push_str(
         "<div class=\"scroll\"><table><thead><tr><th>cause</th><th>how sure</th><th class=\"number\">samples</th>\
          <th class=\"number\">worst</th><th class=\"number\">took</th><th>what to change</th></tr></thead><tbody>\n",
     );
-    for cause in &explanation.causes {
+    for row in &said.causes {
         let _ = writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td class=\"number\">{} of {}</td><td class=\"number\">{}</td>\
+            "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
              <td class=\"number\">{}</td><td>{}</td></tr>",
-            escape(&words(cause.class, &cause.name)),
-            cause.certainty.word(),
-            format::count(cause.samples),
-            format::count(explanation.explained),
-            format::latency(cause.worst_ns),
-            format::latency(cause.took_ns),
-            escape(&cause.remedy)
+            escape(&row.cause),
+            row.certainty.word(),
+            row.samples,
+            format::latency(row.worst_ns),
+            format::latency(row.took_ns),
+            escape(&row.remedy)
         );
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+/// Every wake-up in its parts; nothing if they were not recorded.
+fn parts(page: &mut String, said: &ExplanationSummary) {
+    let Some(parts) = &said.parts else { return };
+    let _ = writeln!(
+        page,
+        "<p>Each wake-up in its parts: {}</p><div class=\"scroll\"><table><thead><tr><th>part</th><th class=\"number\">median</th>\
+         <th class=\"number\">p99.9</th><th class=\"number\">max</th></tr></thead><tbody>",
+        escape(&parts.sentence)
+    );
+    for row in &parts.rows {
+        let cells = [row.median_ns, row.p99_9_ns, row.max_ns].map(|ns| {
+            let text = ns.map_or_else(|| "\u{2013}".to_owned(), format::latency);
+            format!("<td class=\"number\">{text}</td>")
+        });
+        let _ = writeln!(page, "<tr><td>{}</td>{}</tr>", escape(&row.words), cells.concat());
     }
     page.push_str("</tbody></table></div>\n");
 }

@@ -2,77 +2,75 @@
 
 use std::fmt::Write as _;
 
-use record::{Record, SyncChange, SyncEvent, SyncRun, SyncSource};
+use record::Record;
+use summary::label;
+use summary::sync::{SourceSummary, SyncSummary, summary};
 use units::format;
 
 use super::escape;
-use crate::sync::{bound_of, bound_sentence, name_at, own_estimate_sentence, reference};
 
 /// Events that are listed; the data of the page has all.
 const SHOWN_EVENTS: usize = 12;
 
+/// The dash of a value that does not exist.
+const NONE: &str = "\u{2013}";
+
 /// Writes the sources of time; nothing if no run followed any.
 pub(super) fn plain_clocks(page: &mut String, runs: &[Record]) {
-    let runs: Vec<(&Record, &SyncRun)> = runs.iter().filter_map(|run| Some((run, run.sync()?))).collect();
+    let runs: Vec<(&Record, SyncSummary)> = runs.iter().filter_map(|run| Some((run, summary(run)?))).collect();
     if runs.is_empty() {
         return;
     }
     page.push_str("<section><h2>Clocks</h2>\n");
     for (run, sync) in runs {
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
-        let _ = writeln!(page, "<h3>{}{doubt}</h3>", escape(&run.label));
-        table(page, run, sync);
+        let _ = writeln!(page, "<h3>{}{doubt}</h3>", escape(label(run)));
+        table(page, run, &sync);
         for source in &sync.sources {
             about(page, source);
         }
-        events(page, run, sync);
+        events(page, run, &sync);
     }
     page.push_str("</section>\n");
 }
 
-fn table(page: &mut String, run: &Record, sync: &SyncRun) {
+fn table(page: &mut String, run: &Record, sync: &SyncSummary) {
     page.push_str(
         "<div class=\"scroll\"><table><thead><tr><th>source</th><th>clock</th><th>against</th><th>state at the end</th>\
          <th class=\"number\">offsets</th><th class=\"number\">lowest</th><th class=\"number\">median</th>\
-         <th class=\"number\">highest</th><th class=\"number\">hard bound from</th><th class=\"number\">to</th></tr></thead>\
-         <tbody>\n",
+         <th class=\"number\">highest</th><th class=\"number\">hard bound from</th><th class=\"number\">to</th>\
+         <th class=\"number\">longest delay</th></tr></thead><tbody>\n",
     );
     for source in &sync.sources {
-        let spread = source.spread.as_ref();
-        let bound = bound_of(source);
         let _ = write!(
             page,
             "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>",
             run.validity.state().word(),
-            escape(&source.name()),
-            escape(&source.clock_words()),
-            escape(reference(source)),
-            source.states.last().map_or("\u{2013}", |last| last.state.word()),
-            spread.map_or_else(|| "\u{2013}".to_owned(), |spread| format::count(spread.count)),
+            escape(&source.name),
+            escape(&source.clock),
+            escape(&source.reference),
+            source.state.unwrap_or(NONE),
+            source.offsets.map_or_else(|| NONE.to_owned(), format::count),
         );
-        let cells = [
-            spread.map(|spread| spread.lowest_ns),
-            spread.map(|spread| spread.median_ns),
-            spread.map(|spread| spread.highest_ns),
-            bound.map(|(lowest_ns, _)| lowest_ns),
-            bound.map(|(_, highest_ns)| highest_ns),
-        ];
-        for ns in cells {
-            let text = ns.map_or_else(|| "\u{2013}".to_owned(), format::latency);
-            let _ = write!(page, "<td class=\"number\">{text}</td>");
+        let offsets = [source.lowest_ns, source.median_ns, source.highest_ns];
+        let bound =
+            [source.bound_ns.map(|(lowest_ns, _)| lowest_ns), source.bound_ns.map(|(_, highest_ns)| highest_ns)];
+        let cells = offsets.into_iter().chain(bound).map(|ns| ns.map(format::latency));
+        for text in cells.chain([source.delay_ns.map(format::latency)]) {
+            let _ = write!(page, "<td class=\"number\">{}</td>", text.as_deref().unwrap_or(NONE));
         }
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
 }
 
-fn about(page: &mut String, source: &SyncSource) {
-    let _ = write!(page, "<p><b>{}</b>: {}.", escape(&source.name()), escape(&bound_sentence(source)));
-    if let Some(growth) = source.growth_in_words() {
-        let _ = write!(page, " Without corrections: {}.", escape(&growth));
+fn about(page: &mut String, source: &SourceSummary) {
+    let _ = write!(page, "<p><b>{}</b>: {}.", escape(&source.name), escape(&source.bound));
+    if let Some(growth) = &source.growth {
+        let _ = write!(page, " Without corrections: {}.", escape(growth));
     }
-    if let Some(own) = own_estimate_sentence(source) {
-        let _ = write!(page, " The service itself says: {}.", escape(&own));
+    if let Some(own) = &source.own_estimate {
+        let _ = write!(page, " The service itself says: {}.", escape(own));
     }
     for missed in &source.could_be_missed {
         let _ = write!(page, " Could be missed: {}.", escape(missed));
@@ -80,17 +78,7 @@ fn about(page: &mut String, source: &SyncSource) {
     page.push_str("</p>\n");
 }
 
-/// The events to list, in the order of time: where there are too many, changes of state give way to all others.
-fn shown(events: &[SyncEvent]) -> Vec<&SyncEvent> {
-    let is_state = |event: &&(usize, &SyncEvent)| event.1.what == SyncChange::State;
-    let all: Vec<(usize, &SyncEvent)> = events.iter().enumerate().collect();
-    let others = all.iter().filter(|one| !is_state(one));
-    let mut kept: Vec<_> = others.chain(all.iter().filter(is_state)).take(SHOWN_EVENTS).collect();
-    kept.sort_by_key(|(number, _)| *number);
-    kept.into_iter().map(|(_, event)| *event).collect()
-}
-
-fn events(page: &mut String, run: &Record, sync: &SyncRun) {
+fn events(page: &mut String, run: &Record, sync: &SyncSummary) {
     for why in &sync.not_followed {
         let _ = writeln!(page, "<p>Not followed: {}.</p>", escape(why));
     }
@@ -102,18 +90,18 @@ fn events(page: &mut String, run: &Record, sync: &SyncRun) {
          <tbody>\n",
     );
     let started = run.manifest().started.monotonic;
-    for event in shown(&sync.events) {
+    for event in sync.shown_events(SHOWN_EVENTS) {
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             format::span(event.at.monotonic.since(started).0),
-            escape(&name_at(sync, &event.place)),
-            event.what.word(),
+            escape(&event.source),
+            event.what,
             escape(&event.detail)
         );
     }
     page.push_str("</tbody></table></div>\n");
-    let left_out = sync.events.len().saturating_sub(SHOWN_EVENTS) as u64 + sync.events_left_out;
+    let left_out = sync.events_not_shown(SHOWN_EVENTS);
     if left_out > 0 {
         let _ = writeln!(page, "<p>And {} more.</p>", format::count(left_out));
     }
@@ -121,10 +109,10 @@ fn events(page: &mut String, run: &Record, sync: &SyncRun) {
 
 #[cfg(test)]
 mod tests {
-    use record::Validity;
+    use record::{SyncChange, Validity};
 
     use super::*;
-    use crate::sample::offsets;
+    use samples::offsets;
 
     #[test]
     fn a_step_is_listed_however_often_the_state_changed_before() {
@@ -132,8 +120,13 @@ mod tests {
         let mut all = vec![run.sync().unwrap().events[0].clone(); 21];
         all.iter_mut().for_each(|event| event.what = SyncChange::State);
         all[20].what = SyncChange::Step;
-        let listed: Vec<_> = shown(&all).into_iter().map(|event| event.what).collect();
-        assert_eq!((listed.len(), listed[11], listed[10]), (12, SyncChange::Step, SyncChange::State));
+        let mut run = run;
+        let record::Detail::Sync(sync) = &mut run.detail else { panic!("no clocks") };
+        sync.events = all;
+        let said = summary(&run).unwrap();
+        let listed: Vec<_> = said.shown_events(12).into_iter().map(|event| event.what).collect();
+        assert_eq!((listed.len(), listed[11], listed[10]), (12, SyncChange::Step.word(), SyncChange::State.word()));
+        assert_eq!(said.events_not_shown(12), 9);
     }
 
     #[test]
@@ -149,7 +142,7 @@ mod tests {
         assert!(page.contains("trusts that the stamps are right."), "{page}");
         assert!(page.contains("<td>leap second</td><td>announced</td>") && page.contains("And 2 more."), "{page}");
         let mut none = String::new();
-        plain_clocks(&mut none, &[crate::sample::run(Validity::default())]);
+        plain_clocks(&mut none, &[samples::run(Validity::default())]);
         assert!(none.is_empty());
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use record::{MissedRow, Record};
+use record::Record;
+use summary::label;
+use summary::run::Burst;
 use units::format;
 
 use super::escape;
-use crate::View;
-use crate::view::{HeadlineState, LateCausesView, TotalsView};
+use crate::view::{HeadlineState, LateCausesView, View};
 
 /// How many bursts are listed; the page's data contain all.
 const SHOWN_BURSTS: usize = 12;
@@ -45,7 +46,7 @@ pub(super) fn plain_top(page: &mut String, view: &View) {
     }
     let results = view.page.results();
     if let Some(totals) = results.and_then(|results| results.totals.as_ref()) {
-        let _ = writeln!(page, "<p class=\"totals\">{}</p>", escape(&sums(totals)));
+        let _ = writeln!(page, "<p class=\"totals\">{}</p>", escape(&totals.sentence));
     }
     if let Some(causes) = results.and_then(|results| results.late_causes.as_ref()) {
         plain_causes(page, causes);
@@ -60,29 +61,7 @@ pub(super) fn plain_top(page: &mut String, view: &View) {
     page.push_str("</section>\n");
 }
 
-/// The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
-fn sums(totals: &TotalsView) -> String {
-    let mut text = format!("{} {}", count(totals.samples), totals.what);
-    if totals.observed_ns.as_u64() > 0 {
-        text.push_str(&format!(" in {}", format::span(totals.observed_ns.as_u64())));
-    }
-    if let Some(beyond) = totals.beyond {
-        text.push_str(&format!(", {} beyond the deadline", count(beyond)));
-    }
-    match totals.missed_periods {
-        Some(missed) => text.push_str(&format!(", {} periods missed", count(missed))),
-        None => text.push_str(", missed periods not counted by the source"),
-    }
-    match totals.invalid_runs.as_u64() {
-        0 => {}
-        1 => text.push_str(", without 1 invalid run"),
-        more => text.push_str(&format!(", without {more} invalid runs")),
-    }
-    text.push('.');
-    text
-}
-
-fn count(value: crate::Exact) -> String {
+fn count(value: crate::exact::Exact) -> String {
     format::count(value.as_u64())
 }
 
@@ -113,8 +92,8 @@ fn plain_causes(page: &mut String, causes: &LateCausesView) {
 
 /// Writes the bursts of missed periods of all runs, worst first; nothing if there are none.
 pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
-    let mut all: Vec<(&Record, &MissedRow)> =
-        runs.iter().flat_map(|run| run.rows.iter().map(move |row| (run, row))).collect();
+    let mut all: Vec<(&Record, Burst)> =
+        runs.iter().flat_map(|run| summary::run::bursts(run).into_iter().map(move |row| (run, row))).collect();
     if all.is_empty() {
         return;
     }
@@ -125,11 +104,7 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
          <th>series</th><th>run</th></tr></thead><tbody>\n",
     );
     for (run, row) in all.iter().take(SHOWN_BURSTS) {
-        let recovery = match (row.missed_periods, row.recovery_ns) {
-            (0, _) => NONE.to_owned(),
-            (_, Some(recovery_ns)) => format::span(recovery_ns),
-            (_, None) => "not within the run".to_owned(),
-        };
+        let recovery = row.recovery.as_deref().unwrap_or(NONE);
         let doubt = if run.validity.is_invalid() { " (invalid)" } else { "" };
         let _ = writeln!(
             page,
@@ -139,7 +114,7 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
             format::count(row.periods),
             if row.missed_periods == 0 { NONE.to_owned() } else { format::count(row.missed_periods) },
             escape(&row.place.to_string()),
-            escape(&run.label)
+            escape(label(run))
         );
     }
     page.push_str("</tbody></table></div>\n");
@@ -152,47 +127,44 @@ pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
 
 /// Writes the intervals of all runs that something spoiled; nothing if there are none.
 pub(super) fn plain_spoiled(page: &mut String, runs: &[Record]) {
-    let of_run = |run: &'_ Record| run.series.iter().any(|series| series.spoiled.count > 0);
-    if !runs.iter().any(of_run) {
+    let all: Vec<_> =
+        runs.iter().map(|run| (run, summary::run::spoiled(run))).filter(|(_, it)| it.intervals > 0).collect();
+    if all.is_empty() {
         return;
     }
     page.push_str(
         "<section><h2>Spoiled intervals</h2><p>They are in none of the other numbers.</p>\
          <div class=\"scroll\"><table><thead><tr><th>run</th><th>series</th><th class=\"number\">from</th>\
-         <th class=\"number\">length</th><th class=\"number\">samples</th><th class=\"number\">worst</th><th>why</th></tr></thead><tbody>\n",
+         <th class=\"number\">length</th><th class=\"number\">samples</th><th class=\"number\">worst</th>\
+         <th class=\"number\">missed</th><th>why</th></tr></thead><tbody>\n",
     );
-    let mut left_out = 0;
-    for (run, series) in runs.iter().flat_map(|run| run.series.iter().map(move |series| (run, series))) {
-        left_out += series.spoiled.count - series.spoiled.intervals.len() as u64;
-        for interval in &series.spoiled.stretches() {
-            let why: Vec<&str> = interval.reasons.iter().map(|reason| reason.detail.as_str()).collect();
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-                 <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
-                escape(&run.label),
-                escape(&series.place.to_string()),
-                format::span(interval.start_offset_ns),
-                format::span(interval.length_ns),
-                format::count(interval.samples),
-                interval.worst_ns.map_or_else(|| NONE.to_owned(), format::latency),
-                escape(&why.join("; "))
-            );
-        }
+    for (run, row) in all.iter().flat_map(|(run, spoiled)| spoiled.rows.iter().map(move |row| (run, row))) {
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            escape(label(run)),
+            escape(&row.lane),
+            format::span(row.start_offset_ns),
+            format::span(row.length_ns),
+            format::count(row.samples),
+            row.worst.as_deref().unwrap_or(NONE),
+            format::count(row.missed_periods),
+            escape(&row.why)
+        );
     }
     page.push_str("</tbody></table></div>\n");
-    if left_out > 0 {
-        let _ = writeln!(page, "<p>{} more were not listed one by one.</p>", format::count(left_out));
+    for sentence in all.iter().filter_map(|(_, spoiled)| spoiled.not_kept.as_ref()) {
+        let _ = writeln!(page, "<p>{sentence}</p>");
     }
     page.push_str("</section>\n");
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Place, Validity};
+    use record::{MissedRow, Place, Validity};
 
     use super::*;
-    use crate::sample;
 
     #[test]
     fn bursts_stand_worst_first_and_say_nothing_of_recovery_where_nothing_was_missed() {
@@ -205,10 +177,10 @@ mod tests {
             worst_ns,
             recovery_ns,
         };
-        let mut calm = sample::run_of("calm", &[5_000], Validity::default());
+        let mut calm = samples::run_of("calm", &[5_000], Validity::default());
         calm.label = "calm".to_owned();
         calm.rows = vec![row(0, 900_000, None)];
-        let mut late = sample::run_of("late", &[5_000], Validity::default());
+        let mut late = samples::run_of("late", &[5_000], Validity::default());
         late.rows = (0..20).map(|at| row(1 + at, 2_000_000, None)).collect();
         let mut page = String::new();
         plain_bursts(&mut page, &[calm.clone(), late]);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Exact;
+use crate::exact::Exact;
 
 /// A calibration of the program itself: known delays were injected, and the program measured them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::MomentView;
-use crate::Exact;
+use crate::exact::Exact;
 
 /// What the times of an explained sample are counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -70,7 +70,7 @@ pub struct PartRowView {
     pub name: String,
     /// Median length (ns); null if none was recorded.
     pub median_ns: Option<Exact>,
-    /// 99.9 % quantile of the length (ns); null if none was recorded.
+    /// 99.9 % quantile of the length (ns); null if fewer than ten are above it.
     pub p999_ns: Option<Exact>,
     /// Maximum length (ns); null if none was recorded.
     pub max_ns: Option<Exact>,
@@ -94,8 +94,12 @@ pub struct ShareView {
     pub total: Exact,
     /// Number of these samples for each cause, in the order of the causes.
     pub causes: Vec<Exact>,
+    /// The share of each cause in words, in the same order: "19 %". In whole percent, all shares of a selection add up to 100.
+    pub percents: Vec<String>,
     /// Number of the other samples.
     pub not_explained: Exact,
+    /// Their share in words.
+    pub not_explained_percent: String,
 }
 
 /// One cause, summed over the run.

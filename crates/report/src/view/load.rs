@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Exact;
+use crate::exact::Exact;
 
 /// A load, with what it did and what its parts achieved.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LoadView {
+    /// What it consisted of, where, and how much CPU time it used, as a clause: "load 'hard': …; it used 0.83 CPUs".
+    pub sentence: String,
     /// Name of the load: `hard`, `paper`, …
     pub name: String,
     /// What the load consisted of, in words: `stress-ng: 3 CPU workers at 25 %, 1 timer worker`; null if unknown.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ExplanationView, MomentView, SyncSourceView};
-use crate::Exact;
+use crate::exact::Exact;
 
 /// What was seen of the packets of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

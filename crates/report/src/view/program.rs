@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::HistogramView;
-use crate::Exact;
+use crate::exact::Exact;
 
 /// A followed program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Exact;
+use crate::exact::Exact;
 
 /// The result of a scan for rhythms among late samples.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

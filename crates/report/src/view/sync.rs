@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{HistogramView, MomentView};
-use crate::Exact;
+use crate::exact::Exact;
 
 /// What was seen of the sources of time during a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

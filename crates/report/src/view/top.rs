@@ -1,10 +1,11 @@
-//! What stands at the top of a page besides its verdict: the conditions of the measurement, its totals, and what makes it late.
+//! What stands at the top of a page besides its verdict: the conditions of the measurement, its totals, what makes it late, and what to
+//! change.
 
 use record::Certainty;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Exact;
+use crate::exact::Exact;
 
 /// One condition of the measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -32,6 +33,8 @@ pub struct TotalsView {
     pub runs: Exact,
     /// Number of runs of wake-ups that are invalid and left out.
     pub invalid_runs: Exact,
+    /// The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
+    pub sentence: String,
 }
 
 /// What makes wake-ups late, over all runs of the page.
@@ -69,4 +72,35 @@ pub struct LateCauseView {
     pub remedy: Option<String>,
     /// Name of a finding of `check` that has more about it.
     pub finding: Option<String>,
+}
+
+/// The recommendations of an assessment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AssessmentView {
+    /// Heading of the list of changes; it depends on whether the deadline holds.
+    pub changes_heading: String,
+    /// Recommended changes, the most promising first.
+    pub changes: Vec<ChangeView>,
+}
+
+/// A recommended change.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChangeView {
+    /// The change in a few words.
+    pub title: String,
+    /// Why the change matters on this machine.
+    pub why: String,
+    /// Commands or settings that make the change.
+    pub how: Vec<String>,
+    /// Name of the finding that recommends it.
+    pub finding: Option<String>,
+    /// Estimated share of the samples above the deadline that the change would remove (0 to 1); null if no measurement
+    /// supports an estimate.
+    pub removes_share_of_beyond: Option<f64>,
+    /// The worst latency attributed to what the change removes (ns).
+    pub worst_ns: Option<Exact>,
+    /// Certainty of the attribution: "shown" or "likely".
+    pub sureness: Option<String>,
+    /// Number of samples that the estimate is based on.
+    pub basis_samples: Option<Exact>,
 }

@@ -75,8 +75,8 @@ mod tests {
     use record::{Measurement, ReasonCode};
 
     use super::*;
-    use crate::tests_support::record_of;
     use crate::{AssessmentInput, Part, assess};
+    use samples::record_of;
 
     #[test]
     fn only_the_run_under_load_answers_a_claim() {

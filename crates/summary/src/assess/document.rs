@@ -450,7 +450,7 @@ mod tests {
 
     use super::*;
     use crate::assess;
-    use crate::tests_support::record_of;
+    use samples::record_of;
 
     #[test]
     fn the_document_has_the_numbers_of_the_sentence_and_is_read_back() {

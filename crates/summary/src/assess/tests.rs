@@ -7,8 +7,8 @@ use record::{
 use units::Timestamp;
 
 use super::*;
-use crate::tests_support::{explained, record_of};
 use analyse::cause::IdleStates;
+use samples::{explained, record_of};
 
 const S: i64 = 1_000_000_000;
 const DEADLINE_NS: u64 = 100_000;

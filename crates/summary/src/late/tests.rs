@@ -6,8 +6,8 @@ use record::{Histogram, LoadManifest, Measurement};
 use units::Timestamp;
 
 use super::*;
-use crate::tests_support::record_of;
 use crate::{Answer, Assessment, AssessmentInput, Part, assess, late_causes};
+use samples::record_of;
 
 const DEADLINE_NS: u64 = 100_000;
 /// Causes of simulated samples; the last is "examined, and nothing found".

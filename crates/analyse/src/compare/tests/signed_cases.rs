@@ -5,7 +5,7 @@ use units::Timestamp;
 
 use super::synthetic::{compared, normal};
 use crate::compare::{CompareOptions, ComparisonState, SignedState};
-use crate::tests_support::record_of;
+use samples::record_of;
 use units::Random;
 
 const OFFSET: &str = "reference_to_clock";

@@ -4,7 +4,7 @@ use record::{Interval, Measurement, Record};
 use units::{Timestamp, round_u64};
 
 use crate::compare::{CompareOptions, Comparison, Group, compare};
-use crate::tests_support::record_of;
+use samples::record_of;
 use units::Random;
 
 /// How a synthetic run comes about.

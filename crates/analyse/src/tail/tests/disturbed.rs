@@ -5,7 +5,7 @@ use record::{CauseClass, CauseTotal, Certainty, Explanation, Histogram, Interval
 use crate::tail::causes::Attribution;
 use crate::tail::recombine::Recombined;
 use crate::tail::{ClaimState, Tail, TailOptions, WorstBasis, tail};
-use crate::tests_support::record_of;
+use samples::record_of;
 use units::Random;
 
 const MINUTE_NS: u64 = 60_000_000_000;

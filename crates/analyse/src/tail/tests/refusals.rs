@@ -3,7 +3,7 @@
 use record::{Interval, Measurement, Node, Nodes, ReasonCode, Record, Series, Uncertainty};
 
 use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, latencies, tail};
-use crate::tests_support::record_of;
+use samples::record_of;
 use units::{Random, Timestamp};
 
 const MINUTE_NS: u64 = 60_000_000_000;

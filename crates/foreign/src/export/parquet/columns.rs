@@ -1,5 +1,6 @@
 //! Writes the columns, and the description of the runs in the file's metadata.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
@@ -9,12 +10,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
-use record::{Origin, Record, Series};
-use serde_json::{Value, json};
+use record::Record;
+use serde_json::Value;
+use summary::columns::{COLUMNS, ColumnRow, ColumnRun, ColumnSeries, Columns, Of, OfRow, OfSeries};
 
 use crate::error::ExportError;
-use crate::export::columns::{COLUMNS, Of, OfRow, OfSeries};
-use crate::export::rows::{Row, rows, series_of};
 
 /// Rows per row group, which are in memory at the same time. Readers process row groups in parallel; this is a usual size.
 const GROUP_ROWS: usize = 1 << 20;
@@ -29,9 +29,11 @@ fn file(records: &[Record], group_rows: usize) -> Result<Vec<u8>, ParquetError> 
     let properties = WriterProperties::builder().set_key_value_metadata(Some(metadata(records))).build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema()?, Arc::new(properties))?;
     let mut group = Group::default();
-    for (record, series) in series_of(records) {
-        for row in rows(series) {
-            group.push(record, series, row);
+    for mut series in records.iter().flat_map(|record| Columns::of_record(record).series) {
+        let rows = std::mem::take(&mut series.rows);
+        let series = Rc::new(series);
+        for row in rows {
+            group.push(&series, row);
             if group.rows.len() >= group_rows {
                 std::mem::take(&mut group).write(&mut file)?;
             }
@@ -77,24 +79,24 @@ fn number(name: &str, bits: i8, repetition: Repetition) -> Result<TypePtr, Parqu
 
 /// The rows of a row group. Its columns are made one after the other, each from all rows.
 #[derive(Default)]
-struct Group<'a> {
-    rows: Vec<Row>,
+struct Group {
+    rows: Vec<ColumnRow>,
     /// The series of the rows in their order, each with the number of its rows.
-    series: Vec<(&'a Record, &'a Series, usize)>,
+    series: Vec<(Rc<ColumnSeries>, usize)>,
 }
 
-impl<'a> Group<'a> {
-    fn push(&mut self, record: &'a Record, series: &'a Series, row: Row) {
+impl Group {
+    fn push(&mut self, series: &Rc<ColumnSeries>, row: ColumnRow) {
         match self.series.last_mut() {
-            Some((_, last, rows)) if std::ptr::eq(*last, series) => *rows += 1,
-            _ => self.series.push((record, series, 1)),
+            Some((last, rows)) if Rc::ptr_eq(last, series) => *rows += 1,
+            _ => self.series.push((Rc::clone(series), 1)),
         }
         self.rows.push(row);
     }
 
     /// A value for each row, of what is equal in all rows of a series.
-    fn of_series<T: Clone>(&self, of: impl Fn(&'a Record, &'a Series) -> T) -> impl Iterator<Item = T> {
-        self.series.iter().flat_map(move |(record, series, rows)| std::iter::repeat_n(of(record, series), *rows))
+    fn of_series<'a, T: Clone>(&'a self, of: impl Fn(&'a ColumnSeries) -> T) -> impl Iterator<Item = T> {
+        self.series.iter().flat_map(move |(series, rows)| std::iter::repeat_n(of(series), *rows))
     }
 
     fn write(self, file: &mut SerializedFileWriter<Vec<u8>>) -> Result<(), ParquetError> {
@@ -102,19 +104,19 @@ impl<'a> Group<'a> {
         for column in &COLUMNS {
             match column.of {
                 Of::Series(OfSeries::Text(of)) => {
-                    let texts: Vec<ByteArray> = self.of_series(|record, series| of(record, series).into()).collect();
+                    let texts: Vec<ByteArray> = self.of_series(|series| of(series).into()).collect();
                     required::<ByteArrayType>(&mut group, &texts)?;
                 }
                 Of::Series(OfSeries::OptionalText(of)) => {
-                    let texts = self.of_series(|record, series| of(record, series).map(ByteArray::from));
+                    let texts = self.of_series(|series| of(series).map(ByteArray::from));
                     optional::<ByteArrayType>(&mut group, texts)?;
                 }
                 Of::Series(OfSeries::Small(of)) => {
-                    let numbers = self.of_series(|record, series| of(record, series).map(reinterpret_u32));
+                    let numbers = self.of_series(|series| of(series).map(reinterpret_u32));
                     optional::<Int32Type>(&mut group, numbers)?;
                 }
                 Of::Series(OfSeries::Number(of)) => {
-                    let numbers = self.of_series(|record, series| of(record, series).map(reinterpret_u64));
+                    let numbers = self.of_series(|series| of(series).map(reinterpret_u64));
                     optional::<Int64Type>(&mut group, numbers)?;
                 }
                 Of::Row(OfRow::Text(of)) => {
@@ -175,31 +177,10 @@ fn column<T: DataType>(
 
 /// The metadata that describes the runs: one JSON array, because a file can hold several runs.
 fn metadata(records: &[Record]) -> Vec<KeyValue> {
+    // A description has a JSON form. If it failed nevertheless, the rows would still be written.
+    let run = |record: &Record| serde_json::to_value(ColumnRun::of(record)).unwrap_or(Value::Null);
     let runs = Value::Array(records.iter().map(run).collect());
     vec![KeyValue::new("punctual.runs".to_owned(), runs.to_string())]
-}
-
-fn run(record: &Record) -> Value {
-    let manifest = &record.manifest();
-    let origin = match &manifest.origin {
-        Origin::Punctual => "punctual",
-        Origin::Imported { format, .. } => format.as_str(),
-    };
-    json!({
-        "schema": record::SCHEMA,
-        "version": record::VERSION,
-        "id": record.id,
-        "label": record.label,
-        "measurement": record.measurement.name(),
-        "origin": origin,
-        "validity": record.validity.state().word(),
-        "reasons": record.validity.reasons(),
-        "node": manifest.node.hostname,
-        "kernel_release": manifest.node.kernel_release,
-        "kernel_version": manifest.node.kernel_version,
-        "machine": manifest.node.machine,
-        "command": manifest.command,
-    })
 }
 
 #[cfg(test)]
@@ -207,7 +188,10 @@ mod tests {
     use bytes::Bytes;
     use parquet::file::metadata::RowGroupMetaData;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
-    use record::{Histogram, Place};
+    use parquet::record::Field;
+    use record::{Histogram, Place, Series};
+    use summary::Summary;
+    use summary::columns::RowKind;
 
     use super::*;
 
@@ -239,5 +223,76 @@ mod tests {
         let expected: Vec<String> =
             ["null", "3"].iter().flat_map(|cpu| (1..=7).map(move |count| format!("{cpu} {count}"))).collect();
         assert_eq!(counts, expected);
+    }
+
+    /// The columns of a file, as who has only the file reads them.
+    fn read(bytes: Vec<u8>) -> Vec<Columns> {
+        let file = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+        let metadata = file.metadata().file_metadata().key_value_metadata().unwrap();
+        let runs = metadata.iter().find(|one| one.key == "punctual.runs").and_then(|one| one.value.clone()).unwrap();
+        let runs: Vec<ColumnRun> = serde_json::from_str(&runs).unwrap();
+        let mut all: Vec<Columns> = runs.into_iter().map(|run| Columns { run, series: Vec::new() }).collect();
+        for row in file.get_row_iter(None).unwrap() {
+            let fields: Vec<(String, Field)> =
+                row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect();
+            let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, field)| field).unwrap();
+            let text = |name| if let Field::Str(text) = field(name) { Some(text.clone()) } else { None };
+            let small = |name| if let Field::UInt(number) = field(name) { Some(*number) } else { None };
+            let number = |name| if let Field::ULong(number) = field(name) { Some(*number) } else { None };
+            let series = ColumnSeries {
+                run: text("run").unwrap(),
+                label: text("label").unwrap(),
+                node: text("node").unwrap(),
+                measurement: text("measurement").unwrap(),
+                validity: text("validity").unwrap(),
+                series: text("series").unwrap(),
+                variant: text("variant").unwrap(),
+                cpu: small("cpu"),
+                thread: small("thread"),
+                flow: small("flow"),
+                direction: text("direction"),
+                queue: small("queue"),
+                from_node: text("from_node"),
+                to_node: text("to_node"),
+                port: text("port"),
+                domain: small("domain"),
+                error_below_ns: number("error_below_ns"),
+                error_above_ns: number("error_above_ns"),
+                error_spread_ns: number("error_spread_ns"),
+                lost: number("lost"),
+                rows: Vec::new(),
+            };
+            let row = ColumnRow {
+                kind: RowKind::by_word(&text("kind").unwrap()).unwrap(),
+                from_ns: number("from_ns").unwrap(),
+                to_ns: number("to_ns").unwrap(),
+                count: number("count").unwrap(),
+            };
+            let run = all.iter_mut().find(|columns| columns.run.id == series.run).unwrap();
+            let is_it = |known: &&mut ColumnSeries| ColumnSeries { rows: Vec::new(), ..(*known).clone() } == series;
+            match run.series.iter_mut().find(is_it) {
+                Some(known) => known.rows.push(row),
+                None => run.series.push(ColumnSeries { rows: vec![row], ..series }),
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_summary_of_the_file_is_that_of_the_columns() {
+        let named = |id: &str, record: Record| Record { id: id.to_owned(), ..record };
+        let records = [
+            named("wakeup", samples::run_of("1", &[5_000, 90_000], record::Validity::default())),
+            named("sync", samples::offsets(&[-11_753, -81, 105, 887], Some((-9, 9)), record::Validity::default())),
+            named("packet", samples::packets(&[-2_000, 4_000, 9_000], 3_000, 1, record::Validity::default())),
+        ];
+        let read = read(write(&records).unwrap());
+        assert_eq!(read, records.iter().map(Columns::of_record).collect::<Vec<_>>());
+        for (columns, record) in read.iter().zip(&records) {
+            let summary = Summary::of_columns(columns).unwrap();
+            let of_record = Summary::of_record(record);
+            assert_eq!(summary.series[0].figures.highest_ns, of_record.series[0].figures.highest_ns);
+            assert_eq!((summary.label, summary.samples_are), (of_record.label, of_record.samples_are));
+        }
     }
 }

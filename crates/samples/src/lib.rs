@@ -1,20 +1,26 @@
-//! Records for the tests of this crate.
+//! Records that nobody measured, for the tests of what reads records. Only tests depend on this crate.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::expect_used, reason = "a failed step of a test is a failed test")]
 
 use record::{
-    ClockRelation, Counters, Detail, Direction, FlowInterval, HardBound, Histogram, Interval, Manifest, Measurement,
-    NamedLatency, Node, NodeClocks, Nodes, PacketFlow, PacketRun, Place, Record, Series, Spread, SyncChange, SyncEvent,
-    SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty, Validity, WorstSample,
+    CauseClass, Certainty, ClockRelation, Counters, Detail, Direction, ExplainedSample, FlowInterval, HardBound,
+    Histogram, Interval, Manifest, Measurement, NamedLatency, Node, NodeClocks, Nodes, PacketFlow, PacketRun, Place,
+    Record, Requested, Series, Spread, SyncChange, SyncEvent, SyncRun, SyncService, SyncSource, TrackPoint,
+    Uncertainty, Validity, WorstSample,
 };
 use units::{ClockId, Ns, Timestamp};
 
 /// A run without samples.
-pub(crate) fn run(validity: Validity) -> Record {
+#[must_use]
+pub fn run(validity: Validity) -> Record {
     let empty = Record::empty("one".to_owned(), Measurement::Wakeup, Manifest::default());
     Record { label: "idle".to_owned(), validity, ..empty }
 }
 
 /// A run with the given samples (ns).
-pub(crate) fn run_of(id: &str, samples: &[u64], validity: Validity) -> Record {
+#[must_use]
+pub fn run_of(id: &str, samples: &[u64], validity: Validity) -> Record {
     let mut histogram = Histogram::new();
     samples.iter().for_each(|ns| histogram.record_n(*ns, 1));
     let series = vec![Series {
@@ -27,7 +33,8 @@ pub(crate) fn run_of(id: &str, samples: &[u64], validity: Validity) -> Record {
 }
 
 /// A run of `sync` with one source and the given offsets (ns), one each second, and its hard bound (ns) if it has one.
-pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity: Validity) -> Record {
+#[must_use]
+pub fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity: Validity) -> Record {
     let place = Place::Port { port: "eth0".to_owned(), domain: Some(0) };
     let mut record = Record::empty("one".to_owned(), Measurement::Sync, Manifest::default());
     let started = record.manifest().started;
@@ -92,7 +99,8 @@ pub(crate) fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity
 
 /// A run of packets from `a` to `b` with the given delays (ns) and the given error on both sides (ns), one each second, and
 /// `lost` more that did not arrive.
-pub(crate) fn packets(delays_ns: &[i64], error_ns: u64, lost: u64, validity: Validity) -> Record {
+#[must_use]
+pub fn packets(delays_ns: &[i64], error_ns: u64, lost: u64, validity: Validity) -> Record {
     let node = |name: &str, release: &str, started_ns: i64| {
         let mut manifest = Manifest::default();
         manifest.node.hostname = name.to_owned();
@@ -205,4 +213,35 @@ pub(crate) fn packets(delays_ns: &[i64], error_ns: u64, lost: u64, validity: Val
     record.worst = worst.into_iter().collect();
     record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: vec![clocks], ..PacketRun::default() });
     Record { label: "udp".to_owned(), validity, ..record }
+}
+
+/// A valid run of one thread on CPU 2 with these samples (ns).
+#[must_use]
+pub fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Record {
+    let mut histogram = Histogram::new();
+    latencies_ns.iter().for_each(|ns| histogram.record_n(*ns, 1));
+    let manifest = Manifest {
+        requested: Requested { cpus: [2].into_iter().collect(), ..Requested::default() },
+        ..Manifest::default()
+    };
+    let series = Series {
+        name: "scheduled_to_woke".to_owned(),
+        place: Place::thread(0, Some(2)),
+        histogram,
+        ..Series::default()
+    };
+    Record { series: vec![series], ..Record::empty("1".to_owned(), measurement, manifest) }
+}
+
+/// A late sample whose cause is shown.
+#[must_use]
+pub fn explained(class: CauseClass, name: &str, latency_ns: i64) -> ExplainedSample {
+    ExplainedSample {
+        cpu: 2,
+        latency_ns,
+        class,
+        name: name.to_owned(),
+        certainty: Certainty::Shown,
+        ..ExplainedSample::default()
+    }
 }

@@ -9,7 +9,8 @@ const WHOLE: &str = "together from driver to kernel";
 
 /// The parts that a delay of a flow is divided into: by the stamps of the interfaces too where there are all of them, since fewer
 /// do not add up to the whole. An import's delay may begin where no other does, and is divided from there on.
-pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> Vec<&'static Latency> {
+#[must_use]
+pub fn parts_of(record: &Record, flow: &PacketFlow) -> Vec<&'static Latency> {
     let kind = record.measurement.kind();
     let is_known = |name: &str| series_of(record, flow, name).is_some_and(|series| series.taken() > 0);
     let begins = |name: &str| kind.parts_of(name).next().is_some_and(|first| is_known(first.name));
@@ -20,7 +21,8 @@ pub(crate) fn parts_of(record: &Record, flow: &PacketFlow) -> Vec<&'static Laten
 
 /// All latencies of which a flow has series besides those that limits and forecasts are about, with their words: those that it is
 /// divided into first, then the others in the order of the table; no name stands twice.
-pub(crate) fn known_parts<'a>(record: &'a Record, flow: &PacketFlow) -> Vec<(&'static str, &'a Series)> {
+#[must_use]
+pub fn known_parts<'a>(record: &'a Record, flow: &PacketFlow) -> Vec<(&'static str, &'a Series)> {
     let kind = record.measurement.kind();
     let divided = parts_of(record, flow);
     let is_divided = |latency: &Latency| divided.iter().any(|part| part.part_of.contains(&latency.name));
@@ -46,7 +48,7 @@ mod tests {
     use record::{Histogram, Validity};
 
     use super::*;
-    use crate::sample::packets;
+    use samples::packets;
 
     fn with(record: &Record, names: &[&str]) -> Record {
         let mut record = record.clone();

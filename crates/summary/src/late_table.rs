@@ -1,21 +1,58 @@
-//! What makes wake-ups late, as one table over all runs of a page.
+//! What makes wake-ups late, as one table over several runs.
 
-use record::{Explanation, Figure, Record};
-use summary::late::{LateCauses, LateRow, LateRun};
-use summary::{Answer, late_causes};
+use record::{Certainty, Explanation, Record};
 use units::format;
 
-use crate::view::{HeadlineState, LateCauseView, LateCausesView};
-use crate::{Page, totals};
+use crate::late::{LateCauses, LateRow, LateRun, WorstCause};
+use crate::measured::{Measured, label};
+use crate::{Answer, late_causes, totals};
 
 /// The number of known causes in the table; the section about causes has all.
 const NAMED_CAUSES: usize = 6;
 /// The number of examined runs that are named if others were not examined.
 const NAMED_RUNS: usize = 3;
 
-/// The causes for the top of the page; `None` if the deadline holds, or if no valid run was examined.
-pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> {
-    if state == HeadlineState::Holds || page.assessment().is_some_and(|it| it.answer == Answer::Holds) {
+/// What makes wake-ups late: one row for each cause, over several runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateTable {
+    /// The heading of the table; it depends on whether samples are beyond a deadline.
+    pub heading: String,
+    /// What is counted, in words: "wake-ups beyond 100 us".
+    pub of: String,
+    /// The number of samples that the rows add up to.
+    pub total: u64,
+    /// The causes with the most samples, and what is not known.
+    pub rows: Vec<LateTableRow>,
+    /// What the table does not cover, and what counters say besides, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// A row of a [`LateTable`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateTableRow {
+    /// The cause in words, `unknown`, or `not explained`.
+    pub cause: String,
+    /// Certainty of the cause; `None` for samples that were not examined.
+    pub certainty: Option<Certainty>,
+    /// Number of samples.
+    pub samples: u64,
+    /// Share of the total (0 to 1).
+    pub share: f64,
+    /// The share in words: "19 %".
+    pub percent: String,
+    /// The worst latency of these samples (ns); `None` if it is unknown.
+    pub worst_ns: Option<i64>,
+    /// What to change; `None` if nothing is known.
+    pub remedy: Option<String>,
+    /// Name of a finding of `check` that has more about it.
+    pub finding: Option<String>,
+}
+
+/// The causes of the late samples of some runs; `None` if the deadline holds (by the headline or by the assessment), or if no
+/// valid run was examined.
+#[must_use]
+pub fn late_table(page: &Measured<'_>, holds: bool) -> Option<LateTable> {
+    if holds || page.assessment.is_some_and(|it| it.answer == Answer::Holds) {
         return None;
     }
     let runs = valid_wakeups(page);
@@ -32,19 +69,18 @@ pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> 
     let is_of_examined = units::total(examined.iter().map(|(_, found)| found.explained)) == causes.total;
     let mut all_notes = coverage(&runs, &examined, !is_late && is_of_examined);
     all_notes.extend(notes(&runs));
-    Some(LateCausesView {
+    Some(LateTable {
         heading: heading.to_owned(),
         of,
-        total: causes.total.into(),
+        total: causes.total,
         rows: causes.rows(NAMED_CAUSES).iter().map(row).collect(),
         notes: all_notes,
     })
 }
 
 /// The runs whose late wake-ups are counted.
-fn valid_wakeups(page: &Page) -> Vec<&Record> {
-    let is_counted = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups && !run.validity.is_invalid();
-    page.runs().iter().filter(is_counted).collect()
+fn valid_wakeups<'a>(page: &Measured<'a>) -> Vec<&'a Record> {
+    page.wakeups().filter(|run| !run.validity.is_invalid()).collect()
 }
 
 /// The late wake-ups of a page by their causes.
@@ -56,15 +92,15 @@ struct Counted {
     is_late: bool,
 }
 
-fn count(page: &Page, runs: &[&Record]) -> Counted {
-    if let Some(assessment) = page.assessment() {
+fn count(page: &Measured<'_>, runs: &[&Record]) -> Counted {
+    if let Some(assessment) = page.assessment {
         let runs: Vec<(&Record, &str)> = runs.iter().map(|run| (*run, label(run))).collect();
         let (causes, of) = late_causes(assessment.answer, assessment.deadline_ns, &runs);
         return Counted { causes, of, is_late: assessment.answer == Answer::DoesNotHold };
     }
     // Without a limit the shares are of the samples whose cause was looked for: of the others nothing can be said.
-    let is_late = totals::of_page(page).and_then(|totals| totals.beyond).is_some_and(|beyond| beyond > 0);
-    let limits = || runs.iter().map(|run| (*run, totals::deadline_ns(page, run).filter(|_| is_late)));
+    let is_late = totals::of_wakeups(page).and_then(|totals| totals.beyond).is_some_and(|beyond| beyond > 0);
+    let limits = || runs.iter().map(|run| (*run, page.deadline_ns(run).filter(|_| is_late)));
     let counted: Vec<LateRun<'_>> = limits()
         .filter(|(_, limit_ns)| limit_ns.is_some() == is_late)
         .map(|(record, limit_ns)| LateRun { record, when: label(record), limit_ns })
@@ -72,7 +108,7 @@ fn count(page: &Page, runs: &[&Record]) -> Counted {
     let mut limits_ns: Vec<u64> = limits().filter_map(|(_, limit_ns)| limit_ns).collect();
     limits_ns.sort_unstable();
     limits_ns.dedup();
-    let what = totals::of_page(page).map_or("samples", |totals| totals.what);
+    let what = totals::of_wakeups(page).map_or("samples", |totals| totals.what);
     let of = match &limits_ns[..] {
         [] => format!("{what} that were examined"),
         [one] => format!("{what} beyond {}", format::span(*one)),
@@ -81,22 +117,22 @@ fn count(page: &Page, runs: &[&Record]) -> Counted {
     Counted { causes: LateCauses::over(&counted), of, is_late }
 }
 
-/// What is known of the cause of a run's worst sample, to follow its latency; empty if no run of the page looked for causes.
-pub(crate) fn worst_words(page: &Page, worst: &Record) -> String {
+/// What is known of the cause of a run's worst sample, to follow its latency; empty if none of the runs looked for causes.
+pub(crate) fn worst_words(page: &Measured<'_>, worst: &Record) -> String {
     if valid_wakeups(page).iter().all(|run| run.explanation().is_none()) {
         return String::new();
     }
-    summary::late::WorstCause::of(worst).map_or_else(String::new, |worst| format!(", {}", worst.words()))
+    WorstCause::of(worst).map_or_else(String::new, |worst| format!(", {}", worst.words()))
 }
 
-fn row(row: &LateRow<'_>) -> LateCauseView {
-    LateCauseView {
+fn row(row: &LateRow<'_>) -> LateTableRow {
+    LateTableRow {
         cause: row.what.clone(),
         certainty: row.certainty,
-        samples: row.count.samples.into(),
+        samples: row.count.samples,
         share: row.share,
         percent: row.percent.clone(),
-        worst_ns: row.count.worst_ns.map(Into::into),
+        worst_ns: row.count.worst_ns,
         remedy: row.cause.map(|cause| cause.remedy.clone()).filter(|remedy| !remedy.is_empty()),
         finding: row.cause.and_then(|cause| cause.finding.clone()),
     }
@@ -128,10 +164,6 @@ fn coverage(runs: &[&Record], examined: &[(&Record, &Explanation)], without_limi
     notes
 }
 
-fn label(run: &Record) -> &str {
-    if run.label.is_empty() { run.measurement.name() } else { &run.label }
-}
-
 /// What the counters of the runs say besides, and where rhythms are shown.
 fn notes(runs: &[&Record]) -> Vec<String> {
     let counters = || runs.iter().flat_map(|run| &run.series).map(|series| &series.counters);
@@ -145,7 +177,7 @@ fn notes(runs: &[&Record]) -> Vec<String> {
         let times = if smi == 1 { "once".to_owned() } else { format!("{} times", format::count(smi)) };
         notes.push(format!("Firmware interrupted {times} (SMI)."));
     }
-    let has_rhythm = |run: &&Record| crate::rhythm::view(run).is_some_and(|scan| !scan.rhythms.is_empty());
+    let has_rhythm = |run: &&Record| run.rhythm().is_some_and(|scan| !scan.rhythms.is_empty());
     if runs.iter().any(has_rhythm) {
         notes.push("Some late samples come back with a fixed period: see Rhythm.".to_owned());
     }
@@ -155,10 +187,10 @@ fn notes(runs: &[&Record]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use record::{CauseClass, CauseTotal, Certainty, Histogram, Owner, Validity};
-    use summary::Assessment;
 
     use super::*;
-    use crate::{Exact, Results, sample};
+    use crate::Assessment;
+    use crate::totals::Totals;
 
     fn cause(class: CauseClass, name: &str, certainty: Certainty, latencies_ns: &[u64]) -> CauseTotal {
         let mut latencies = Histogram::new();
@@ -179,7 +211,7 @@ mod tests {
     }
 
     fn run(id: &str, samples: &[u64], causes: Vec<CauseTotal>) -> Record {
-        let mut run = sample::run_of(id, samples, Validity::default());
+        let mut run = samples::run_of(id, samples, Validity::default());
         run.label = id.to_owned();
         run.verdict = Some(analyse::verdict(&run, 100_000));
         run.late_samples.explanation = Some(Explanation {
@@ -192,7 +224,7 @@ mod tests {
         run
     }
 
-    fn page(answer: Option<Answer>, runs: Vec<Record>) -> Page {
+    fn table(answer: Option<Answer>, runs: &[Record], holds: bool) -> Option<LateTable> {
         let assessment = answer.map(|answer| Assessment {
             deadline_ns: 100_000,
             answer,
@@ -201,7 +233,7 @@ mod tests {
             changes: Vec::new(),
             claim: None,
         });
-        Page::from_results(assessment, Results { runs, ..Results::default() })
+        late_table(&Measured { assessment: assessment.as_ref(), runs }, holds)
     }
 
     fn late_runs() -> Vec<Record> {
@@ -215,18 +247,19 @@ mod tests {
 
     #[test]
     fn causes_of_all_runs_add_up_to_the_samples_beyond_the_deadline() {
-        let page = page(Some(Answer::DoesNotHold), late_runs());
-        let table = view(&page, HeadlineState::Broken).unwrap();
-        let rows: Vec<(&str, Exact, Option<Certainty>)> =
+        let runs = late_runs();
+        let table = table(Some(Answer::DoesNotHold), &runs, false).unwrap();
+        let rows: Vec<(&str, u64, Option<Certainty>)> =
             table.rows.iter().map(|row| (row.cause.as_str(), row.samples, row.certainty)).collect();
         let expected = [
-            ("thread: hog", 3_u64.into(), Some(Certainty::Likely)),
-            ("unknown", 1_u64.into(), Some(Certainty::Unknown)),
-            ("not explained", 1_u64.into(), None),
+            ("thread: hog", 3, Some(Certainty::Likely)),
+            ("unknown", 1, Some(Certainty::Unknown)),
+            ("not explained", 1, None),
         ];
         assert_eq!(rows, expected);
-        assert_eq!(table.total, totals::view(&page).unwrap().beyond.unwrap());
-        assert_eq!((table.of.as_str(), table.rows[0].worst_ns), ("wake-ups beyond 100 us", Some(300_000_i64.into())));
+        let counted = Totals::over(runs.iter().map(|run| (run, Some(100_000))));
+        assert_eq!(Some(table.total), counted.beyond);
+        assert_eq!((table.of.as_str(), table.rows[0].worst_ns), ("wake-ups beyond 100 us", Some(300_000)));
         let shares: f64 = table.rows.iter().map(|row| row.share).sum();
         assert!((shares - 1.0).abs() < 1e-9, "{shares}");
     }
@@ -238,13 +271,13 @@ mod tests {
         runs[0].late_samples.explanation.as_mut().unwrap().outliers += 52;
         // The worst of all lies in a run that looked for no causes.
         let samples = [[5_000; 2_000].as_slice(), &[40_000_000]].concat();
-        let mut blind = sample::run_of("blind", &samples, Validity::default());
+        let mut blind = samples::run_of("blind", &samples, Validity::default());
         blind.label = "blind".to_owned();
         runs[1] = blind;
-        let table = view(&page(None, runs), HeadlineState::NoDeadline).unwrap();
-        assert_eq!((table.total, table.of.as_str()), (4_u64.into(), "wake-ups that were examined"));
-        let rows: Vec<(&str, Exact)> = table.rows.iter().map(|row| (row.cause.as_str(), row.samples)).collect();
-        assert_eq!(rows, [("thread: hog", 3_u64.into()), ("unknown", 1_u64.into())]);
+        let table = table(None, &runs, false).unwrap();
+        assert_eq!((table.total, table.of.as_str()), (4, "wake-ups that were examined"));
+        let rows: Vec<(&str, u64)> = table.rows.iter().map(|row| (row.cause.as_str(), row.samples)).collect();
+        assert_eq!(rows, [("thread: hog", 3), ("unknown", 1)]);
         assert_eq!(
             table.notes,
             [
@@ -259,12 +292,12 @@ mod tests {
     #[test]
     fn there_is_no_table_if_the_deadline_holds() {
         let near = run("idle", &[5_000; 2_000], vec![cause(CauseClass::Thread, "hog", Certainty::Shown, &[5_000])]);
-        let holding = page(Some(Answer::Holds), vec![near.clone()]);
-        assert_eq!(view(&holding, HeadlineState::Holds), None);
-        assert_eq!(view(&holding, HeadlineState::CannotTell), None, "whatever the page makes of it");
-        let mut without = near;
+        let holding = |holds| table(Some(Answer::Holds), std::slice::from_ref(&near), holds);
+        assert_eq!(holding(true), None);
+        assert_eq!(holding(false), None, "whatever the page makes of it");
+        let mut without = near.clone();
         without.verdict = None;
-        let table = view(&page(None, vec![without]), HeadlineState::NoDeadline).unwrap();
+        let table = table(None, &[without], false).unwrap();
         assert_eq!(table.heading, "What made the worst ones late");
     }
 }

@@ -3,10 +3,10 @@
 use record::{Record, Verdict, VerdictState};
 use units::format;
 
-use super::{capitalized, label, plain};
+use super::{Headline, HeadlineState, plain};
+use crate::measured::{capitalized, label};
 use crate::sync::{farthest_bound, range};
 use crate::totals::Totals;
-use crate::view::{HeadlineState, HeadlineView};
 
 /// The sentence for the run that decides, among `alike`: the runs that were judged by the same limit.
 pub(super) fn sentence(run: &Record, verdict: &Verdict, alike: &[&Record]) -> String {
@@ -68,7 +68,7 @@ fn worst(runs: &[&Record]) -> String {
 }
 
 /// The headline of runs without a limit: the worst offset with its bound, or that no offset has a bound.
-pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
+pub(super) fn without_limit(runs: &[&Record]) -> Headline {
     const NO_VERDICT: &str = "No limit was stated, so there is no verdict: state one with --limit.";
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
     let within =
@@ -85,7 +85,7 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
         }
         let lowest_ns = spreads().map(|spread| spread.lowest_ns).min().unwrap_or(0);
         let highest_ns = spreads().map(|spread| spread.highest_ns).max().unwrap_or(0);
-        return HeadlineView {
+        return Headline {
             word: "Offsets without a hard bound".to_owned(),
             ..plain(
                 HeadlineState::NoDeadline,
@@ -102,7 +102,7 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
     let bound = farthest_bound(run).map_or_else(String::new, |(source, bound)| {
         format!("; the hard bound of {} is {}", source.name(), range(bound))
     });
-    HeadlineView {
+    Headline {
         word: format!("Worst {}; no limit stated", format::latency(worst_ns)),
         ..plain(
             HeadlineState::NoDeadline,
@@ -121,16 +121,17 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
 mod tests {
     use record::{ReasonCode, Validity};
 
+    use samples::offsets;
+
     use super::super::headline;
     use super::*;
-    use crate::sample::offsets;
-    use crate::{Page, Results};
+    use crate::measured::Measured;
 
     const LIMIT_NS: u64 = 50_000;
 
-    fn headline_of(mut run: Record, limit_ns: Option<u64>) -> HeadlineView {
+    fn headline_of(mut run: Record, limit_ns: Option<u64>) -> Headline {
         run.verdict = limit_ns.map(|limit_ns| analyse::verdict(&run, limit_ns));
-        headline(&Page::from_results(None, Results { runs: vec![run], ..Results::default() }))
+        headline(&Measured { assessment: None, runs: &[run] })
     }
 
     /// A run whose series says how far the truth can be from its offsets.

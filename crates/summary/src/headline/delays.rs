@@ -4,10 +4,10 @@
 use record::{Record, Uncertainty, Verdict, VerdictState};
 use units::format;
 
-use super::{capitalized, label, plain};
+use super::{Headline, HeadlineState, plain};
+use crate::measured::{capitalized, label};
 use crate::packet::{Worst, lost_words, paths, worst_of};
 use crate::totals::Totals;
-use crate::view::{HeadlineState, HeadlineView};
 
 /// The sentence for the run that decides, among `alike`: the runs that were judged by the same limit.
 pub(super) fn sentence(run: &Record, verdict: &Verdict, alike: &[&Record]) -> String {
@@ -51,7 +51,7 @@ fn beside(error: Uncertainty) -> String {
 }
 
 /// The headline of runs without a limit: the worst delay with its error, and how many packets were lost.
-pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
+pub(super) fn without_limit(runs: &[&Record]) -> Headline {
     const NO_VERDICT: &str = "No limit was stated, so there is no verdict: state one with --limit.";
     let Some((_, Worst { ns, error, .. })) = worst_of(runs) else {
         let sentence = format!("No packet has a delay: {}. {NO_VERDICT}", lost_words(runs));
@@ -59,7 +59,7 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
         let flows = || runs.iter().filter_map(|run| run.packets()).flat_map(|packets| &packets.flows);
         let is_empty = flows().all(|flow| flow.arrived == Some(0));
         let word = if is_empty { "No packet arrived" } else { "No delay is known" };
-        return HeadlineView { word: word.to_owned(), ..plain(HeadlineState::NoDeadline, sentence) };
+        return Headline { word: word.to_owned(), ..plain(HeadlineState::NoDeadline, sentence) };
     };
     let totals = Totals::over(runs.iter().map(|run| (*run, None)));
     let within = if totals.observed_ns == 0 {
@@ -68,7 +68,7 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
         format!(", measured for {}", format::span(totals.observed_ns))
     };
     let error = error.map_or_else(String::new, beside);
-    HeadlineView {
+    Headline {
         word: format!("Worst {}{error}; no limit stated", format::latency(ns)),
         ..plain(
             HeadlineState::NoDeadline,
@@ -80,19 +80,19 @@ pub(super) fn without_limit(runs: &[&Record]) -> HeadlineView {
 #[cfg(test)]
 mod tests {
     use record::{ReasonCode, Validity};
+    use samples::packets;
 
     use super::super::headline;
     use super::*;
-    use crate::sample::packets;
-    use crate::{Page, Results};
+    use crate::measured::Measured;
 
-    fn headline_of(runs: Vec<Record>, limit_ns: Option<u64>) -> HeadlineView {
+    fn headline_of(runs: Vec<Record>, limit_ns: Option<u64>) -> Headline {
         let judged = |mut run: Record| {
             run.verdict = limit_ns.map(|limit_ns| analyse::verdict(&run, limit_ns));
             run
         };
-        let runs = runs.into_iter().map(judged).collect();
-        headline(&Page::from_results(None, Results { runs, ..Results::default() }))
+        let runs: Vec<Record> = runs.into_iter().map(judged).collect();
+        headline(&Measured { assessment: None, runs: &runs })
     }
 
     #[test]

@@ -1,35 +1,36 @@
-//! The sums over the runs of a page. Sentences, tiles and tables take their numbers from here, so that no two of them differ.
+//! The sums over several runs. Sentences, tiles and tables take their numbers from here, so that no two of them differ.
 
 use analyse::verdict;
-use record::{Figure, Place, Record, Series};
+use record::{Place, Record, Series};
+use units::format;
 
-use crate::Page;
-use crate::view::TotalsView;
+use crate::measured::Measured;
 
 /// The sums over some runs that are not invalid.
 #[derive(Clone, Debug)]
-pub(crate) struct Totals<'a> {
+pub struct Totals<'a> {
     /// What the samples are called: `wake-ups`.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// Number of samples to which a deadline applies.
-    pub(crate) samples: u64,
+    pub samples: u64,
     /// Samples above the deadline of their run; `None` if no run has one.
-    pub(crate) beyond: Option<u64>,
+    pub beyond: Option<u64>,
     /// How much of the runs stands, together (ns).
-    pub(crate) observed_ns: u64,
+    pub observed_ns: u64,
     /// Schedules that late wake-ups skipped; `None` if no source counted them.
-    pub(crate) missed_periods: Option<u64>,
+    pub missed_periods: Option<u64>,
     /// Number of runs that the sums cover.
-    pub(crate) runs: u64,
+    pub runs: u64,
     /// Number of runs that are invalid and left out.
-    pub(crate) invalid_runs: u64,
+    pub invalid_runs: u64,
     /// The run with the worst sample (ns), and the place of that sample; `None` without samples.
-    pub(crate) worst: Option<(&'a Record, i64, &'a Place)>,
+    pub worst: Option<(&'a Record, i64, &'a Place)>,
 }
 
 impl<'a> Totals<'a> {
     /// The sums over the given runs with the deadline of each (ns). Invalid runs are counted and otherwise left out.
-    pub(crate) fn over(runs: impl IntoIterator<Item = (&'a Record, Option<u64>)>) -> Self {
+    #[must_use]
+    pub fn over(runs: impl IntoIterator<Item = (&'a Record, Option<u64>)>) -> Self {
         let (invalid, valid): (Vec<_>, Vec<_>) = runs.into_iter().partition(|(run, _)| run.validity.is_invalid());
         let records = || valid.iter().map(|(run, _)| *run);
         let mut names: Vec<&'static str> = records().map(|run| run.measurement.kind().samples).collect();
@@ -54,32 +55,39 @@ impl<'a> Totals<'a> {
 }
 
 /// The number of samples of a run to which a deadline applies.
-pub(crate) fn judged_samples(run: &Record) -> u64 {
+#[must_use]
+pub fn judged_samples(run: &Record) -> u64 {
     units::total(run.series.iter().filter(|series| series.judged).map(Series::taken))
 }
 
-/// The deadline of a run on this page (ns): that of the assessment, or its own.
-pub(crate) fn deadline_ns(page: &Page, run: &Record) -> Option<u64> {
-    page.assessment()
-        .map(|assessment| assessment.deadline_ns)
-        .or_else(|| run.verdict.as_ref().map(|verdict| verdict.deadline_ns))
-        .or(run.manifest().requested.deadline_ns)
+/// The sums over all runs of wake-ups; `None` if no such run is valid.
+#[must_use]
+pub fn of_wakeups<'a>(measured: &Measured<'a>) -> Option<Totals<'a>> {
+    let runs = measured.wakeups().map(|run| (run, measured.deadline_ns(run)));
+    Some(Totals::over(runs)).filter(|totals| totals.runs > 0)
 }
 
-/// The sums over all runs of wake-ups of a page; `None` if no such run is valid.
-pub(crate) fn of_page(page: &Page) -> Option<Totals<'_>> {
-    let wakeups = page.runs().iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups);
-    Some(Totals::over(wakeups.map(|run| (run, deadline_ns(page, run))))).filter(|totals| totals.runs > 0)
-}
-
-pub(crate) fn view(page: &Page) -> Option<TotalsView> {
-    of_page(page).map(|totals| TotalsView {
-        what: totals.what.to_owned(),
-        samples: totals.samples.into(),
-        beyond: totals.beyond.map(Into::into),
-        observed_ns: totals.observed_ns.into(),
-        missed_periods: totals.missed_periods.map(Into::into),
-        runs: totals.runs.into(),
-        invalid_runs: totals.invalid_runs.into(),
-    })
+impl Totals<'_> {
+    /// The sums in one line: "4 800 530 wake-ups in 20 min, 7 beyond the deadline, 34 periods missed."
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut text = format!("{} {}", format::count(self.samples), self.what);
+        if self.observed_ns > 0 {
+            text.push_str(&format!(" in {}", format::span(self.observed_ns)));
+        }
+        if let Some(beyond) = self.beyond {
+            text.push_str(&format!(", {} beyond the deadline", format::count(beyond)));
+        }
+        match self.missed_periods {
+            Some(missed) => text.push_str(&format!(", {} periods missed", format::count(missed))),
+            None => text.push_str(", missed periods not counted by the source"),
+        }
+        match self.invalid_runs {
+            0 => {}
+            1 => text.push_str(", without 1 invalid run"),
+            more => text.push_str(&format!(", without {more} invalid runs")),
+        }
+        text.push('.');
+        text
+    }
 }

@@ -1,0 +1,131 @@
+//! The flows of a run with their delays, as tables.
+
+use record::{ClockRelation, LatencyRole, PacketFlow, Record, Series, Uncertainty};
+use serde::Serialize;
+
+use super::{beside, clocks_sentence, counts_sentence, delays_of, known_parts, parts_sentence, path_words};
+use crate::run::Figures;
+
+/// What is said of packets between nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PacketSummary {
+    /// The flows, in the order of the record.
+    pub flows: Vec<FlowSummary>,
+    /// What was seen of the stamps of interfaces, as sentences without their full stops.
+    pub hardware: Vec<String>,
+    /// How far the clocks of the nodes are apart as each of them saw it ("Clock of a less that of b: …"), and what their time services
+    /// say of it, without full stops.
+    pub clocks: Vec<String>,
+}
+
+/// What is said of a flow of packets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Name of the node that sends.
+    pub from: String,
+    /// Name of the node that receives.
+    pub to: String,
+    /// The way through the systems, and how the receiver waits: "UDP over IPv4, receiver: block".
+    pub way: String,
+    /// Size and schedule: "128 bytes every 1 ms".
+    pub schedule: String,
+    /// How the packets were launched; `None` if they have no launch time.
+    pub launch: Option<String>,
+    /// What became of the packets, as a sentence without its full stop.
+    pub counts: String,
+    /// What it means that none came, or that no packet has all stamps, as sentences without their full stops.
+    pub remarks: Vec<String>,
+    /// The delay from program to program; `None` if no packet has one.
+    pub delay: Option<DelayRow>,
+    /// The same, its parts, and what the sender was late by: those of which a packet is known.
+    pub rows: Vec<DelayRow>,
+    /// The medians of the parts, as a sentence without its full stop; `None` if no part is known.
+    pub parts: Option<String>,
+    /// Packets that were lost; `None` if that is not known.
+    pub lost: Option<u64>,
+}
+
+/// The delays of a flow between two points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DelayRow {
+    /// The latency, named by its two points.
+    pub name: String,
+    /// What lies between the points, in a few words.
+    pub words: String,
+    /// The figures with their signs.
+    pub figures: Figures,
+    /// Median (ns).
+    pub median_ns: Option<i64>,
+    /// The worst delay (ns).
+    pub worst_ns: Option<i64>,
+    /// The error of each delay, in words; `None` if both points are of one clock.
+    pub error: Option<String>,
+}
+
+/// What is said of packets between nodes; `None` if the run is of another kind.
+#[must_use]
+pub fn summary(record: &Record) -> Option<PacketSummary> {
+    let run = record.packets()?;
+    let clocks = |clocks: &ClockRelation| {
+        let own = format!("Clock of {} less that of {}: {}", clocks.node, clocks.partner, clocks_sentence(clocks));
+        let services = clocks.services.iter().map(|one| one.in_words_with_trust(&clocks.node, &clocks.partner));
+        [own].into_iter().chain(services).collect::<Vec<String>>()
+    };
+    Some(PacketSummary {
+        flows: run.flows.iter().map(|flow| flow_summary(flow, record)).collect(),
+        hardware: run.hardware.iter().map(record::HardwareStamps::in_words).collect(),
+        clocks: run.clocks.iter().flat_map(clocks).collect(),
+    })
+}
+
+fn flow_summary(flow: &PacketFlow, record: &Record) -> FlowSummary {
+    let kind = record.measurement.kind();
+    let delays = delays_of(record, flow);
+    let compared = kind.compared.and_then(|name| kind.latency(name));
+    let whole = compared.zip(delays).filter(|(latency, series)| series.name == latency.name);
+    let whole = whole.map(|(latency, series)| (latency.words, series));
+    let late = [LatencyRole::SenderLateness, LatencyRole::LaunchLateness].map(|role| beside(record, flow, role));
+    let rows = whole.into_iter().chain(known_parts(record, flow)).chain(late.into_iter().flatten());
+    let rows = rows.filter(|(_, series)| series.taken() > 0).map(|(words, series)| row(words, series, record));
+    FlowSummary {
+        from: flow.from.clone(),
+        to: flow.to.clone(),
+        way: path_words(flow),
+        schedule: flow.schedule_words(),
+        launch: flow.launch.as_ref().map(record::PacketLaunch::in_words),
+        counts: counts_sentence(flow),
+        remarks: remarks(flow),
+        delay: delays.map(|series| row(kind.latency(&series.name).map_or("", |latency| latency.words), series, record)),
+        rows: rows.collect(),
+        parts: parts_sentence(record, flow),
+        lost: flow.lost,
+    }
+}
+
+fn row(words: &str, series: &Series, record: &Record) -> DelayRow {
+    DelayRow {
+        name: series.name.clone(),
+        words: words.to_owned(),
+        figures: Figures::of(&series.histogram, series.below_zero.as_ref()),
+        median_ns: series.quantile_ns(0.5),
+        worst_ns: series.worst_ns(record.sign(series)),
+        error: series.uncertainty.map(Uncertainty::in_words),
+    }
+}
+
+fn remarks(flow: &PacketFlow) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if flow.arrived == Some(0) && flow.sent.is_some_and(|sent| sent > 0) {
+        remarks.push(
+            "not one came: a firewall between the nodes can keep them back, or what the validity says of the sender"
+                .to_owned(),
+        );
+    }
+    if flow.arrived.is_some_and(|arrived| arrived > 0 && flow.without_transmitted.max(flow.without_arrived) >= arrived)
+    {
+        remarks.push(
+            "of not one packet the stamps of both kernels came, so the parts of the delay are not known".to_owned(),
+        );
+    }
+    remarks
+}
