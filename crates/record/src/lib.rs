@@ -52,16 +52,12 @@ pub use packet::{
     ServiceRelation,
 };
 pub use place::{Direction, Place};
-pub use request::{
-    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LoadRequest, LocalAddress,
-    LocalCommand, LocalPath, NoiseRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement,
-    PolicyChoice, ReceiveMode, Request, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
-};
+pub use request::*;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{
-    Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, Spoiled, SpoiledInterval,
-    WorstSample,
+    Counters, HandOverTotals, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, Spoiled,
+    SpoiledInterval, WorstSample,
 };
 pub use sync::{
     AllanPoint, GrowthPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService,

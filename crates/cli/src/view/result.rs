@@ -26,9 +26,10 @@ fn mean(series: &Series) -> String {
 }
 
 fn name_of(series: &Series, all: &[Series]) -> String {
-    let place = series.place.to_string();
-    // An import can hold several latencies of a CPU.
-    if all.iter().any(|other| other.name != series.name) { format!("{}, {place}", series.name) } else { place }
+    // Several latencies of a CPU stand beside each other, and one can have been measured by several means.
+    let name = if all.iter().any(|other| other.name != series.name) { series.name.as_str() } else { "" };
+    let parts = [name, series.variant.as_str(), &series.place.to_string()];
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", ")
 }
 
 /// Whether another program measured, which did not record what is absent.
