@@ -45,7 +45,7 @@ impl HandOver for Mqueue {
         let Ok(name) = CString::new(name) else { return Err(HandOverError::NoMqueue) };
         // SAFETY: mq_attr consists of integers alone, for all of which 0 is a value.
         let mut sizes: libc::mq_attr = unsafe { std::mem::zeroed() };
-        sizes.mq_maxmsg = ROOM.into();
+        sizes.mq_maxmsg = ROOM;
         sizes.mq_msgsize = 1;
         let mode: libc::mode_t = 0o600;
         // SAFETY: name and sizes are valid for the length of the call; where it may make a queue it is given mode and sizes.
