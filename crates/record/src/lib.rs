@@ -39,7 +39,9 @@ pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{
     Bin, Histogram, HistogramError, HistogramRecorder, Quantile, SIGNIFICANT_DIGITS, Unplaced, equal_bins_end_ns,
 };
-pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, LatencyRole, MEASURED, Measurement, Sampling, Sign};
+pub use kind::{
+    DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, LatencyRole, MEASURED, Measurement, Sampling, Sign, names_of_kinds,
+};
 pub use live::{Live, LiveDetail, LiveFigures, LiveSeries};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use load_words::describe_command;
