@@ -39,6 +39,21 @@ export type Place =
     }
   | {
       /**
+       * The measured CPU: that of the woken thread.
+       */
+      cpu: number;
+      kind: "pair";
+      /**
+       * Number of the pair, from 0.
+       */
+      pair: number;
+      /**
+       * The CPU of the thread that wakes it; the same where both share one.
+       */
+      waker_cpu: number;
+    }
+  | {
+      /**
        * Direction of the packets, as seen by the node.
        */
       direction: "sent" | "received" | "round-trip";
@@ -2638,7 +2653,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -3611,7 +3626,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

@@ -131,6 +131,43 @@ fn after_a_wake_up_that_is_lost_every_schedule_is_missed_and_the_wait_stands_wit
     assert!(woke.corrected.as_ref().unwrap().count() > woke.taken() + 100);
 }
 
+/// A means whose waking call is held up before it wakes: a delay of known length within the hand-over.
+#[derive(Debug)]
+struct HeldUp(Eventfd);
+
+const HELD_UP_NS: i64 = 3_000_000;
+
+impl HandOver for HeldUp {
+    fn open() -> Result<Self, HandOverError> {
+        Eventfd::open().map(Self)
+    }
+
+    fn wake(&self) -> Result<Found, CallFailed> {
+        let until_ns = now_ns(CLOCK) + HELD_UP_NS;
+        while now_ns(CLOCK) < until_ns {
+            std::hint::spin_loop();
+        }
+        self.0.wake()
+    }
+
+    fn wait(&self) -> Result<u32, CallFailed> {
+        self.0.wait()
+    }
+}
+
+#[test]
+fn a_delay_within_the_hand_over_is_found_again_in_its_full_length() {
+    let record = measured::<HeldUp>(&plan(|request| request.end = End::After(Ns::from_ms(200))));
+    let (woke, returned) = halves(&record);
+    let least = |series: &Series| i64::try_from(series.histogram.min_ns().unwrap()).unwrap();
+    assert!(woke.taken() > 5 && least(woke) >= HELD_UP_NS && least(returned) >= HELD_UP_NS, "{:?}", record.validity);
+    // Nothing but a busy machine makes it longer.
+    assert!(least(woke) < 2 * HELD_UP_NS, "{} ns", least(woke));
+    // Of six schedules one is a sample.
+    assert!(woke.counters.missed_periods + woke.spoiled.missed_periods >= 5 * woke.taken());
+    assert_eq!(woke.hand_overs().unwrap().schedules, accounted(woke));
+}
+
 /// A means by which nobody is ever woken.
 #[derive(Debug)]
 struct Deaf(Eventfd);
