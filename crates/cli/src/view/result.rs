@@ -81,7 +81,7 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
         let title = "with one sample for each swallowed schedule (corrected for coordinated omission):";
         let _ = write!(text, "\n{}", wrap::paragraph(title, "  ", wrap::width()));
         let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
-        for series in &record.series {
+        for series in record.series.iter().filter(|series| series.judged) {
             let histogram = series.corrected.as_ref().unwrap_or(&series.histogram);
             corrected.row(vec![
                 name_of(series, &record.series),
@@ -108,8 +108,9 @@ const STATED_MISSED: f64 = 0.01;
 
 /// What it means that many periods were missed; empty where few were.
 fn missed(record: &Record) -> String {
-    let missed = units::total(record.series.iter().map(|series| series.counters.missed_periods));
-    let all = missed.saturating_add(units::total(record.series.iter().map(|series| series.counters.samples)));
+    let judged = || record.series.iter().filter(|series| series.judged);
+    let missed = units::total(judged().map(|series| series.counters.missed_periods));
+    let all = missed.saturating_add(units::total(judged().map(|series| series.counters.samples)));
     let share = units::approx_f64(missed) / units::approx_f64(all.max(1));
     if share < STATED_MISSED {
         return String::new();

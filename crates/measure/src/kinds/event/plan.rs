@@ -192,7 +192,8 @@ impl EventPlan {
     pub(crate) fn requested(&self) -> Requested {
         let request = &self.request;
         Requested {
-            cpus: self.measured.clone(),
+            // What is measured is the woken threads; the others may be elsewhere.
+            cpus: self.pairs.iter().map(|pair| pair.cpus.woken).collect(),
             threads: u32::try_from(2 * self.pairs.len()).unwrap_or(u32::MAX),
             policy: self.policy().name().to_owned(),
             priority: self.policy().priority(),
@@ -303,6 +304,7 @@ mod tests {
         let between = plan(|r| r.placement = PairPlacement::Between(vec![CpuPair { waker: 1, woken: 2 }])).unwrap();
         assert_eq!(between.pairs[0].place().to_string(), "CPU 1 to 2");
         assert_eq!((between.measured.to_string(), between.requested().threads), ("1-2".to_owned(), 2));
+        assert_eq!(between.requested().cpus.to_string(), "2", "a CPU whose thread only wakes has no samples");
     }
 
     #[test]
