@@ -18,7 +18,7 @@ function histogram(bins: [number, number][], unit = 1): HistogramView {
 
 function series(cpu: number, bins: [number, number][], maxima: number[] = []): SeriesView {
   return {
-    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, samples: histogram(bins).count, histogram: histogram(bins), counters: {}, spoiled: [],
+    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", judged: true, place: `CPU ${cpu}`, cpu, thread: cpu, samples: histogram(bins).count, histogram: histogram(bins), counters: {}, spoiled: [],
     intervals: {
       start_offset_ns: maxima.map((_, i) => i * 1e9), length_ns: maxima.map(() => 1e9), max_ns: maxima, count: maxima.map(() => 10),
       missed_periods: maxima.map(() => 0), heat: { bin: maxima.map(() => [40]), count: maxima.map(() => [10]) },

@@ -239,6 +239,8 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         name: series.name.clone(),
         lane: lane(series, all),
         variant: series.variant.clone(),
+        judged: series.judged,
+        place: series.place.to_string(),
         cpu: series.place.cpu(),
         thread: series.place.thread_number(),
         samples: series.taken().into(),

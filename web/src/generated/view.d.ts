@@ -1961,6 +1961,10 @@ export interface SeriesView {
   histogram: HistogramView2;
   intervals: IntervalsView;
   /**
+   * Whether a deadline applies to this latency; one that stands beside it is not what the run is judged by.
+   */
+  judged: boolean;
+  /**
    * Label of the series, unique among those of the same name: `CPU 3`, or `CPU 3, thread 1` if threads share a CPU.
    */
   lane: string;
@@ -1972,6 +1976,10 @@ export interface SeriesView {
    * The latency, named by its two points: `scheduled_to_woke`.
    */
   name: string;
+  /**
+   * Where it was measured, in words: `CPU 3`, `CPU 1 to 2`.
+   */
+  place: string;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
