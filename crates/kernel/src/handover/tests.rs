@@ -27,16 +27,24 @@ fn sleeps(tid: u32) -> bool {
 /// A sleeper that waits so often, with what each wait was: woken for nothing so often before, and whether it slept.
 struct Sleeper {
     tid: u32,
+    /// Waits that it is about to begin: from there to the wait nothing else makes it sleep.
+    begun: Arc<AtomicU64>,
     taken: Arc<AtomicU64>,
-    /// Waits that it was allowed to begin.
     ended: std::sync::mpsc::Receiver<Vec<(u32, bool)>>,
 }
 
+impl Sleeper {
+    /// Waits until it sleeps in its n-th wait, counted from 0.
+    fn waits(&self, n: u64) {
+        until("the sleeper waits", || self.begun.load(Ordering::Acquire) == n + 1 && sleeps(self.tid));
+    }
+}
+
 fn sleeper<H: HandOver>(hand: &Arc<H>, waits: u64, goes: impl Fn(u64) + Send + 'static) -> Sleeper {
-    let (hand, taken) = (Arc::clone(hand), Arc::new(AtomicU64::new(0)));
+    let (hand, taken, begun) = (Arc::clone(hand), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (tell, told) = channel();
     let (say_tid, tid) = channel();
-    let counted = Arc::clone(&taken);
+    let (counted, begins) = (Arc::clone(&taken), Arc::clone(&begun));
     thread::spawn(move || {
         hand.begin_waiting();
         say_tid.send(crate::sched::thread_id()).unwrap();
@@ -44,13 +52,14 @@ fn sleeper<H: HandOver>(hand: &Arc<H>, waits: u64, goes: impl Fn(u64) + Send + '
         for wait in 0..waits {
             goes(wait);
             let before = sleeps_so_far();
+            begins.store(wait + 1, Ordering::Release);
             all.push((hand.wait().unwrap(), sleeps_so_far() != before));
             hand.leave();
             counted.fetch_add(1, Ordering::Release);
         }
         tell.send(all).unwrap();
     });
-    Sleeper { tid: tid.recv_timeout(AT_MOST).unwrap(), taken, ended: told }
+    Sleeper { tid: tid.recv_timeout(AT_MOST).unwrap(), begun, taken, ended: told }
 }
 
 fn hands_over<H: HandOver>(tells: bool) {
@@ -59,14 +68,14 @@ fn hands_over<H: HandOver>(tells: bool) {
     hand.begin_waking();
     let sleeper = sleeper(&hand, TIMES + 1, |_| ());
     for n in 0..TIMES {
-        until("the sleeper waits", || sleeper.taken.load(Ordering::Acquire) == n && sleeps(sleeper.tid));
+        sleeper.waits(n);
         hand.prepare();
         let found = hand.wake().unwrap();
         assert_eq!(found, if tells { Found::Sleeper } else { Found::Unknown });
     }
     until("the last is taken", || sleeper.taken.load(Ordering::Acquire) == TIMES);
     // No wake-up too many: it waits for the next one.
-    until("the sleeper waits", || sleeps(sleeper.tid));
+    sleeper.waits(TIMES);
     assert_eq!(sleeper.taken.load(Ordering::Acquire), TIMES);
     hand.wake_last();
     let all = sleeper.ended.recv_timeout(AT_MOST).unwrap();
@@ -98,7 +107,7 @@ fn is_released<H: HandOver>() {
     });
     thread::sleep(Duration::from_millis(2));
     let sleeper = sleeper(&hand, 1, |_| ());
-    until("the sleeper waits", || sleeps(sleeper.tid));
+    sleeper.waits(0);
     drop(go);
     waking.join().unwrap();
     hand.release();
@@ -144,7 +153,7 @@ kinds! {
 fn a_futex_that_is_woken_for_nothing_waits_on_and_says_so() {
     let hand = Arc::new(Futex::open().unwrap());
     let sleeper = sleeper(&hand, 1, |_| ());
-    until("the sleeper waits", || sleeps(sleeper.tid));
+    sleeper.waits(0);
     hand.wake_for_nothing();
     until("the sleeper waits again", || sleeps(sleeper.tid));
     thread::sleep(Duration::from_millis(2));

@@ -234,3 +234,22 @@ impl<H: HandOver> SleeperLoop<'_, H> {
         counts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleeper_was_back_at_a_schedule_if_it_had_woken_before_it_and_waits_again() {
+        let turn = Turn::new();
+        assert!(!turn.was_back_at(i64::MAX), "it is not there yet");
+        turn.sleeper.0.taken.store(0, Ordering::Relaxed);
+        assert!(turn.was_back_at(1_000));
+        turn.waker.0.handed.store(1, Ordering::Relaxed);
+        assert!(!turn.was_back_at(2_000), "it has not taken the last one");
+        turn.sleeper.0.woke_ns.store(2_000, Ordering::Relaxed);
+        turn.sleeper.0.taken.store(1, Ordering::Relaxed);
+        // It woke at the very schedule, which its wait swallowed: the drain counts that one as missed.
+        assert!(!turn.was_back_at(2_000) && turn.was_back_at(2_001));
+    }
+}

@@ -318,6 +318,34 @@ fn a_waker_whose_sleeper_is_not_there_hands_nothing_over_and_counts_each_schedul
     assert!(counts.not_back <= 7 && counts.schedules >= 11, "{counts:?}");
 }
 
+/// Schedules that nobody woke for belong to the interval in which they were, and not to the end of the run.
+#[test]
+fn schedules_that_the_waker_slept_through_are_missed_in_their_own_interval() {
+    const INTERVAL_NS: i64 = 100_000;
+    let plan = plan(|request| {
+        request.interval = Ns(INTERVAL_NS);
+        request.interval_maximum = Some(Ns::from_ms(1));
+    });
+    let (start_ns, clocks) = (1_000_000_000, ClockWatch::scripted(CLOCK, Vec::new()));
+    let (calls, wakes) = (Ring::new(256), Ring::new(256));
+    let (mut call_writer, mut wake_writer) = (calls.writer(), wakes.writer());
+    let mut of = Collecting::new(&plan, &plan.pairs[0], start_ns, false);
+    // The waker sleeps from turn 13 to turn 17, in the second interval, and no hand-over is late.
+    let turns: Vec<i64> = (0..13).chain(17..40).collect();
+    for turn in &turns {
+        let handed_ns = start_ns + turn * INTERVAL_NS + 2_000;
+        call_writer.push(Pair { first_ns: handed_ns, second_ns: handed_ns + 500 });
+        wake_writer.push(Pair { first_ns: handed_ns, second_ns: handed_ns + 3_000 });
+    }
+    of.take(&calls, &wakes, &clocks);
+    of.end(40, start_ns + 40 * INTERVAL_NS);
+    assert_eq!(of.totals().schedules, 40);
+    let woke = of.woke.finish(start_ns + 40 * INTERVAL_NS);
+    let missed: Vec<u64> = woke.intervals.iter().map(|interval| interval.missed_periods).collect();
+    assert_eq!((missed, woke.samples), (vec![0, 4, 0, 0], 36));
+    assert!(woke.swallowed.is_empty(), "no wait is known that they could be late by");
+}
+
 /// What becomes of each turn of a made-up pair: how late the waker is, how long the sleeper takes, whether it slept.
 fn turns() -> impl Strategy<Value = Vec<(i64, i64, bool)>> {
     let late = prop_oneof![8 => 0_i64..40_000, 1 => 40_000_i64..99_999, 1 => 100_000_i64..700_000];
