@@ -7,10 +7,13 @@ use std::time::Duration;
 use crate::support::{
     Running, code, eventually, may_be_real_time, punctual, record, run, said, signal, stdout, thread_of,
 };
+use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
+use kernel::sched::{Policy, set_affinity, set_policy};
 use record::{
     CpuPair, End, EventMeans, EventRequest, PairPlacement, PolicyChoice, ReasonCode, Record, Request, Series,
+    WorstSample,
 };
-use units::{CpuSet, Ns, Random};
+use units::{ClockId, CpuSet, Ns, Random};
 
 const EVENT: [&str; 6] = ["measure", "event", "--policy", "other", "--interval", "1ms"];
 
@@ -191,4 +194,60 @@ fn a_stop_spoils_the_intervals_in_which_it_was() {
         return;
     }
     panic!("no stop spoiled a few intervals alone: {each:?}");
+}
+
+/// Takes a CPU from every thread below it, one time after the other; when each really began and ended (ns, CLOCK_MONOTONIC).
+fn occupied(cpu: u32, lengths_ns: &'static [i64]) -> Vec<(i64, i64)> {
+    let hog = std::thread::spawn(move || {
+        let clock = KernelClock::from(ClockId::Monotonic);
+        let began_ns = now_ns(clock);
+        set_affinity(0, &CpuSet::from_iter([cpu])).unwrap();
+        set_policy(Policy::Fifo(99)).unwrap();
+        let hogs = (1_i64..).zip(lengths_ns).map(|(turn, length_ns)| {
+            sleep_until(clock, &Schedule::at_ns(began_ns + 600_000_000 + turn * 317_000_000)).unwrap();
+            let from_ns = now_ns(clock);
+            while now_ns(clock) < from_ns + length_ns {}
+            (from_ns, now_ns(clock))
+        });
+        hogs.collect()
+    });
+    hog.join().unwrap()
+}
+
+/// Known delays of the woken thread: a thread above it has its CPU for so long.
+#[test]
+fn a_delay_of_the_woken_thread_is_found_again_with_its_missed_periods() {
+    const LENGTHS_NS: [i64; 4] = [2_500_000, 20_000_000, 5_200_000, 11_700_000];
+    const INTERVAL_NS: i64 = 1_000_000;
+    let [waker, woken, ..] = cpus()[..] else { return };
+    if !may_be_real_time() {
+        println!("not run: no right to real-time priority");
+        return;
+    }
+    let between = format!("{waker},{woken}");
+    let line = ["measure", "event", "--kind", "eventfd", "--between", &between, "--duration", "3s"];
+    // Where something else has the waker's CPU for the whole of a delay, nothing is handed over in it.
+    let is_found = || {
+        let child = Running::start(&line, &[]);
+        eventually("both threads", || thread_of(&child, "punctual-k").is_some());
+        let hogs = occupied(woken, &LENGTHS_NS);
+        let record = record(&child.output());
+        for series in self::woken(&record) {
+            assert_eq!(series.hand_overs().unwrap().schedules, accounted(series));
+        }
+        hogs.iter().all(|(from_ns, to_ns)| {
+            let at = |point: &record::Point| point.at.monotonic.as_ns();
+            let lasts = |sample: &&WorstSample| at(&sample.from) < *to_ns && at(&sample.to) >= *to_ns;
+            let Some(sample) = record.worst.iter().filter(lasts).max_by_key(|sample| sample.latency_ns) else {
+                return false;
+            };
+            let rest_ns = to_ns - at(&sample.from);
+            println!("planted {} ns, {rest_ns} ns after the hand-over, read {} ns", to_ns - from_ns, sample.latency_ns);
+            // A hypervisor can make it longer, never shorter; the periods within it were missed.
+            let least = u64::try_from(rest_ns / INTERVAL_NS - 1).unwrap_or(0);
+            assert!(sample.latency_ns >= rest_ns && sample.missed_periods >= least, "{sample:?}, at least {least}");
+            rest_ns >= to_ns - from_ns - 2 * INTERVAL_NS
+        })
+    };
+    assert!((0..5).any(|_| is_found()), "of each delay the hand-over within its first two periods");
 }
