@@ -45,7 +45,7 @@ lab-quick: ## the scenarios that take less than three minutes together; part of 
 bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, as ratios
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory build
-	@bench/run; ran=$$?; bench/packets && exit $$ran
+	@bench/run; ran=$$?; bench/handover && bench/packets && exit $$ran
 
 build: ## target/release/punctual: static, with the viewer, the lab and the export to Parquet inside; and punctual-proof
 	@scripts/build

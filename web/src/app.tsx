@@ -91,7 +91,7 @@ function Latency({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
   const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
-  const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
+  const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of ${results.totals?.what ?? "wake-ups"}`;
   const title = areOfProgram ? "Latency of the program's threads" : latency[0]!.toUpperCase() + latency.slice(1);
   const invalid = wakeups.some((run) => run.state === "invalid");
   return (

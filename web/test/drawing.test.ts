@@ -18,7 +18,7 @@ function histogram(bins: [number, number][], unit = 1): HistogramView {
 
 function series(cpu: number, bins: [number, number][], maxima: number[] = []): SeriesView {
   return {
-    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, histogram: histogram(bins), counters: {}, spoiled: [],
+    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", judged: true, place: `CPU ${cpu}`, cpu, thread: cpu, histogram: histogram(bins), counters: {}, spoiled: [],
     figures: { samples: histogram(bins).count, quantiles: [] },
     intervals: {
       start_offset_ns: maxima.map((_, i) => i * 1e9), length_ns: maxima.map(() => 1e9), max_ns: maxima, count: maxima.map(() => 10),

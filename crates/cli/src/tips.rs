@@ -58,10 +58,21 @@ const COMMANDS: &[Tip] = &[
     ("", "jitter", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
     ("", "jitterdebugger", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
     ("", "cyclicdeadline", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
-    ("", "signaltest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
-    ("", "ptsematest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
-    ("", "pmqtest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
-    ("", "svsematest", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "signaltest", "'punctual event --kind signal' measures how late a signal wakes a thread"),
+    ("", "sigwaittest", "'punctual event --kind signal' measures how late a signal wakes a thread"),
+    (
+        "",
+        "ptsematest",
+        "'punctual event --kind futex-pi' measures how late a lock wakes a thread; 'futex' and 'condvar' are kinds too",
+    ),
+    ("", "pmqtest", "'punctual event --kind mqueue' measures how late a message wakes a thread"),
+    (
+        "",
+        "svsematest",
+        "'punctual event --kind futex' measures how late a semaphore of POSIX wakes a thread; those of System V are not measured",
+    ),
+    ("", "handover", "'punctual event' measures how late one thread wakes another"),
+    ("", "ipc", "'punctual event' measures how late one thread wakes another"),
     ("", "rteval", "'punctual assess' loads and measures this machine, and says whether it keeps a deadline"),
     ("", "hwlatdetect", "'punctual noise' measures the time that is taken from a thread"),
     ("", "queuelat", "'punctual noise' measures the time that is taken from a thread"),
@@ -156,6 +167,12 @@ const COMMANDS: &[Tip] = &[
     ("", "monitor", "'punctual wakeup --duration unlimited' measures until Ctrl-C"),
     ("", "ab", "'punctual campaign ab --knob KNOB=A,B --time 5m' compares two settings"),
     ("measure", "jitterdebugger", "'punctual wakeup' measures timer latency; '--explain' says what made it late"),
+    ("measure", "signaltest", "'punctual event --kind signal' measures how late a signal wakes a thread"),
+    ("measure", "sigwaittest", "'punctual event --kind signal' measures how late a signal wakes a thread"),
+    ("measure", "ptsematest", "'punctual event --kind futex-pi' measures how late a lock wakes a thread"),
+    ("measure", "pmqtest", "'punctual event --kind mqueue' measures how late a message wakes a thread"),
+    ("measure", "futex", "'punctual event --kind futex' measures how late a futex wakes a thread"),
+    ("measure", "eventfd", "'punctual event --kind eventfd' measures how late an eventfd wakes a thread"),
     ("measure", "hwlat", "'punctual noise' measures the time that is taken from a thread"),
     ("measure", "oslat", "'punctual noise' measures the time that is taken from a thread"),
     ("measure", "hwnoise", "'punctual noise' measures the time that is taken from a thread"),
@@ -255,15 +272,28 @@ const OPTIONS: &[Tip] = &[
     (MEASURING, "--runtime", "--duration 10s"),
     (MEASURING, "--limit", "--deadline D"),
     (MEASURING, "--threshold", "--deadline D"),
+    (MEASURING, "--distance", "pairs of threads are spread over the interval by themselves; leave it out"),
+    (MEASURING, "--fork", "both threads of a pair are of one process; leave it out"),
 ];
 
 /// Values of options that others know: the command, the option, the value, what to type instead.
-const VALUES: &[(&str, &str, &str, &str)] = &[(
-    "export",
-    "--format",
-    "gnuplot",
-    "'--format csv' writes what gnuplot reads: 'set datafile separator \",\"'; docs/json.md has a recipe",
-)];
+const VALUES: &[(&str, &str, &str, &str)] = &[
+    (
+        "export",
+        "--format",
+        "gnuplot",
+        "'--format csv' writes what gnuplot reads: 'set datafile separator \",\"'; docs/json.md has a recipe",
+    ),
+    (
+        "measure",
+        "--kind",
+        "mutex",
+        "--kind futex-pi is a lock with priority inheritance, --kind condvar one with a condition",
+    ),
+    ("measure", "--kind", "semaphore", "--kind futex is what a semaphore of POSIX waits with"),
+    ("measure", "--kind", "cond", "--kind condvar"),
+    ("measure", "--kind", "mq", "--kind mqueue"),
+];
 
 /// Options of one letter that cyclictest and rtla have, and what they are called here.
 const LETTERS: &[(char, &str)] = &[
@@ -440,7 +470,9 @@ mod tests {
     #[test]
     fn an_option_that_is_advised_is_one_of_the_command() {
         let mut advised = 0;
-        for command in ["measure wakeup", "measure noise", "measure clock", "measure sync", "assess", "app"] {
+        for command in
+            ["measure wakeup", "measure noise", "measure clock", "measure event", "measure sync", "assess", "app"]
+        {
             let typed: Vec<String> = command.split(' ').map(str::to_owned).collect();
             let known = options_of(&typed);
             assert!(known.len() > 3, "{command}: {known:?}");

@@ -10,6 +10,7 @@ mod clock_and_noise;
 mod clock_files;
 mod compare;
 mod cyclictest;
+mod event;
 mod events;
 mod explain;
 mod facts;

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use record::{
-    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, PolicyChoice, Request, RunLength,
-    RunRequest, SourceChoice, SyncRequest, WakeupRequest,
+    ClockRequest, End, EventRequest, ExplainRequest, LoadRequest, NoiseRequest, Placement, PolicyChoice, Request,
+    RunLength, RunRequest, SourceChoice, SyncRequest, WakeupRequest,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -37,6 +37,8 @@ pub enum AskedRequest {
     Clock(ClockRequest),
     /// How far the clocks of the node are apart.
     Sync(AskedSync),
+    /// The hand-over from one thread to another.
+    Event(EventRequest),
 }
 
 /// The parameters of a run of `wakeup` that another node may choose. Each has the meaning of the field of its name in
@@ -189,6 +191,7 @@ impl TryFrom<&RunRequest> for AskedRun {
             Request::Noise(noise) => AskedRequest::Noise(noise.clone()),
             Request::Clock(clock) => AskedRequest::Clock(clock.clone()),
             Request::Sync(sync) => AskedRequest::Sync(AskedSync::of(sync)),
+            Request::Event(event) => AskedRequest::Event(event.clone()),
             other => return Err(NotAsked::Kind(other.measurement().name())),
         };
         let load = whole.load.as_ref().map(AskedLoad::of).transpose()?;
@@ -229,6 +232,7 @@ impl From<AskedRun> for RunRequest {
             AskedRequest::Noise(noise) => Request::Noise(noise),
             AskedRequest::Clock(clock) => Request::Clock(clock),
             AskedRequest::Sync(sync) => Request::Sync(sync.into()),
+            AskedRequest::Event(event) => Request::Event(event),
         };
         Self { request, load: asked.load.map(Into::into), partner: None }
     }

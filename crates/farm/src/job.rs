@@ -108,7 +108,10 @@ impl Job {
 mod tests {
     use std::collections::BTreeSet;
 
-    use record::{AppRequest, AppTarget, LoadRequest, NoiseRequest, Placement, SyncRequest, WakeupRequest};
+    use record::{
+        AppRequest, AppTarget, EventMeans, EventRequest, LoadRequest, NoiseRequest, Placement, SyncRequest,
+        WakeupRequest,
+    };
     use serde_json::{Value, json};
 
     use super::*;
@@ -142,6 +145,11 @@ mod tests {
         assert_eq!(job.classes(), JobClass::ALL);
         let gaps = Request::Noise(NoiseRequest::default());
         assert_eq!(Job::Run(asked(gaps, None).unwrap()).classes(), [JobClass::Measurement]);
+        let pairs =
+            EventRequest { means: EventMeans::Mqueue, deadline: Some(Ns::from_us(90)), ..EventRequest::default() };
+        let events = asked(Request::Event(pairs.clone()), None).unwrap();
+        assert_eq!(RunRequest::from(events.clone()).request, Request::Event(pairs));
+        assert_eq!(Job::Run(events).classes(), [JobClass::Measurement]);
     }
 
     #[test]

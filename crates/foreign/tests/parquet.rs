@@ -9,7 +9,7 @@ use parquet::record::{Field, Row};
 use proptest::prelude::*;
 use record::{Counters, Direction, Histogram, Place, ReasonCode, Record, Series, Uncertainty, Unplaced};
 
-const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count,flow,direction,queue,\
+const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,waker_cpu,kind,from_ns,to_ns,count,flow,direction,queue,\
                     from_node,to_node,port,domain,error_below_ns,error_above_ns,error_spread_ns,lost";
 
 fn frame() -> Record {
@@ -59,6 +59,11 @@ fn any_place() -> impl Strategy<Value = Place> {
     let queue = proptest::option::of(any::<u32>());
     prop_oneof![
         (any::<u32>(), proptest::option::of(any::<u32>())).prop_map(|(thread, cpu)| Place::thread(thread, cpu)),
+        (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(cpu, waker_cpu, pair)| Place::Pair {
+            cpu,
+            waker_cpu,
+            pair
+        }),
         (any::<u32>(), direction, queue).prop_map(|(flow, direction, queue)| Place::Flow { flow, direction, queue }),
         ("[a-z0-9/]{1,9}", proptest::option::of(any::<u8>())).prop_map(|(port, domain)| Place::Port { port, domain }),
         ("[a-z0-9/]{1,9}", any::<u32>()).prop_map(|(chip, line)| Place::Line { chip, line }),

@@ -187,6 +187,7 @@ fn record_of_kind(kind: &Kind) -> Record {
     let places = [
         Place::thread(0, Some(2)),
         Place::thread(1, None),
+        Place::Pair { cpu: 2, waker_cpu: 1, pair: 0 },
         flow(Direction::Sent),
         flow(Direction::Received),
         flow(Direction::RoundTrip),

@@ -14,6 +14,7 @@ pub mod discipline;
 pub mod ethtool;
 pub mod file_lock;
 pub mod folder;
+pub mod handover;
 pub mod hot_section;
 pub mod immutable;
 pub mod interface;

@@ -41,7 +41,7 @@ pub use explain::PARTS_FROM;
 pub use instrument::SelfCost;
 pub use interval_sink::IntervalSink;
 pub use kinds::wakeup::{affordable, affordable_takes, measure_cost};
-pub use kinds::{app, clock, noise, packet, sync, wakeup};
+pub use kinds::*;
 pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};
 pub use live::{Observer, Silent};
 pub use machine::Machine;

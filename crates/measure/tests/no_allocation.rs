@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use kernel::hot_section::PanickingAllocator;
+use measure::event::EventPlan;
 use measure::noise::NoisePlan;
 use measure::wakeup::{Armed, Beside, Plan};
 use measure::{Machine, RunContext, Silent, Stop};
-use record::{End, NoiseRequest, Placement, PolicyChoice, ReasonCode, Record, WakeupRequest};
+use record::{End, EventMeans, EventRequest, NoiseRequest, Placement, PolicyChoice, ReasonCode, Record, WakeupRequest};
 use units::Ns;
 
 #[global_allocator]
@@ -60,4 +61,31 @@ fn noise_neither_allocates_nor_faults() {
         assert_eq!((series.counters.minor_faults, series.counters.major_faults), (Some(0), Some(0)));
     }
     assert!(!record.validity.has(ReasonCode::ThreadDied));
+}
+
+#[test]
+fn event_neither_allocates_nor_faults_by_any_means() {
+    for means in EventMeans::ALL {
+        let config = EventRequest {
+            means,
+            policy: PolicyChoice::Other,
+            interval: Ns::from_us(500),
+            end: End::Samples(300),
+            ..EventRequest::default()
+        };
+        let plan = EventPlan::new(config, &Machine::read()).unwrap();
+        let record = measure::event::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent, None).unwrap();
+        for series in &record.series {
+            // One that panicked in the allocator would have handed over less.
+            let all = series.taken() + series.spoiled.samples;
+            assert!(all > 200, "{means}, {}: {all}", series.name);
+            assert_eq!(
+                (series.counters.dropped, series.counters.minor_faults, series.counters.major_faults),
+                (0, Some(0), Some(0)),
+                "{means}, {}",
+                series.name
+            );
+        }
+        assert!(!record.validity.has(ReasonCode::ThreadDied), "{means}");
+    }
 }

@@ -170,7 +170,8 @@ impl Record {
 
     fn too_few_samples_in(&self, series: &Series, requested: &Requested) -> Option<Shortfall> {
         match self.measurement.kind().sampling {
-            Sampling::Packets if !series.judged => None,
+            // What stands beside a judged latency is of the same samples.
+            Sampling::Schedules | Sampling::Packets if !series.judged => None,
             Sampling::Schedules | Sampling::Packets => {
                 let interval_ns = series.interval_ns.or(requested.interval_ns).filter(|&ns| ns > 0);
                 let by_time = requested.duration_ns.zip(interval_ns).map(|(duration_ns, ns)| duration_ns / ns);

@@ -254,9 +254,26 @@ impl Measurement {
     }
 }
 
+/// The names of the kinds that have a property, as users type them: "wakeup, noise and app".
+#[must_use]
+pub fn names_of_kinds(has: fn(&Kind) -> bool) -> String {
+    let names: Vec<&str> = KINDS.iter().filter(|kind| has(kind)).map(|kind| kind.name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_with_a_property_are_named_in_a_sentence() {
+        assert_eq!(names_of_kinds(|kind| kind.explained.is_some()), "wakeup and packet");
+        assert_eq!(names_of_kinds(|kind| kind.name == "noise"), "noise");
+        assert!(names_of_kinds(|kind| kind.compared.is_some()).starts_with("wakeup, noise, "));
+    }
 
     #[test]
     fn each_row_of_the_table_belongs_to_its_kind_and_names_only_latencies_that_it_has() {

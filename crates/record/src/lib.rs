@@ -39,7 +39,9 @@ pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{
     Bin, Histogram, HistogramError, HistogramRecorder, Quantile, SIGNIFICANT_DIGITS, Unplaced, equal_bins_end_ns,
 };
-pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, LatencyRole, MEASURED, Measurement, Sampling, Sign};
+pub use kind::{
+    DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, LatencyRole, MEASURED, Measurement, Sampling, Sign, names_of_kinds,
+};
 pub use live::{Live, LiveDetail, LiveFigures, LiveSeries};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use load_words::describe_command;
@@ -52,17 +54,12 @@ pub use packet::{
     ServiceRelation,
 };
 pub use place::{Direction, Place};
-pub use request::{
-    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, HardwareMode, LoadRequest, LocalAddress,
-    LocalCommand, LocalPath, NoiseRequest, PacketDirection, PacketPath, PacketRequest, PartnerRequest, Placement,
-    PolicyChoice, ReceiveMode, Request, RunLength, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest,
-    WakeupRequest,
-};
+pub use request::*;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{
-    Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, Spoiled, SpoiledInterval,
-    WorstSample,
+    Counters, HandOverTotals, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, Spoiled,
+    SpoiledInterval, WorstSample,
 };
 pub use sync::{
     AllanPoint, GrowthPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService,

@@ -17,6 +17,15 @@ pub enum Place {
         /// Number of the thread, from 0.
         thread: u32,
     },
+    /// A pair of threads, of which one wakes the other.
+    Pair {
+        /// The measured CPU: that of the woken thread.
+        cpu: u32,
+        /// The CPU of the thread that wakes it; the same where both share one.
+        waker_cpu: u32,
+        /// Number of the pair, from 0.
+        pair: u32,
+    },
     /// A flow of packets.
     Flow {
         /// Number of the flow, from 0.
@@ -69,11 +78,12 @@ impl Place {
         Self::Thread { cpu, thread }
     }
 
-    /// The CPU; `None` if the place is no thread, or a thread that is not pinned.
+    /// The CPU, of a pair that of the woken thread; `None` if the place is no thread, or a thread that is not pinned.
     #[must_use]
     pub const fn cpu(&self) -> Option<u32> {
         match self {
             Self::Thread { cpu, .. } => *cpu,
+            Self::Pair { cpu, .. } => Some(*cpu),
             _ => None,
         }
     }
@@ -87,11 +97,12 @@ impl Place {
         }
     }
 
-    /// The number of the thread; `None` if the place is no thread.
+    /// The number of the thread, or of the pair of threads; `None` if the place is neither.
     #[must_use]
     pub const fn thread_number(&self) -> Option<u32> {
         match self {
             Self::Thread { thread, .. } => Some(*thread),
+            Self::Pair { pair, .. } => Some(*pair),
             _ => None,
         }
     }
@@ -102,6 +113,8 @@ impl fmt::Display for Place {
         let text = match self {
             Self::Thread { cpu: Some(cpu), .. } => format!("CPU {cpu}"),
             Self::Thread { cpu: None, thread } => format!("thread {thread}"),
+            Self::Pair { cpu, waker_cpu, .. } if cpu == waker_cpu => format!("CPU {cpu}"),
+            Self::Pair { cpu, waker_cpu, .. } => format!("CPU {waker_cpu} to {cpu}"),
             Self::Flow { flow, direction, queue } => {
                 let direction = match direction {
                     Direction::Sent => "sent",

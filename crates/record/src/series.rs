@@ -116,6 +116,8 @@ pub enum SeriesDetail {
     },
     /// Gaps of a loop that never sleeps.
     Gaps(NoiseTotals),
+    /// Hand-overs from one thread to another.
+    HandOvers(HandOverTotals),
 }
 
 impl SeriesDetail {
@@ -140,6 +142,19 @@ pub struct NoiseTotals {
     pub throttle_gaps: u64,
     /// Sum of the gaps in `throttle_gaps` (ns).
     pub throttle_ns: u64,
+}
+
+/// What a pair of threads counted of its hand-overs beside the samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HandOverTotals {
+    /// Schedules that came up while the pair ran: each is a sample, a missed period, or one of `found_nobody`.
+    pub schedules: u64,
+    /// Hand-overs that found nobody asleep: the waiting call returned without a wake-up. They are not among the samples.
+    pub found_nobody: u64,
+    /// Missed periods at which the woken thread was not back from the hand-over before.
+    pub not_back: u64,
+    /// How often the woken thread was woken for nothing.
+    pub spurious: u64,
 }
 
 /// One interval of a run; by default min(5 minutes, duration / 60) long.
@@ -311,6 +326,15 @@ impl Series {
     pub const fn gaps(&self) -> Option<&NoiseTotals> {
         match &self.detail {
             SeriesDetail::Gaps(totals) => Some(totals),
+            _ => None,
+        }
+    }
+
+    /// What a pair of threads counted of its hand-overs; `None` for other kinds of measurement.
+    #[must_use]
+    pub const fn hand_overs(&self) -> Option<&HandOverTotals> {
+        match &self.detail {
+            SeriesDetail::HandOvers(totals) => Some(totals),
             _ => None,
         }
     }

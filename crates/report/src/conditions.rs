@@ -225,8 +225,13 @@ fn policy_of(manifest: &Manifest) -> Option<String> {
     };
     let wanted = named(&requested.policy, requested.priority);
     let granted = distinct(manifest.effective.iter().map(|one| named(&one.policy, one.priority)));
+    // The first thread has the priority that was asked for, and others may be below it by design.
+    let is_as_asked = manifest.effective.iter().any(|one| one.priority == requested.priority)
+        && manifest.effective.iter().all(|one| one.policy == requested.policy && one.priority <= requested.priority);
     let policy = match (wanted, granted) {
-        (Some(wanted), Some(granted)) if wanted != granted => Some(format!("{granted} ({wanted} was requested)")),
+        (Some(wanted), Some(granted)) if wanted != granted && !is_as_asked => {
+            Some(format!("{granted} ({wanted} was requested)"))
+        }
         (wanted, granted) => granted.or(wanted),
     }?;
     let interval = requested.interval_ns.map_or_else(String::new, |ns| format!(", every {}", format::span(ns)));
@@ -293,6 +298,20 @@ mod tests {
         refused.manifest_mut().effective = vec![Effective { policy: "other".to_owned(), ..Effective::default() }];
         let page = Page::from_results(None, Results { runs: vec![refused], ..Results::default() });
         assert_eq!(value(&page, "policy").as_deref(), Some("OTHER (FIFO 98 was requested) on CPU 2-3"));
+    }
+
+    #[test]
+    fn a_thread_that_is_below_another_by_design_was_not_refused() {
+        let granted = |priority| Effective { policy: "fifo".to_owned(), priority, ..Effective::default() };
+        let policy = |effective: Vec<Effective>| {
+            let mut pair = run();
+            pair.manifest_mut().effective = effective;
+            value(&Page::from_results(None, Results { runs: vec![pair], ..Results::default() }), "policy").unwrap()
+        };
+        assert_eq!(policy(vec![granted(98), granted(97)]), "FIFO 98; FIFO 97 on CPU 2-3");
+        assert_eq!(policy(vec![granted(97)]), "FIFO 97 (FIFO 98 was requested) on CPU 2-3");
+        let other = Effective { policy: "other".to_owned(), ..Effective::default() };
+        assert_eq!(policy(vec![granted(98), other]), "FIFO 98; OTHER (FIFO 98 was requested) on CPU 2-3");
     }
 
     #[test]

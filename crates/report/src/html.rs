@@ -364,6 +364,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_of_threads_has_both_latencies_both_cpus_and_its_means() {
+        let run = samples::hand_overs(&[4_000, 6_000], record::Validity::default());
+        let mut plain = String::new();
+        plain_table(&mut plain, std::slice::from_ref(&run));
+        for part in
+            ["handed_to_woke, CPU 1 to 2, futex-pi", "handed_to_returned, CPU 1 to 2, futex-pi", ">5.0 us<", ">2.0 us<"]
+        {
+            assert!(plain.contains(part), "{part}: {plain}");
+        }
+        let lanes: Vec<String> = crate::assemble::run(&run).series.into_iter().map(|series| series.lane).collect();
+        assert_eq!(lanes, ["CPU 1 to 2, futex-pi, handed to woke", "CPU 1 to 2, futex-pi, handed to returned"]);
+    }
+
+    #[test]
     fn the_viewer_itself_cannot_end_its_element() {
         assert!(!VIEWER_JS.to_ascii_lowercase().contains("</script"));
         assert!(!VIEWER_CSS.to_ascii_lowercase().contains("</style"));

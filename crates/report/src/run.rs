@@ -122,6 +122,8 @@ fn series(series: &Series, summary: SeriesSummary, record: &Record) -> SeriesVie
         name: summary.name,
         lane: summary.lane.clone(),
         variant: summary.variant,
+        judged: summary.judged,
+        place: series.place.to_string(),
         cpu: summary.cpu,
         thread: summary.thread,
         figures: figures(if sign == Sign::Magnitude { Figures::of(&drawn, None) } else { summary.figures }),

@@ -274,6 +274,10 @@ pub struct SeriesView {
     pub lane: String,
     /// Distinguishes series of the same name and place; empty if there is only one.
     pub variant: String,
+    /// Whether a deadline applies to this latency; one that stands beside it is not what the run is judged by.
+    pub judged: bool,
+    /// Where it was measured, in words: `CPU 3`, `CPU 1 to 2`.
+    pub place: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
     /// Number of the thread, from 0; null if the place is no thread.

@@ -32,6 +32,21 @@ pub fn run_of(id: &str, samples: &[u64], validity: Validity) -> Record {
     Record { id: id.to_owned(), series, ..run(validity) }
 }
 
+/// A run of `event` with one pair on two CPUs and the given samples (ns), each of which cost its caller 2 us.
+#[must_use]
+pub fn hand_overs(samples: &[u64], validity: Validity) -> Record {
+    let mut run = run_of("one", samples, validity);
+    run.measurement = Measurement::Event;
+    let mut returned = Histogram::new();
+    returned.record_n(2_000, u64::try_from(samples.len()).unwrap_or(0));
+    let woke = &mut run.series[0];
+    woke.place = Place::Pair { cpu: 2, waker_cpu: 1, pair: 0 };
+    (woke.name, woke.variant) = ("handed_to_woke".to_owned(), "futex-pi".to_owned());
+    let returned = Series { name: "handed_to_returned".to_owned(), judged: false, histogram: returned, ..woke.clone() };
+    run.series.push(returned);
+    run
+}
+
 /// A run of `sync` with one source and the given offsets (ns), one each second, and its hard bound (ns) if it has one.
 #[must_use]
 pub fn offsets(offsets_ns: &[i64], bound_ns: Option<(i64, i64)>, validity: Validity) -> Record {

@@ -68,10 +68,12 @@ pub struct ColumnSeries {
     pub series: String,
     /// Distinguishes series of the same name and place; empty if there is only one.
     pub variant: String,
-    /// The measured CPU.
+    /// The measured CPU; of a pair of threads that of the woken one.
     pub cpu: Option<u32>,
-    /// Number of the thread, from 0.
+    /// Number of the thread, or of the pair of threads, from 0.
     pub thread: Option<u32>,
+    /// The CPU of the thread that wakes the other one of a pair.
+    pub waker_cpu: Option<u32>,
     /// Number of the flow of packets, from 0.
     pub flow: Option<u32>,
     /// Direction of the packets, as seen by the node: `sent`, `received`, `round-trip`.
@@ -190,7 +192,7 @@ const fn of_row(name: &'static str, of: OfRow) -> Column {
 }
 
 /// All columns. New ones are added at the end: some readers go by position.
-pub const COLUMNS: [Column; 24] = [
+pub const COLUMNS: [Column; 25] = [
     of_series("run", OfSeries::Text(|series| &series.run)),
     of_series("label", OfSeries::Text(|series| &series.label)),
     of_series("node", OfSeries::Text(|series| &series.node)),
@@ -200,6 +202,7 @@ pub const COLUMNS: [Column; 24] = [
     of_series("variant", OfSeries::Text(|series| &series.variant)),
     of_series("cpu", OfSeries::Small(|series| series.cpu)),
     of_series("thread", OfSeries::Small(|series| series.thread)),
+    of_series("waker_cpu", OfSeries::Small(|series| series.waker_cpu)),
     of_row("kind", OfRow::Text(|row| row.kind.word())),
     of_row("from_ns", OfRow::Number(|row| row.from_ns)),
     of_row("to_ns", OfRow::Number(|row| row.to_ns)),
@@ -293,6 +296,9 @@ impl ColumnSeries {
         };
         match &series.place {
             Place::Thread { cpu, thread } => (columns.cpu, columns.thread) = (*cpu, Some(*thread)),
+            Place::Pair { cpu, waker_cpu, pair } => {
+                (columns.cpu, columns.thread, columns.waker_cpu) = (Some(*cpu), Some(*pair), Some(*waker_cpu));
+            }
             Place::Flow { flow, direction, queue } => {
                 columns.flow = Some(*flow);
                 columns.direction = Some(direction_word(*direction).to_owned());

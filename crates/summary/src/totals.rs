@@ -38,8 +38,9 @@ impl<'a> Totals<'a> {
         let beyond = |(run, deadline_ns): &(&Record, Option<u64>)| {
             Some(verdict(run, (*deadline_ns)?).deciding.map_or(0, |deciding| deciding.beyond))
         };
-        let counted: Vec<&Record> = records().filter(|run| !run.manifest().is_imported()).collect();
-        let missed = |run: &&Record| units::total(run.series.iter().map(|series| series.counters.missed_periods));
+        let counted: Vec<&'a Record> = records().filter(|run| !run.manifest().is_imported()).collect();
+        let judged = |run: &'a Record| run.series.iter().filter(|series| series.judged);
+        let missed = |run: &&'a Record| units::total(judged(run).map(|series| series.counters.missed_periods));
         let worst = records().filter_map(|run| run.worst_of_all().map(|(worst_ns, place)| (run, worst_ns, place)));
         Self {
             what: if let [what] = names[..] { what } else { "samples" },

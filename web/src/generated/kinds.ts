@@ -41,4 +41,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     about: "Delay of packets from a program on one node to a program on another, with what the clocks allow as its error", samples: "packets", figure: "delays", countsByTime: false,
     isOfProgram: false, predicted: ["sent_to_received"],
   },
+  event: {
+    about: "Hand-over from one thread to another: by an eventfd, a pipe, a futex, a signal, a message queue or a condition variable", samples: "hand-overs", figure: "wakeups", countsByTime: false,
+    isOfProgram: false, predicted: ["handed_to_woke"],
+  },
 };

@@ -35,9 +35,10 @@ interface Fact {
 
 function worstOf(run: RunView): { ns: number; where: string } | null {
   let best: { ns: number; where: string } | null = null;
-  for (const { histogram, cpu } of run.series) {
+  // What stands beside the latency that a run is judged by has no worst case of the run.
+  for (const { histogram, cpu, place } of run.series.filter((series) => series.judged)) {
     const ns = num(histogram.max_ns);
-    if (ns > (best?.ns ?? -1)) best = { ns, where: cpu === null || cpu === undefined ? "" : `CPU ${cpu}` };
+    if (ns > (best?.ns ?? -1)) best = { ns, where: cpu === null || cpu === undefined ? "" : place };
   }
   return best;
 }

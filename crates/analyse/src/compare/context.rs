@@ -47,6 +47,7 @@ const MACHINE_AND_LOAD: &[Field] = &[
 /// What of the measurement can make two runs differ, the gravest first; a new field is one line.
 const MEASUREMENT: &[Field] = &[
     ("interval", |run| span(run.manifest().requested.interval_ns)),
+    ("variant", variants),
     ("priority", priority),
     ("measured CPUs", |run| run.manifest().requested.cpus.to_string()),
     ("online CPUs", |run| run.manifest().node.online_cpus.to_string()),
@@ -101,6 +102,14 @@ fn without_places(command: &[String]) -> Vec<&str> {
 /// Whether a difference of this field alone can make one: all but how long was measured, and by which words.
 pub(super) fn is_grave(field: &str) -> bool {
     !["duration", "profile", "tool", "command"].contains(&field)
+}
+
+/// By what the latency that runs are compared by was measured, where there are several means.
+fn variants(run: &Record) -> String {
+    let compared = run.measurement.kind().compared;
+    let of_compared = run.series.iter().filter(|series| Some(series.name.as_str()) == compared);
+    let all: std::collections::BTreeSet<&str> = of_compared.map(|series| series.variant.as_str()).collect();
+    all.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn priority(run: &Record) -> String {

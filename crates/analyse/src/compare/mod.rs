@@ -108,7 +108,7 @@ pub enum CompareError {
         b_kind: &'static str,
     },
     /// A measurement that cannot be compared.
-    #[error("runs of '{0}' cannot be compared: wakeup, noise, app, sync and packet can")]
+    #[error("runs of '{0}' cannot be compared: {kinds} can", kinds = record::names_of_kinds(|kind| kind.compared.is_some()))]
     Unsupported(&'static str),
     /// Runs without a latency that all of them have.
     #[error(

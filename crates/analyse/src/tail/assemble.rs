@@ -57,7 +57,10 @@ pub enum TailError {
     #[error("there is no run: name at least one record")]
     NoRun,
     /// Runs of different measurements, or of one that has no worst case.
-    #[error("{0} is a run of '{1}': a tail is predicted from runs of one measurement, wakeup, noise or app")]
+    #[error(
+        "{0} is a run of '{1}': a tail is predicted from runs of one measurement; {kinds} have one",
+        kinds = record::names_of_kinds(|kind| !kind.predicted.is_empty())
+    )]
     Measurement(String, &'static str),
     /// Runs of several machines.
     #[error("{a} was taken on {a_node}, {b} on {b_node}: a tail is predicted for one machine; name only its runs")]

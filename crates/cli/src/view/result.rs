@@ -82,7 +82,7 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
         let title = "with one sample for each swallowed schedule (corrected for coordinated omission):";
         let _ = write!(text, "\n{}", wrap::paragraph(title, "  ", wrap::width()));
         let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
-        for one in &all {
+        for one in all.iter().filter(|one| one.judged) {
             let figures = one.corrected.as_ref().unwrap_or(&one.figures);
             corrected.row(vec![
                 name_of(one, &all),

@@ -63,12 +63,14 @@ pub(crate) struct Collector {
     taken_before: u64,
     current: HistogramRecorder,
     current_missed: u64,
+    /// Of `current_missed` those that no late sample swallowed.
+    current_missed_beside: u64,
     current_below: Histogram,
     current_left_out: u64,
     current_worst: Worst,
     /// The widest error of a sample of the open interval; `None` where they have none.
     current_uncertainty: Option<Uncertainty>,
-    /// Schedules that were swallowed in the whole run.
+    /// Schedules that were missed in the whole run.
     missed_periods: u64,
     tracker: Option<StallTracker>,
     /// Where schedules are not at equal distances.
@@ -114,6 +116,7 @@ impl Collector {
             taken_before: 0,
             current: HistogramRecorder::new(),
             current_missed: 0,
+            current_missed_beside: 0,
             current_below: Histogram::new(),
             current_left_out: 0,
             current_worst: Worst::new(),
@@ -338,6 +341,15 @@ impl Collector {
         self.notable_from_ns = from_ns.min(self.late_from_ns());
     }
 
+    /// So many schedules of the whole run were missed by now: those that no late sample swallowed are counted in the interval
+    /// that is open.
+    pub(crate) fn missed_by_now(&mut self, periods: u64) {
+        let beside = periods.saturating_sub(self.missed_periods);
+        self.missed_periods += beside;
+        self.current_missed += beside;
+        self.current_missed_beside += beside;
+    }
+
     /// Late samples since the last call that a limit of the kernel's can have made.
     pub(crate) fn take_long(&mut self) -> Vec<Pair> {
         std::mem::take(&mut self.long)
@@ -357,7 +369,8 @@ impl Collector {
             ends.push(IntervalEnd { samples: self.taken_before, start_ns });
         }
         let below_zero = std::mem::take(&mut self.current_below);
-        let (stalls, rows) = self.tracker.as_mut().map(StallTracker::take).unwrap_or_default();
+        let (mut stalls, rows) = self.tracker.as_mut().map(StallTracker::take).unwrap_or_default();
+        stalls.missed_periods += std::mem::take(&mut self.current_missed_beside);
         self.standing.add(Ended {
             interval: Interval {
                 start_offset_ns: u64::try_from(start_ns.saturating_sub(self.first_ns)).unwrap_or(0),
@@ -466,12 +479,12 @@ impl Collector {
         }
     }
 
-    /// Closes the open interval, where it has a sample: nothing comes any more.
+    /// Closes the open interval, where it has a sample or a missed period: nothing comes any more.
     pub(crate) fn end(&mut self, ended_ns: i64) {
         if let Some(tracker) = &mut self.tracker {
             tracker.end();
         }
-        if !self.current.is_empty() || !self.current_below.is_empty() {
+        if !self.current.is_empty() || !self.current_below.is_empty() || self.current_missed > 0 {
             self.close_interval(ended_ns.clamp(self.interval_start_ns, self.interval_end_ns));
         }
     }

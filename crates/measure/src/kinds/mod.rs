@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod clock;
+pub mod event;
 pub mod noise;
 pub mod packet;
 pub mod sync;

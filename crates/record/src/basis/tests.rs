@@ -44,6 +44,26 @@ fn a_whole_run_is_enough_and_half_of_one_too() {
     assert_eq!(reason(&run(60, [300_000, 20_000])), "CPU 1 took 20 000 of 300 000 requested samples");
 }
 
+/// Each hand-over is a sample of both latencies, and a missed period of the one that is judged.
+#[test]
+fn periods_that_were_missed_speak_for_the_latency_beside_too() {
+    let mut events = run(60, [100_000, 200_000]);
+    events.measurement = Measurement::Event;
+    events.series[0].counters.missed_periods = 200_000;
+    events.series[1].counters.missed_periods = 100_000;
+    let beside = events.series.clone().into_iter().map(|series| Series {
+        name: "handed_to_returned".to_owned(),
+        judged: false,
+        counters: crate::Counters::default(),
+        ..series
+    });
+    let both: Vec<Series> = events.series.iter().cloned().chain(beside).collect();
+    events.series = both;
+    assert_eq!(events.shortfall(), None);
+    events.series[0].counters.missed_periods = 0;
+    assert_eq!(reason(&events), "CPU 0 took 100 000 of 300 000 requested samples");
+}
+
 #[test]
 fn a_run_that_was_ended_early_is_not_enough() {
     assert_eq!(reason(&run(2, [10_000, 10_000])), "it ran for 2 s of the requested 60 s");

@@ -407,4 +407,40 @@ kinds! {
         figure: Figure::Delays,
         sleeps: true,
     }
+    /// Hand-over from one thread to another: by an eventfd, a pipe, a futex, a signal, a message queue or a condition variable.
+    Event {
+        name: "event",
+        sample: "hand-over",
+        samples: "hand-overs",
+        sampling: Sampling::Schedules,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+                name: "handed_to_woke",
+                words: "hand-over to wake-up",
+                from: "the waking thread's reading of CLOCK_MONOTONIC right before its waking call",
+                to: "the woken thread's first reading of the same clock after its wait returned",
+                at: "woke at",
+                sign: Sign::NotNegative,
+                way: "from the waking call to the woken thread",
+                ..LATENCY
+            },
+            Latency {
+                name: "handed_to_returned",
+                words: "what the waking call cost its caller",
+                from: "the waking thread's reading of CLOCK_MONOTONIC right before its waking call",
+                to: "the same thread's reading right after the call returned; where both threads share a CPU the woken one ran in between, until it waited again",
+                at: "returned at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+        ],
+        judged: &["handed_to_woke"],
+        compared: Some("handed_to_woke"),
+        imported: &[],
+        predicted: &["handed_to_woke"],
+        explained: None,
+        figure: Figure::Wakeups,
+        sleeps: true,
+    }
 }

@@ -5,6 +5,7 @@
 
 mod app;
 mod clock;
+mod event;
 mod local;
 mod noise;
 mod packet;
@@ -19,6 +20,7 @@ use units::Ns;
 
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
+pub use self::event::{CpuPair, EventMeans, EventRequest, PairPlacement};
 pub use self::local::{LocalAddress, LocalCommand, LocalPath};
 pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
@@ -45,6 +47,8 @@ pub enum Request {
     Sync(SyncRequest),
     /// Delay of packets between two nodes.
     Packet(PacketRequest),
+    /// The hand-over from one thread to another.
+    Event(EventRequest),
 }
 
 impl Request {
@@ -57,6 +61,7 @@ impl Request {
             Self::App(request) => request,
             Self::Sync(request) => request,
             Self::Packet(request) => request,
+            Self::Event(request) => request,
         }
     }
 
@@ -68,6 +73,7 @@ impl Request {
             Self::App(request) => request,
             Self::Sync(request) => request,
             Self::Packet(request) => request,
+            Self::Event(request) => request,
         }
     }
 
@@ -199,6 +205,11 @@ mod tests {
             Request::App(app),
             Request::Sync(SyncRequest { limit: Some(Ns::from_us(10)), ..SyncRequest::default() }),
             Request::Packet(PacketRequest { path: PacketPath::Xdp, cpu: Some(1), ..PacketRequest::default() }),
+            Request::Event(EventRequest {
+                means: EventMeans::FutexPi,
+                placement: PairPlacement::Between(vec![CpuPair { waker: 1, woken: 2 }]),
+                ..EventRequest::default()
+            }),
         ];
         for request in all {
             let text = serde_json::to_string(&request).unwrap();

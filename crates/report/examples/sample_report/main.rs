@@ -8,6 +8,7 @@ mod campaign;
 mod causes;
 mod clocks;
 mod comparison;
+mod events;
 mod imported;
 mod load;
 mod packets;
@@ -31,7 +32,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 45] = [
+    let cases: [Case; 46] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -43,6 +44,7 @@ fn main() -> std::io::Result<()> {
         ("no-intervals", no_intervals),
         ("no-deadline", no_deadline),
         ("cpus-64", cpus_64),
+        ("events", handed_over),
         ("imported", || bare("night.txt", vec![imported::from_fixture()])),
         ("imported-64", || bare("rack.txt", vec![imported::of_64_threads()])),
         ("same-name", || bare("2 runs", vec![imported::from_fixture(), imported::from_fixture()])),
@@ -288,6 +290,13 @@ fn no_deadline() -> ReportInput {
     run.verdict = None;
     run.manifest_mut().requested.deadline_ns = None;
     input("wakeup on press-7", None, vec![run])
+}
+
+/// Hand-overs by a lock on each of two CPUs, and by an eventfd between two.
+fn handed_over() -> ReportInput {
+    let by_lock = Plan { stalls: vec![(1, 0.4, 2_310)], ..plan("by a lock", 2) };
+    let runs = vec![events::run(&by_lock, "futex-pi", false), events::run(&plan("between CPUs", 1), "eventfd", true)];
+    input("press-7", None, runs)
 }
 
 /// Explained runs, idle and under load: under load, some late samples came while another one was being read.

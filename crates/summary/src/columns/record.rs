@@ -37,6 +37,9 @@ impl ColumnSeries {
             Some("round-trip") => Direction::RoundTrip,
             _ => Direction::Received,
         };
+        if let (Some(cpu), Some(waker_cpu)) = (self.cpu, self.waker_cpu) {
+            return Place::Pair { cpu, waker_cpu, pair: self.thread.unwrap_or(0) };
+        }
         match (self.flow, &self.port) {
             (Some(flow), _) => Place::Flow { flow, direction, queue: self.queue },
             (None, Some(port)) => {

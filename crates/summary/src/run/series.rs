@@ -16,6 +16,8 @@ pub struct SeriesSummary {
     pub lane: String,
     /// Name and place: `scheduled_to_woke, CPU 3`.
     pub title: String,
+    /// Whether a deadline applies to this latency; one that stands beside it is not what the run is judged by.
+    pub judged: bool,
     /// The measured CPU.
     pub cpu: Option<u32>,
     /// Number of the thread, from 0; `None` if the place is no thread.
@@ -79,6 +81,7 @@ fn summary_of(series: &Series, record: &Record) -> SeriesSummary {
         variant: series.variant.clone(),
         lane: lane(series, all),
         title,
+        judged: series.judged,
         cpu: series.place.cpu(),
         thread: series.place.thread_number(),
         figures: Figures::of(&series.histogram, series.below_zero.as_ref()),
@@ -216,8 +219,9 @@ const STATED_MISSED: f64 = 0.01;
 /// What it means that many periods were missed, as sentences; `None` where few were.
 #[must_use]
 pub fn stated_missed(record: &Record) -> Option<String> {
-    let missed = units::total(record.series.iter().filter_map(|series| missed_periods(series, record)));
-    let all = missed.saturating_add(units::total(record.series.iter().map(Series::taken)));
+    let judged = || record.series.iter().filter(|series| series.judged);
+    let missed = units::total(judged().filter_map(|series| missed_periods(series, record)));
+    let all = missed.saturating_add(units::total(judged().map(Series::taken)));
     let share = approx_f64(missed) / approx_f64(all.max(1));
     (share >= STATED_MISSED).then(|| {
         format!(

@@ -4,6 +4,7 @@ pub(crate) mod claim;
 pub(crate) mod clock;
 #[cfg(feature = "packet")]
 mod elsewhere;
+pub(crate) mod event;
 pub(crate) mod noise;
 mod request;
 pub(crate) mod sync;
@@ -25,6 +26,8 @@ enum Measurement {
     Clock(clock::ClockArgs),
     /// Time stolen from a thread that never sleeps
     Noise(noise::NoiseArgs),
+    /// The hand-over from one thread to another: eventfd, pipe, futex, signal, message queue, condition variable
+    Event(event::EventArgs),
     /// How far clocks are apart: ptp4l, chronyd, hardware clocks, the kernel
     Sync(sync::SyncArgs),
     /// What a file asks for: a request as JSON, of any kind
@@ -37,6 +40,7 @@ impl MeasureArgs {
             Measurement::Wakeup(args) => args.run(),
             Measurement::Clock(args) => args.run(),
             Measurement::Noise(args) => args.run(),
+            Measurement::Event(args) => args.run(),
             Measurement::Sync(args) => args.run(),
             Measurement::Request(args) => args.run(),
         }

@@ -85,7 +85,10 @@ impl OfRecords {
         let condition = Condition {
             label: self.label.as_deref(),
             is_measured: &|run| !run.measurement.kind().predicted.is_empty(),
-            without: "of a measurement whose worst case can be predicted: wakeup, noise, app".to_owned(),
+            without: format!(
+                "of a measurement whose worst case can be predicted: {}",
+                record::names_of_kinds(|kind| !kind.predicted.is_empty())
+            ),
             choice: "--label: {}",
         };
         let runs = records::by_start(self.read.of_condition(&self.records, &condition)?);

@@ -209,6 +209,27 @@ pub(super) const PAGES: &[Page] = &[
         see: MEASURE_SEE,
     },
     Page {
+        command: "measure event",
+        exits: &[
+            ("0", "the run is valid or degraded, and the --deadline holds where one is stated"),
+            ("1", "a latency from a hand-over to the wake-up exceeds the deadline"),
+            MEASURE_USAGE,
+            MEASURE_INVALID,
+        ],
+        examples: &[
+            (
+                "punctual measure event --kind futex-pi --cpus 1",
+                "a lock with priority inheritance, both threads on CPU 1",
+            ),
+            ("punctual measure event --kind eventfd --between 1,2", "CPU 1 wakes a thread of CPU 2"),
+            (
+                "punctual measure event --kind mqueue --load hard --deadline 100us",
+                "a message queue under load, with a limit",
+            ),
+        ],
+        see: &["punctual measure wakeup", "punctual report", "punctual compare", "docs/event.md"],
+    },
+    Page {
         command: "measure sync",
         exits: &[
             ("0", "the run is valid or degraded, and the hard bound stays within --limit where one is stated"),

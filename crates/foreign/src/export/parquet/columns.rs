@@ -249,6 +249,7 @@ mod tests {
                 variant: text("variant").unwrap(),
                 cpu: small("cpu"),
                 thread: small("thread"),
+                waker_cpu: small("waker_cpu"),
                 flow: small("flow"),
                 direction: text("direction"),
                 queue: small("queue"),

@@ -1,0 +1,296 @@
+//! Makes the record of a run, while it goes on and at its end, and says how far it can be trusted.
+
+use record::{
+    Counters, Effective, End, HandOverTotals, Instrument, Measurement, Moment, Place, ReasonCode, Record, Request,
+    Series, SeriesDetail,
+};
+use units::{Ns, format};
+
+use super::drain::{Collecting, Drained, thread_at};
+use super::hot::MOST_FAILURES;
+use super::pair::{CLOCK, Running};
+use super::plan::EventPlan;
+use crate::clock_watch::ClockWatch;
+use crate::collect::Collected;
+use crate::context::RunContext;
+use crate::crew::{Ground, Report, Watching, now_ns};
+use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink};
+use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
+use crate::stop::Stop;
+use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
+
+/// The latency that is judged.
+const WOKE: &str = "handed_to_woke";
+/// What the waking call cost.
+const RETURNED: &str = "handed_to_returned";
+
+/// What stays the same from the start of a run to its record.
+pub(super) struct Run<'a> {
+    pub(super) plan: &'a EventPlan,
+    pub(super) context: &'a RunContext,
+    pub(super) stop: &'a Stop,
+    pub(super) ground: &'a Ground,
+    pub(super) started: Moment,
+}
+
+/// What the drain looked at beside the hand-overs.
+pub(super) struct Looked<'a> {
+    throttle: &'a ThrottleWatch,
+    clocks: &'a ClockWatch,
+    highest_fill: usize,
+}
+
+impl<'a> Looked<'a> {
+    pub(super) const fn of(drained: &'a Drained) -> Self {
+        Self { throttle: &drained.throttle, clocks: &drained.clocks, highest_fill: drained.highest_fill }
+    }
+}
+
+/// What one thread of a pair has come to: one latency of the pair.
+struct Half {
+    collected: Collected,
+    counters: Counters,
+    facts: ThreadFacts,
+    grant: Grant,
+}
+
+impl Half {
+    /// Of a thread that has not reported: what others know of it.
+    fn so_far(collected: Collected, grant: &Grant, place: String, (dropped, witnessed): (u64, &Witnessed)) -> Self {
+        let cpu = grant.wanted.cpu;
+        let counters = Counters {
+            dropped,
+            steal_ns: cpu.and_then(|cpu| witnessed.steal_ns.get(&cpu).copied()),
+            smi: cpu.and_then(|cpu| witnessed.smi.get(&cpu).copied()),
+            ..Counters::default()
+        };
+        let facts = ThreadFacts {
+            place,
+            end: ThreadEnd::Whole,
+            taken: Some(collected.samples.saturating_add(collected.spoiled.samples)),
+            dropped,
+            faults: None,
+            migrations: None,
+            lacks: None,
+        };
+        Self { collected, counters, facts, grant: grant.clone() }
+    }
+
+    /// With what the thread reported at its end; `failures` are the sleeps or waits of its loop that failed.
+    fn reported<C>(&mut self, (report, end): (Option<Report<C>>, ThreadEnd), failures: fn(&C) -> u64) -> Option<C> {
+        self.facts.end = end;
+        let report = report?;
+        report.add_to(&mut self.counters);
+        self.counters.interrupted_sleeps = failures(&report.counts);
+        self.facts.faults = Some(report.faults());
+        self.facts.migrations = report.migrations();
+        if self.counters.interrupted_sleeps > MOST_FAILURES {
+            self.facts.end = ThreadEnd::SleepsFailed(self.counters.interrupted_sleeps);
+        }
+        Some(report.counts)
+    }
+}
+
+/// What a pair has come to.
+struct Measured {
+    place: Place,
+    woke: Half,
+    returned: Half,
+    totals: HandOverTotals,
+}
+
+impl Measured {
+    /// Of threads that have not reported.
+    fn so_far<H>(
+        running: &Running<H>,
+        totals: HandOverTotals,
+        [woke, returned]: [Collected; 2],
+        witnessed: &Witnessed,
+    ) -> Self {
+        let (place, shared) = (running.plan.place(), &running.shared);
+        let at = |role| thread_at(&place, role);
+        let (woken, waking) = ((shared.woke.dropped(), witnessed), (shared.returned.dropped(), witnessed));
+        Self {
+            woke: Half::so_far(woke, &running.sleeper.grant, at("woken"), woken),
+            returned: Half::so_far(returned, &running.waker.grant, at("waking"), waking),
+            totals,
+            place,
+        }
+    }
+}
+
+impl Run<'_> {
+    /// The record of a run that still goes on, judged as if it had been cut short now.
+    pub(super) fn so_far<H>(
+        &self,
+        running: &[Running<H>],
+        drained: &Drained,
+        looked: &Looked<'_>,
+        watching: &Watching,
+    ) -> Record {
+        let (witnessed, seen) = watching.so_far();
+        let measured = |(running, of): (&Running<H>, &Collecting)| {
+            let halves = [&of.woke, &of.returned].map(|half| half.closed().cloned().unwrap_or_default());
+            Measured::so_far(running, of.totals(), halves, &witnessed)
+        };
+        let pairs = running.iter().zip(&drained.pairs).map(measured).collect();
+        let ended = crate::clock_watch::moment_now();
+        self.record(pairs, (&witnessed, &seen), looked, (ended, Some(CUT_SHORT.to_owned())))
+    }
+
+    /// The record of a run that is over. Intervals that it does not keep are handed on.
+    pub(super) fn finish<H>(
+        &self,
+        running: Vec<Running<H>>,
+        mut drained: Drained,
+        (witnessed, mut seen): (&Witnessed, Seen),
+        sink: Option<&dyn IntervalSink>,
+    ) -> Record {
+        let now_ns = now_ns(CLOCK);
+        let mut ended_ns = None;
+        let mut reports = Vec::new();
+        for (mut running, of) in running.into_iter().zip(&mut drained.pairs) {
+            let (waker, sleeper) = (running.waker.report(), running.sleeper.report());
+            let known = waker.0.as_ref().map(|report| report.counts.schedules);
+            of.end(self.most_schedules(running.plan.first_offset_ns).min(known.unwrap_or(0)), now_ns);
+            let ends = [waker.0.as_ref().map(|of| of.ended_ns), sleeper.0.as_ref().map(|of| of.ended_ns)];
+            ended_ns = ends.into_iter().flatten().chain(ended_ns).max();
+            let waker_at_end = waker.0.as_ref().map(|report| report.at_end.as_ref());
+            let sleeper_at_end = sleeper.0.as_ref().map(|report| report.at_end.as_ref());
+            for (grant, at_end) in [(&running.waker.grant, waker_at_end), (&running.sleeper.grant, sleeper_at_end)] {
+                if let Some(at_end) = at_end {
+                    seen.compare_end(grant, at_end);
+                }
+            }
+            reports.push((running, waker, sleeper));
+        }
+        drained.settle(&seen, self.started.monotonic.as_ns(), i64::MAX);
+        let mut rest = FinishedIntervals::default();
+        let keeps_intervals = self.plan.duration_ns.is_some() || sink.is_none();
+        if !keeps_intervals {
+            rest.collect(drained.collectors());
+        }
+        let collecting = std::mem::take(&mut drained.pairs);
+        let pairs = reports.into_iter().zip(collecting).map(|((running, waker, sleeper), of)| {
+            let totals = of.totals();
+            let halves = [of.woke.finish(now_ns), of.returned.finish(now_ns)];
+            let mut measured = Measured::so_far(&running, totals, halves, witnessed);
+            if let Some(counts) = measured.woke.reported(sleeper, |counts| counts.interrupted_waits) {
+                measured.totals.spurious = counts.spurious;
+            }
+            if let Some(counts) = measured.returned.reported(waker, |counts| counts.interrupted_sleeps) {
+                measured.totals.not_back = counts.not_back;
+                measured.returned.facts.lacks = (counts.failed_errno != 0).then(|| {
+                    let error = std::io::Error::from_raw_os_error(counts.failed_errno);
+                    (ReasonCode::ThreadDied, format!("a waking call failed, so it ended: {error}"))
+                });
+            }
+            measured
+        });
+        let pairs = pairs.collect();
+        let ended = drained.clocks.moment_of_monotonic(ended_ns.unwrap_or(now_ns));
+        let ended_early = self.stop.ended_early().then(|| self.interrupted_after(ended));
+        let record = self.record(pairs, (witnessed, &seen), &Looked::of(&drained), (ended, ended_early));
+        if let Some(sink) = sink.filter(|_| !keeps_intervals) {
+            let rest = rest.take();
+            if !rest.is_empty() {
+                sink.take(rest, record.clone());
+            }
+        }
+        record
+    }
+
+    /// Schedules that a pair can have in all; those beyond the end of the run are none.
+    fn most_schedules(&self, first_offset_ns: i64) -> u64 {
+        match self.plan.request.end {
+            End::After(duration) => {
+                let after_first_ns = duration.0.saturating_sub(first_offset_ns);
+                u64::try_from(after_first_ns / self.plan.interval_ns + 1).unwrap_or(0)
+            }
+            End::Samples(_) | End::WhenTold => u64::MAX,
+        }
+    }
+
+    fn interrupted_after(&self, ended: Moment) -> String {
+        let elapsed = format::span(ended.monotonic.since(self.started.monotonic).0);
+        match self.plan.request.end {
+            End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
+            End::Samples(samples) => format!("after {elapsed}, before {} hand-overs", format::count(samples)),
+            End::WhenTold => format!("after {elapsed}, as was asked for: its duration was unlimited"),
+        }
+    }
+
+    fn record(
+        &self,
+        pairs: Vec<Measured>,
+        (witnessed, seen): (&Witnessed, &Seen),
+        looked: &Looked<'_>,
+        (ended, ended_early): (Moment, Option<String>),
+    ) -> Record {
+        let plan = self.plan;
+        let (mut woken, mut waking) = (Vec::new(), Vec::new());
+        let (mut worst, mut rows, mut too_late, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut effective: [Vec<Effective>; 2] = Default::default();
+        for measured in pairs {
+            let Measured { place, woke, returned, totals } = measured;
+            worst.extend(woke.collected.worst_at(WOKE, &place));
+            rows.extend(woke.collected.rows_at(&place, looked.clocks));
+            for half in [&woke, &returned] {
+                too_late.extend(half.collected.known_too_late.iter().cloned());
+                facts.push(half.facts.clone());
+            }
+            effective[0].push(woke.grant.effective(seen.memory_locked));
+            effective[1].push(returned.grant.effective(seen.memory_locked));
+            let series = |half: Half, name: &str, detail| {
+                let counters = half.counters;
+                Series {
+                    variant: plan.request.means.name().to_owned(),
+                    judged: name == WOKE,
+                    // What the call costs follows no schedule of its own.
+                    interval_ns: (name == WOKE).then(|| plan.interval_ns.unsigned_abs()),
+                    detail,
+                    ..half.collected.into_series(name, place.clone(), &counters)
+                }
+            };
+            woken.push(series(woke, WOKE, SeriesDetail::HandOvers(totals)));
+            waking.push(series(returned, RETURNED, SeriesDetail::None));
+        }
+        let worst = crate::worst::worst_of(worst);
+        rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
+        rows.truncate(analyse::KEPT_ROWS);
+        let series: Vec<Series> = woken.into_iter().chain(waking).collect();
+        let validity = judge(&Facts {
+            measurement: Measurement::Event,
+            witnessed,
+            seen,
+            stops: Stops::Spoil(looked.throttle),
+            threads: &facts,
+            // The monotonic clock is never stepped.
+            clock: None,
+            watchdog_fired: self.stop.watchdog_fired(),
+            ended_early,
+            worst: &worst,
+        });
+        let measured_ns = ended.monotonic.since(self.started.monotonic).unsigned();
+        let validity = keep_apart(&validity, &series, &too_late, measured_ns);
+        let request = Request::Event(plan.request.clone());
+        let mut record = self.context.record(request, plan.requested(), self.started, ended);
+        record.validity = validity;
+        (record.series, record.worst, record.rows) = (series, worst, rows);
+        let manifest = record.manifest_mut();
+        manifest.effective = effective.concat();
+        manifest.clock_steps = looked.clocks.steps().to_vec();
+        manifest.instrument = Instrument {
+            ring_slots: u64::try_from(plan.ring_slots).unwrap_or(u64::MAX),
+            ring_highest_fill: u64::try_from(looked.highest_fill).unwrap_or(u64::MAX),
+            ..self.ground.instrument()
+        };
+        manifest.others_cpu_used = witnessed.others_cpu_used;
+        seen.describe(manifest);
+        let mut record = record.with_node_named();
+        if let Some(deadline) = plan.request.deadline {
+            record.verdict = Some(analyse::verdict(&record, Ns::unsigned(deadline)));
+        }
+        record
+    }
+}

@@ -1,0 +1,109 @@
+//! The hand-over from one thread to another (`handed_to_woke`), and what the waking call costs its caller
+//! (`handed_to_returned`).
+//!
+//! A pair of threads for each place: the *waker* sleeps to an absolute timetable, stamps, and makes the waking call; the
+//! *sleeper* stamps as soon as it is awake. Its priority is one above the waker's, so that on one CPU it runs at once.
+//! A schedule at which the sleeper is not back from the hand-over before is missed, and counted.
+//!
+//! `plan` (pure) → `pair` (threads, warm with real hand-overs) → `hot` (the two loops) → `drain` (samples of both) → `finish`
+//! (the record).
+
+mod drain;
+mod finish;
+mod hot;
+mod pair;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use kernel::handover::{Condvar, Eventfd, Futex, FutexPi, HandOver, Mqueue, Pipe, Signal};
+use record::{EventMeans, Record};
+use units::CpuSet;
+
+use self::drain::Drain;
+use self::finish::Run;
+pub use self::pair::EventError;
+use self::pair::{CLOCK, Running};
+pub use self::plan::{EventPlan, EventPlanError, PairPlan};
+use crate::context::RunContext;
+use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
+use crate::interval_sink::IntervalSink;
+use crate::live::Observer;
+use crate::stop::Stop;
+use crate::witness::{Grant, Orders};
+
+/// Measures, and makes the record.
+///
+/// # Errors
+/// Where a thread cannot be started, or the means of hand-over cannot be had.
+pub fn measure(
+    plan: &EventPlan,
+    context: &RunContext,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+    sink: Option<&dyn IntervalSink>,
+) -> Result<Record, EventError> {
+    // The loops are compiled for each.
+    let by = match plan.request.means {
+        EventMeans::Eventfd => measure_by::<Eventfd>,
+        EventMeans::Pipe => measure_by::<Pipe>,
+        EventMeans::Futex => measure_by::<Futex>,
+        EventMeans::FutexPi => measure_by::<FutexPi>,
+        EventMeans::Signal => measure_by::<Signal>,
+        EventMeans::Mqueue => measure_by::<Mqueue>,
+        EventMeans::Condvar => measure_by::<Condvar>,
+    };
+    by(plan, context, stop, observer, sink)
+}
+
+fn measure_by<H: HandOver>(
+    plan: &EventPlan,
+    context: &RunContext,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+    sink: Option<&dyn IntervalSink>,
+) -> Result<Record, EventError> {
+    let ground = Ground::take(GroundPlan {
+        clock: CLOCK,
+        cpu: plan.pairs.first().map(|pair| pair.cpus.woken),
+        housekeeping: &plan.housekeeping,
+        lock_memory: true,
+        real_time: true,
+    });
+    let start = |pair: &PairPlan| Running::<H>::start(plan, *pair, stop.watchdog());
+    let pairs: Vec<Running<H>> = plan.pairs.iter().map(start).collect::<Result<_, _>>()?;
+    let watching = Watching::begin(&plan.measured, orders(plan, &pairs, &ground, sink.is_some()));
+    observer.begins();
+    let started = crate::clock_watch::moment_now();
+    watching.run_starts(started);
+    let start_ns = now_ns(CLOCK) + LEAD_NS;
+    for pair in &pairs {
+        if let record::End::After(duration) = plan.request.end {
+            let last_ns = start_ns.saturating_add(duration.0);
+            pair.shared.last_schedule_ns.store(last_ns, std::sync::atomic::Ordering::Release);
+        }
+        pair.sleeper.begin_at(start_ns);
+        pair.waker.begin_at(start_ns);
+    }
+    let run = Run { plan, context, stop, ground: &ground, started };
+    let drained = Drain::new(&run, &pairs, (start_ns, sink.is_some())).run(observer, sink, &watching);
+    let (witnessed, seen) = watching.end();
+    Ok(run.finish(pairs, drained, (&witnessed, seen), sink))
+}
+
+/// What the lookout has to look at.
+fn orders<H>(plan: &EventPlan, pairs: &[Running<H>], ground: &Ground, is_published: bool) -> Orders {
+    let woken = pairs.iter().map(|pair| pair.sleeper.grant.clone());
+    let grants: Vec<Grant> = woken.chain(pairs.iter().map(|pair| pair.waker.grant.clone())).collect();
+    Orders {
+        housekeeping: plan.housekeeping.clone(),
+        controller: Some(kernel::sched::thread_id()),
+        measured: plan.measured.clone(),
+        ranked: Orders::ranked(&grants, &CpuSet::new()),
+        grants,
+        memory: ground.memory(),
+        held_idle_limit_us: None,
+        has_times: true,
+        is_published,
+    }
+}
