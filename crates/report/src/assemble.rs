@@ -20,8 +20,8 @@ use crate::view::{
     VERSION, VerdictView, View, WorstView,
 };
 use crate::{
-    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, packet,
-    program, rhythm, sync, tail, totals,
+    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, overview,
+    packet, program, rhythm, sync, tail, totals,
 };
 
 pub(crate) fn view(input: &ReportInput) -> View {
@@ -90,6 +90,7 @@ fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: H
         ..run(record)
     });
     ResultsView {
+        overview: overview::view(page),
         runs: runs.collect(),
         totals: totals::view(page),
         late_causes: late::view(page, state),
@@ -169,7 +170,7 @@ pub(crate) fn reason(reason: &Reason) -> ReasonView {
     }
 }
 
-const fn state(validity: ValidityState) -> StateView {
+pub(crate) const fn state(validity: ValidityState) -> StateView {
     match validity {
         ValidityState::Valid => StateView::Valid,
         ValidityState::Degraded => StateView::Degraded,
@@ -183,7 +184,7 @@ fn json_of(value: &impl Serialize) -> Value {
 }
 
 /// The name that serde gives to a plain enum value.
-fn name_of(value: &impl Serialize) -> String {
+pub(crate) fn name_of(value: &impl Serialize) -> String {
     json_of(value).as_str().unwrap_or_default().to_owned()
 }
 

@@ -15,7 +15,7 @@ use units::format;
 use crate::conditions::{are_delays, are_offsets};
 use crate::totals::{Totals, judged_samples};
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, Page, campaign, comparison, late};
+use crate::{Exact, Page, campaign, comparison, late, overview};
 
 pub(crate) fn headline(page: &Page) -> HeadlineView {
     match page {
@@ -195,7 +195,9 @@ fn from_runs(page: &Page) -> HeadlineView {
             .max_by_key(|(_, verdict)| verdict.deciding.as_ref().map(|deciding| deciding.worst_ns.unsigned_abs()))
     };
     let deadlines_ns: BTreeSet<u64> = judged.iter().map(|(_, verdict)| verdict.deadline_ns).collect();
-    let lines = lines(&judged, runs.len(), deadlines_ns.len() > 1);
+    // Of many runs a table has the verdict of each.
+    let deadlines_differ = deadlines_ns.len() > 1 && !overview::are_many(page.runs());
+    let lines = lines(&judged, runs.len(), deadlines_differ);
     let of_run = |state: HeadlineState, (run, verdict): &(&Record, Verdict)| HeadlineView {
         deadline_ns: Some(verdict.deadline_ns.into()),
         lines: lines.clone(),

@@ -1,7 +1,9 @@
 //! The page: a plain summary for readers without scripts, the data, and the viewer.
 
+mod contents;
 mod explanation;
 mod load;
+mod overview;
 mod packet;
 mod program;
 mod rhythm;
@@ -15,7 +17,8 @@ use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Histogram, Origin, Record, Series};
 use units::{approx_f64, format, round_u64};
 
-use crate::{Page, ReportInput, View};
+use crate::view::OverviewView;
+use crate::{Page, ReportInput, ResultsView, RunView, TailView, View};
 
 /// The viewer, built by `web/build.sh`.
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
@@ -95,25 +98,40 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         }
         page.push_str("</ol></section>\n");
     }
+    let mut sections = String::new();
     if let Page::Comparison(comparison) = &input.page {
-        plain_comparison(page, &comparison.comparison);
+        plain_comparison(&mut sections, &comparison.comparison);
     }
     if let Page::Campaign(campaign) = &input.page {
-        plain_campaign(page, &campaign.result);
+        plain_campaign(&mut sections, &campaign.result);
     }
     let runs = input.page.runs();
-    if !runs.is_empty() {
-        packet::plain_packets(page, runs);
-        sync::plain_clocks(page, runs);
-        plain_table(page, runs);
-        top::plain_bursts(page, runs);
-        top::plain_spoiled(page, runs);
-        program::plain_programs(page, runs);
-        explanation::plain_explanations(page, runs);
-        rhythm::plain_rhythms(page, view);
-        load::plain_loads(page, runs);
+    if let Some(results) = view.page.results().filter(|_| !runs.is_empty()) {
+        match &results.overview {
+            Some(overview) => {
+                overview::plain_overview(&mut sections, overview);
+                plain_details(&mut sections, runs, results, overview);
+            }
+            None => plain_runs(&mut sections, runs, &results.runs, &results.tails.iter().collect::<Vec<_>>()),
+        }
     }
-    let tails = view.page.results().map_or(&[][..], |results| &results.tails);
+    let (sections, links) = contents::with_identifiers(&sections);
+    page.push_str(&links);
+    page.push_str(&sections);
+    page.push_str("</main>\n");
+}
+
+/// Writes all that is shown of some runs, and of their predicted worst cases.
+fn plain_runs(page: &mut String, runs: &[Record], views: &[RunView], tails: &[&TailView]) {
+    packet::plain_packets(page, runs);
+    sync::plain_clocks(page, runs);
+    plain_table(page, runs);
+    top::plain_bursts(page, runs);
+    top::plain_spoiled(page, runs);
+    program::plain_programs(page, runs);
+    explanation::plain_explanations(page, runs);
+    rhythm::plain_rhythms(page, views);
+    load::plain_loads(page, runs);
     if !tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");
         for tail in tails {
@@ -121,7 +139,26 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         }
         page.push_str("</section>\n");
     }
-    page.push_str("</main>\n");
+}
+
+/// Writes all that is shown of each run, folded, in the order of the overview.
+fn plain_details(page: &mut String, runs: &[Record], results: &ResultsView, overview: &OverviewView) {
+    page.push_str("<section><h2>Each run</h2>\n");
+    for row in &overview.rows {
+        let Ok(at) = usize::try_from(row.run) else { continue };
+        let Some((run, view)) = runs.get(at).zip(results.runs.get(at)) else { continue };
+        let mut sections = String::new();
+        let tails: Vec<&TailView> = results.tails.iter().filter(|tail| tail.run == run.id).collect();
+        plain_runs(&mut sections, std::slice::from_ref(run), std::slice::from_ref(view), &tails);
+        let _ = writeln!(
+            page,
+            "<details><summary id=\"{}\">{}</summary>\n{}</details>",
+            overview::anchor(row),
+            escape(&run.label),
+            contents::one_level_deeper(&sections)
+        );
+    }
+    page.push_str("</section>\n");
 }
 
 /// Writes the answers of a campaign with their reasons, and its figures as tables.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod calendar;
 mod campaign;
 mod coarse;
 mod comparison;
@@ -18,6 +19,7 @@ mod html;
 mod late;
 mod load;
 mod merge;
+mod overview;
 mod packet;
 mod page;
 mod program;
@@ -39,16 +41,17 @@ pub use html::render_html;
 pub use page::{Page, PageKind, Results};
 pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use view::{
-    AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
-    CalibrationView, CauseChangeView, CauseView, ChangeView, ConditionView, DelayPartView, ExplainedFrom,
-    ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState,
-    HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView,
-    LoadView, MomentView, PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView,
-    PacketExplanationView, PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView, PartRowView,
-    PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView,
-    RunView, SCHEMA, SeriesView, ShareView, SpoiledView, StateView, StretchView, SyncAllanView, SyncBoundView,
-    SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView, SyncView,
-    TimelineView, TotalsView, VERSION, VerdictView, View, WorstView,
+    AssessmentView, BasisView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView,
+    CalibrationRowView, CalibrationView, CauseChangeView, CauseView, ChangeView, ConditionView, DelayPartView,
+    ExplainedFrom, ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView,
+    GroupView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView,
+    LoadPartView, LoadTurnView, LoadView, MomentView, OverviewView, PacketArrivalsView, PacketClocksView,
+    PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView, PacketFlowView, PacketPartView,
+    PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView,
+    ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunRowView, RunView, SCHEMA, SeriesView, ShareView,
+    SpoiledView, StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
+    SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TallyView, TimelineView, TotalsView, VERSION,
+    VerdictView, View, WorstOfView, WorstView,
 };
 
 /// The input for a report.

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::{StateView, View};
+use crate::{RunView, StateView};
 
 /// Writes the scans for rhythms; nothing if no run has one.
-pub(super) fn plain_rhythms(page: &mut String, view: &View) {
-    let runs = view.page.results().map_or(&[][..], |results| &results.runs);
+pub(super) fn plain_rhythms(page: &mut String, runs: &[RunView]) {
     if runs.iter().all(|run| run.rhythm.is_none()) {
         return;
     }
