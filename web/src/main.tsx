@@ -14,3 +14,4 @@ const data = document.getElementById("data");
 globalThis.punctual = { mount, viewer: place && data ? mount(place, data.textContent ?? "") : null };
 // Looked at by tests: from here on the page is what its scripts make of it.
 document.documentElement.dataset["ready"] = "yes";
+performance.mark("drawn");

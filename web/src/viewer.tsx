@@ -12,20 +12,35 @@ import { Store } from "./state.ts";
 import { choose } from "./theme.ts";
 
 export interface Viewer {
-  /** Shows other data, as an object or as JSON. Returns why they are refused; null where they are shown. */
+  /** Shows other data, as an object or as JSON. Returns why they are not shown, if that is known at once. */
   update: (data: unknown) => string | null;
   /** Takes the viewer out of its element, with everything that it listens to. */
   unmount: () => void;
 }
 
-/** Catches what fails while data are drawn, also in effects. */
-class Guard extends Component<{ onError: (error: unknown) => void; children: ComponentChildren }> {
+interface GuardProps {
+  /** Called at once. */
+  onError: (error: unknown) => void;
+  /** Called when the tree that failed has been left. */
+  onLeft: () => void;
+  children: ComponentChildren;
+}
+
+/** Catches what fails while data are drawn, also in effects, and leaves the tree that failed. */
+class Guard extends Component<GuardProps, { failed: boolean }> {
+  override state = { failed: false };
+  private hasFailed = false;
+
   override componentDidCatch(error: unknown): void {
+    // One failure often brings others with it.
+    if (this.hasFailed) return;
+    this.hasFailed = true;
     this.props.onError(error);
+    this.setState({ failed: true }, this.props.onLeft);
   }
 
   render() {
-    return this.props.children;
+    return this.state.failed ? null : this.props.children;
   }
 }
 
@@ -50,6 +65,8 @@ export function mount(element: HTMLElement, data: unknown): Viewer {
   let isMounted = false;
   /** Changes when a tree that failed has to be made anew. */
   let attempt = 0;
+  /** Why data could not be drawn; empty where they could. */
+  let failed = "";
 
   const clear = () => {
     if (isMounted) render(null, element);
@@ -66,22 +83,25 @@ export function mount(element: HTMLElement, data: unknown): Viewer {
     element.replaceChildren(note, ...before);
   };
   const onError = (error: unknown) => {
-    const problem = `they cannot be drawn (${String(error)}).`;
+    failed = `The data cannot be drawn (${String(error)}).`;
     [shown, previous] = [previous, null];
     attempt += 1;
-    // The tree that failed is left before another one is made.
-    queueMicrotask(() => {
-      if (shown === null) fail(`The data of this page cannot be shown: ${problem}`);
-      else draw(failureText(problem, shown), "");
-    });
+  };
+  const onLeft = () => {
+    if (shown === null) fail(failed);
+    else draw(failureText(failed, shown), "");
+  };
+  const onDrawn = () => {
+    previous = null;
+    if (shown !== null) document.title = `${shown.headline.word} \u00b7 ${shown.title}`;
   };
   const draw = (failure: string, notice: string) => {
     if (shown === null) return;
     if (!isMounted) clear();
     isMounted = true;
     render(
-      <Guard key={attempt} onError={onError}>
-        <Drawn onDrawn={() => { previous = null; }}><App view={shown} store={store} failure={failure} notice={notice} /></Drawn>
+      <Guard key={attempt} onError={onError} onLeft={onLeft}>
+        <Drawn onDrawn={onDrawn}><App view={shown} store={store} failure={failure} notice={notice} /></Drawn>
       </Guard>, element);
   };
   const update = (given: unknown): string | null => {
@@ -98,9 +118,9 @@ export function mount(element: HTMLElement, data: unknown): Viewer {
       store.set(kept.change);
     }
     [previous, shown] = [shown, view];
-    document.title = `${view.headline.word} \u00b7 ${view.title}`;
+    failed = "";
     draw("", notice);
-    return null;
+    return failed === "" ? null : failed;
   };
 
   choose(store.get().theme);

@@ -85,7 +85,9 @@ fn escape(text: &str) -> String {
 /// Writes what readers without scripts see, in the order of the page with scripts: the answer, its conditions and sums, what
 /// makes it late, the recommended changes, tables. The viewer replaces it.
 fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
-    let _ = writeln!(page, "<main class=\"page plain\"><header><h1>{}</h1></header>", escape(&input.title));
+    let has_overview = view.page.results().is_some_and(|results| results.overview.is_some());
+    let width = if has_overview { " of-many" } else { "" };
+    let _ = writeln!(page, "<main class=\"page plain{width}\"><header><h1>{}</h1></header>", escape(&input.title));
     top::plain_top(page, view);
     if let Some(assessment) = input.page.assessment().filter(|assessment| !assessment.changes.is_empty()) {
         let _ = writeln!(page, "<section><h2>{}</h2><ol>", assessment.changes_heading());

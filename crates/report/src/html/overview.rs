@@ -23,19 +23,22 @@ pub(super) fn plain_overview(page: &mut String, overview: &OverviewView) {
     for group in &overview.groups {
         plain_group(page, group, overview);
     }
-    page.push_str("</tbody></table></div></section>\n<section><h2>Runs</h2>\n");
+    page.push_str(
+        "</tbody></table></div></section>\n<section><h2>Runs</h2>\n<div class=\"scroll many\"><table><thead><tr><th>run</th>\
+         <th>node</th><th>kernel</th><th>start (UTC)</th><th>kind</th><th>load</th><th class=\"number\">worst</th><th>where</th>\
+         <th class=\"number\">p99.99</th><th class=\"number\">missed</th><th>validity</th><th>verdict</th></tr></thead>\n",
+    );
     for (at, group) in (0_u32..).zip(&overview.groups) {
-        let _ =
-            writeln!(page, "<h3>{}</h3>\n<p class=\"note\">{}</p>", escape(&group.name), escape(&group.tally_words));
-        page.push_str(
-            "<div class=\"scroll\"><table><thead><tr><th>run</th><th>node</th><th>kernel</th><th>start (UTC)</th><th>kind</th>\
-             <th>load</th><th class=\"number\">worst</th><th>where</th><th class=\"number\">p99.99</th>\
-             <th class=\"number\">missed</th><th>validity</th><th>verdict</th></tr></thead><tbody>\n",
+        let _ = writeln!(
+            page,
+            "<tbody><tr class=\"of-group\"><td colspan=\"12\"><b>{}</b> {}</td></tr>",
+            escape(&group.name),
+            escape(&group.tally_words)
         );
         overview.rows.iter().filter(|row| row.group == at).for_each(|row| plain_row(page, row));
-        page.push_str("</tbody></table></div>\n");
+        page.push_str("</tbody>\n");
     }
-    page.push_str("</section>\n");
+    page.push_str("</table></div></section>\n");
 }
 
 /// The place on the page of the details of a run.
