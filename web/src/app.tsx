@@ -109,8 +109,8 @@ function Many({ view, results, overview }: { view: View; results: Results; overv
   const deadline = num(view.headline.deadline_ns);
   return (
     <>
-      <Section id="groups" title={`Groups, by ${overview.grouped_by}`}><Groups overview={overview} deadline={deadline} /></Section>
-      <Section id="runs" title="Runs"><Runs overview={overview} deadline={deadline} /></Section>
+      <Section id="groups" title="Groups"><Groups overview={overview} deadline={deadline} /></Section>
+      <Section id="runs" title="Runs"><Runs overview={overview} /></Section>
       <OneRun overview={overview} results={results}>{(own) => <Measured results={own} single />}</OneRun>
       <Reasons view={view} />
       {results.findings.length > 0 && <Section id="findings" title="Findings"><Findings findings={results.findings} /></Section>}

@@ -119,6 +119,9 @@ export interface Strip {
   histogram: HistogramView | null;
   /** The worst of each of its runs (ns). */
   maxima: number[];
+  /** Whether a deadline was stated for it, and whether its worst exceeds that: other kinds have limits of their own, or none. */
+  judged: boolean;
+  late: boolean;
 }
 
 /** One plot a run where they are few enough, else one a group; the worst first. */
@@ -128,10 +131,13 @@ export function stripsOf({ groups, rows }: Overview): Strip[] {
     return rows.map((row) => {
       const group = groups[row.group]!;
       const name = group.tally.runs === 1 ? group.name : `${group.name}, ${row.name}`;
-      return { key: row.key, name, group, row, worst: row.worst, histogram: row.histogram ?? null, maxima: [] };
+      const judged = row.verdict !== "no-deadline";
+      return { key: row.key, name, group, row, worst: row.worst, histogram: row.histogram ?? null, maxima: [], judged, late: row.verdict === "broken" };
     });
   }
+  const verdicts = new Map(rows.map(({ key, verdict }) => [key, verdict]));
   return groups.map((group, at) => ({
+    judged: group.tally.not_judged < group.tally.runs, late: verdicts.get(group.worst?.run ?? "") === "broken",
     key: group.name, name: group.name, group, row: null, worst: group.worst, histogram: group.histogram ?? null,
     maxima: rows.filter((row) => row.group === at).map(worstOf).filter(Number.isFinite).map(Math.abs),
   }));

@@ -15,7 +15,7 @@ export interface Layout {
   right: number;
 }
 
-export const WIDE: Layout = { row: 58, above: 6, left: 284, right: 212 };
+export const WIDE: Layout = { row: 58, above: 6, left: 304, right: 212 };
 export const NARROW: Layout = { row: 108, above: 58, left: 0, right: 0 };
 /** Space for the name of the deadline above, and for the numbers of the axis below. */
 export const HEAD = 20;
@@ -152,9 +152,8 @@ function drawStrip(
   ctx.moveTo(box.left, base + 0.5);
   ctx.lineTo(box.left + box.width, base + 0.5);
   ctx.stroke();
-  if (Number.isFinite(deadline)) {
-    const broken = Math.abs(num(strip.worst?.latency_ns)) > deadline;
-    ctx.strokeStyle = broken ? theme.broken : theme.text;
+  if (Number.isFinite(deadline) && strip.judged) {
+    ctx.strokeStyle = strip.late ? theme.broken : theme.text;
     ctx.lineWidth = 1.5;
     const x = Math.round(toX(deadline));
     ctx.beginPath();

@@ -1,6 +1,6 @@
 // Many runs: their groups as small plots on the same axes, one line for each run, and the details of one at a time.
 
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { num } from "../bins.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { useWidth } from "../chart.tsx";
@@ -53,24 +53,24 @@ function Named({ strip }: { strip: Strip }) {
   const [state, store] = useChoices();
   const { group, row } = strip;
   const chosen = state.group === group.name;
+  const words = row === null ? group.tally_words : `${row.verdict_words}${row.state === "valid" ? "" : `; ${row.validity}`}`;
   return (
     <div class="strip-name">
       <button
-        aria-pressed={chosen} title={chosen ? "List all runs again" : `List the runs of ${group.name} alone`} data-group={group.name}
+        aria-pressed={chosen} title={chosen ? `${strip.name}: list all runs again` : `${strip.name}: list the runs of this group alone`} data-group={group.name}
         onClick={() => store.set({ group: chosen ? null : group.name })}
       ><GroupMark group={group} /><span class="name">{strip.name}</span></button>
-      <span class="muted">{row === null ? group.tally_words : `${row.verdict_words}${row.state === "valid" ? "" : `; ${row.validity}`}`}</span>
+      <span class="muted" title={words}>{words}</span>
     </div>
   );
 }
 
-function Worst({ strip, overview, deadline }: { strip: Strip; overview: Overview; deadline: number }) {
+function Worst({ strip, overview }: { strip: Strip; overview: Overview }) {
   const row = overview.rows.find(({ key }) => key === strip.worst?.run);
   if (strip.worst == null || !row) return <div class="strip-worst muted">{"\u2013"}</div>;
-  const late = Math.abs(num(strip.worst.latency_ns)) > deadline;
   return (
     <div class="strip-worst">
-      <span class={late ? "broken-text" : ""}><b>{format.latency(strip.worst.latency_ns)}</b>{late && " late"}</span>
+      <span class={strip.late ? "broken-text" : ""}><b>{format.latency(strip.worst.latency_ns)}</b>{strip.late && " late"}</span>
       <span class="muted">{strip.worst.place}{strip.row === null && <>, run <RunLink row={row}>{row.name}</RunLink></>}{strip.row !== null && <>, <RunLink row={row}>details</RunLink></>}</span>
     </div>
   );
@@ -102,7 +102,7 @@ function Strips({ strips, overview, deadline, canvasRef, setPointed }: {
         />
       )}
       <ul class="strip-texts">
-        {strips.map((strip) => <li><Named strip={strip} /><Worst strip={strip} overview={overview} deadline={deadline} /></li>)}
+        {strips.map((strip) => <li><Named strip={strip} /><Worst strip={strip} overview={overview} /></li>)}
       </ul>
     </div>
   );
@@ -142,7 +142,7 @@ export function Groups({ overview, deadline }: { overview: Overview; deadline: n
   return (
     <Figure
       id="groups" title={`Samples of each ${what}`} controls={button} picture={() => canvas.current()}
-      note={<>Number of samples by latency, both logarithmic, on the same axes; worst {what} first. Mark: the worst of all{singly ? "" : "; ticks: the worst of each run"}{Number.isFinite(deadline) ? `; line: the deadline, ${format.span(deadline)}` : ""}. Invalid runs are in none. {pointed !== "" && <b>{pointed}</b>}</>}
+      note={<>By {overview.grouped_by}. Number of samples by latency, both logarithmic, on the same axes; worst {what} first. Mark: the worst of all{singly ? "" : "; ticks: the worst of each run"}{Number.isFinite(deadline) ? `; line: the deadline, ${format.span(deadline)}` : ""}. Invalid runs are in none. {pointed !== "" && <b>{pointed}</b>}</>}
       table={() => ({
         head: [what, "runs", "samples", "worst", "missed"], words: 2, wraps: true,
         rows: strips.map((strip) => [strip.name, strip.row ? strip.row.validity : strip.group.tally_words, Number.isFinite(read(strip)) ? format.count(strip.histogram!.count) : "\u2013", worstText(strip.worst), missedText(strip.row ? strip.row.missed_periods : strip.group.missed_periods)]),
@@ -175,7 +175,7 @@ function missedText(missed: RunRowView["missed_periods"]): string {
 }
 
 /** One cell of a run's line. */
-function Cell({ column, row, group, deadline, year }: { column: Column; row: RunRowView; group: GroupView; deadline: number; year: string | null }) {
+function Cell({ column, row, group, year }: { column: Column; row: RunRowView; group: GroupView; year: string | null }) {
   // On a phone what is not known is left out.
   const text = column.id === "basis" ? basisText(row.basis) : column.id === "missed" ? missedText(row.missed_periods) : column.id === "start" ? row.started_utc : column.text?.(row);
   const isNone = ["node", "kernel", "start", "load", "basis"].includes(column.id) && (text == null || text === "\u2013");
@@ -186,18 +186,17 @@ function Cell({ column, row, group, deadline, year }: { column: Column; row: Run
     case "start": return <td {...attributes}>{row.started_utc == null ? "\u2013" : <span title={`${row.started_utc} UTC`}>{year === null ? row.started_utc : row.started_utc.slice(5)}</span>}</td>;
     case "worst": {
       if (row.worst == null) return <td {...attributes}><span class="muted">{row.state === "invalid" ? "no result" : "\u2013"}</span></td>;
-      const late = row.verdict === "broken" && !(Math.abs(num(row.worst.latency_ns)) <= deadline);
-      return <td {...attributes}><b class={late ? "broken-text" : ""}>{format.microseconds(row.worst.latency_ns)}</b><span class="at muted">{row.worst.place}</span></td>;
+      return <td {...attributes}><b class={row.verdict === "broken" ? "broken-text" : ""}>{format.microseconds(row.worst.latency_ns)}</b><span class="at muted" title={row.worst.place}>{row.worst.place}</span></td>;
     }
     case "basis": return <td {...attributes}>{text}</td>;
     case "missed": return <td {...attributes}>{text}</td>;
     case "validity": return <td {...attributes}><span class="in" title={row.validity}><span>{STATE_SIGNS[row.state]}{row.validity}</span></span></td>;
     case "verdict": return <td {...attributes}><span class={row.verdict === "broken" ? "broken-text" : ""}><span class="sign" aria-hidden>{VERDICT_SIGNS[row.verdict]}</span> {row.verdict_words}</span></td>;
-    default: return <td {...attributes}>{text ?? "\u2013"}</td>;
+    default: return <td {...attributes} title={text ?? ""}>{text ?? "\u2013"}</td>;
   }
 }
 
-export function Runs({ overview, deadline }: { overview: Overview; deadline: number }) {
+export function Runs({ overview }: { overview: Overview }) {
   const [state, store] = useChoices();
   const [whole, setWhole] = useState(false);
   const { columns, common } = useMemo(() => columnsOf(overview.rows), [overview]);
@@ -206,6 +205,15 @@ export function Runs({ overview, deadline }: { overview: Overview; deadline: num
   const sort = sortOf(state.sort);
   const listed = state.group === null ? sorted : sorted.filter(({ group }) => overview.groups[group]!.name === state.group);
   const rows = whole ? listed : listed.slice(0, innerWidth < 600 ? MOST_CARDS : MOST_ROWS);
+  // A table with room for all its columns keeps its head in view of the window; a wider one scrolls in a box of its own.
+  const [setRows, width] = useWidth();
+  const box = useRef<HTMLElement | null>(null);
+  const rowsRef = useCallback((element: HTMLElement | null) => { box.current = element; setRows(element); }, []);
+  const [boxed, setBoxed] = useState(false);
+  useLayoutEffect(() => {
+    const isWider = box.current !== null && (box.current.firstElementChild?.scrollWidth ?? 0) > box.current.clientWidth + 1;
+    if (isWider !== boxed) setBoxed(isWider);
+  }, [rows, columns, width]);
   const titleOf = ({ id, title }: Column) => (id === "start" && year !== null ? `start ${year} (UTC)` : title);
   return (
     <div class="many">
@@ -224,7 +232,7 @@ export function Runs({ overview, deadline }: { overview: Overview; deadline: num
           </label>
         </div>
       </div>
-      <div class="rows">
+      <div ref={rowsRef} class={boxed ? "rows boxed scroll" : "rows"} tabIndex={boxed ? 0 : undefined}>
         <table>
           <thead><tr>{columns.map((column) => {
             const now = sort.column.id === column.id;
@@ -239,7 +247,7 @@ export function Runs({ overview, deadline }: { overview: Overview; deadline: num
           <tbody>
             {rows.map((row) => (
               <tr key={row.key} data-run={row.key} class={`${row.state}${row.key === state.run ? " open" : ""}`}>
-                {columns.map((column) => <Cell column={column} row={row} group={overview.groups[row.group]!} deadline={deadline} year={year} />)}
+                {columns.map((column) => <Cell column={column} row={row} group={overview.groups[row.group]!} year={year} />)}
               </tr>
             ))}
           </tbody>

@@ -32,7 +32,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 49] = [
+    let cases: [Case; 50] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -51,6 +51,7 @@ fn main() -> std::io::Result<()> {
         ("few", || bare("5 runs on 3 machines", many::runs(5))),
         ("several", || bare("11 runs on 4 machines", many::runs(11))),
         ("many", || bare("52 runs on 4 machines", many::runs(52))),
+        ("many-kinds", || bare("Everything measured", many::of_all_kinds())),
         ("many-200", || bare("200 runs on 4 machines", many::runs(200))),
         ("calibration", calibrated),
         ("calibration-failed", not_calibrated),

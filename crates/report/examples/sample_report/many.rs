@@ -2,10 +2,10 @@
 //! outlier, and an import of which only the worst is known.
 
 use foreign::Options;
-use record::{ReasonCode, Record, Validity};
+use record::{ReasonCode, Record, Series, Validity};
 
-use crate::spoiled;
-use crate::synthetic::{IDLE, LOADED, Plan, Shape, wakeup};
+use crate::synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
+use crate::{clocks, packets, spoiled};
 
 /// What cyclictest prints without a histogram.
 const MAXIMA: &str = "# /dev/cpu_dma_latency set to 0us\n\
@@ -105,6 +105,32 @@ fn run(at: usize) -> Record {
         "#1 SMP PREEMPT_DYNAMIC Debian 6.12.48-1 (2026-02-20)".clone_into(&mut manifest.node.kernel_version);
     }
     if is_spoiled { spoiled::apart(record) } else { record }
+}
+
+/// Runs of many kinds and of more groups than can be told apart, some without a label and some without samples.
+pub(crate) fn of_all_kinds() -> Vec<Record> {
+    let mut runs: Vec<Record> = (0..39).map(run).collect();
+    for (at, run) in runs.iter_mut().enumerate() {
+        run.label = match at % 13 {
+            // Of these the node, the kernel and the load differ.
+            0..3 => String::new(),
+            group => format!("setting {group} with a name that is longer than the column of names"),
+        };
+    }
+    runs.extend((0..6).map(|at| clock(40_000 + at * 60)));
+    runs.extend((0..6).map(|at| noise(4, 41_000 + at * 60)));
+    runs.push(clocks::locked());
+    runs.push(clocks::lost());
+    runs.extend(packets::by_path());
+    let mut silent = run(50);
+    silent.validity.add(ReasonCode::NoSamples, "");
+    for series in &mut silent.series {
+        *series = Series { name: series.name.clone(), place: series.place.clone(), ..Series::default() };
+    }
+    silent.verdict = silent.verdict.as_ref().map(|verdict| analyse::verdict(&silent, verdict.deadline_ns));
+    silent.worst.clear();
+    runs.push(silent);
+    runs
 }
 
 /// # Panics
