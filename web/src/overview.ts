@@ -155,16 +155,25 @@ export interface Strips {
   to: number;
 }
 
-/** Samples in so many columns, a few pixels each, so that each column is seen. None is lost between columns. */
-export function stripColumns(strips: Strip[], deadline: number, columns: number): Strips | null {
-  const drawn = strips.flatMap(({ histogram }) => (histogram === null ? [] : [histogram]));
+/** The axis reaches over so many times its beginning; what is below stands in the first column. */
+const LONGEST_AXIS = 1e5;
+
+/**
+ * Samples in so many columns, a few pixels each, so that each column is seen. None is lost between columns. The axes are those of
+ * `all`, so that plots in two places can be compared too.
+ */
+export function stripColumns(strips: Strip[], deadline: number, columns: number, all = strips): Strips | null {
+  const drawn = all.flatMap(({ histogram }) => (histogram === null ? [] : [histogram]));
   if (drawn.length === 0) return null;
   const least = Math.min(...drawn.map(({ min_ns: min }) => num(min)).filter(Number.isFinite));
   const most = Math.max(...drawn.map(({ max_ns: max }) => num(max)).filter(Number.isFinite));
   const limit = Number.isFinite(deadline) ? deadline : most;
-  const from = Math.max(1, Math.min(least, limit) * 0.8);
-  const to = Math.max(most, limit, from * 10) * 1.25;
-  const grids = strips.map(({ histogram }): Grid => (histogram === null ? { edges: [], log: true } : { ...logGrid(from, to, columns, num(histogram.bins.unit_ns) || 1), openBelow: true }));
+  const lowest = Math.max(1, Math.min(least, limit) * 0.8);
+  const to = Math.max(most, limit, lowest * 10) * 1.25;
+  const from = Math.max(lowest, to / LONGEST_AXIS);
+  const gridOf = (histogram: HistogramView): Grid => ({ ...logGrid(from, to, columns, num(histogram.bins.unit_ns) || 1), openBelow: true });
+  const grids = strips.map(({ histogram }): Grid => (histogram === null ? { edges: [], log: true } : gridOf(histogram)));
   const counts = strips.map(({ histogram }, at) => (histogram === null ? [] : regrid(histogram.bins, grids[at]!).counts));
-  return { grids, counts, highest: counts.flat().reduce((most, count) => Math.max(most, count), 1), from, to };
+  const highest = all.reduce((largest, { histogram }) => Math.max(largest, ...(histogram === null ? [] : regrid(histogram.bins, gridOf(histogram)).counts)), 1);
+  return { grids, counts, highest, from, to };
 }

@@ -100,11 +100,20 @@ test("small plots have one axis, lose no sample, and the column of the maximum h
     assert.equal(stripAt(shown, { x: toX(5_050), y: 20 + 2.5 * layout.row }, width, layout), null, "nothing to read where nothing is drawn");
   }
   assert.equal(stripColumns(stripsOf({ ...overview, groups: [group("a", 0)], rows: [] }), Number.NaN, 100), null);
+  // What is far below the axis is in its first column; the axis is that of all plots, wherever they stand.
+  const both = stripsOf({ ...overview, groups: [group("offsets", 0, [[0, 7], [40, 9], [900, 1]]), group("own", 1, own)] });
+  const near = stripColumns(both.slice(0, 1), Number.NaN, 200, both)!;
+  const far = stripColumns(both.slice(1), Number.NaN, 200, both)!;
+  assert.deepEqual([near.from, near.to, near.highest], [far.from, far.to, 1_000_000]);
+  assert.equal(near.counts[0]!.reduce((sum, count) => sum + count, 0), 17);
+  assert.equal(near.counts[0]![0], 16);
 });
 
 test("a deadline is drawn for what has one, and late is what exceeds its own", () => {
   const judged = stripsOf({ ...overview, groups: [{ ...group("packets", 0), tally: { ...tally, not_judged: 2 }, worst: { latency_ns: 9e9, place: "flow 0", run: "x" } }] });
   assert.deepEqual([judged[0]!.judged, judged[0]!.late], [false, false]);
+  const singly = stripsOf({ ...overview, rows: overview.rows.map((one) => ({ ...one, histogram: histogram([[5_000, 9]]) })) });
+  assert.deepEqual(singly.map(({ judged: has, late }) => [has, late]), [[true, false], [false, false], [true, false], [true, true], [true, false]]);
   const late = stripsOf({ ...overview, groups: [{ ...group("g", 0), worst: { latency_ns: 80_000, place: "CPU 0", run: "z" } }] });
   assert.deepEqual([late[0]!.judged, late[0]!.late], [true, true]);
 });

@@ -76,14 +76,14 @@ function Worst({ strip, overview }: { strip: Strip; overview: Overview }) {
   );
 }
 
-function Strips({ strips, overview, deadline, canvasRef, setPointed }: {
-  strips: Strip[]; overview: Overview; deadline: number; canvasRef: (canvas: () => HTMLCanvasElement | null) => void; setPointed: (text: string) => void;
+function Strips({ strips, all, overview, deadline, canvasRef, setPointed }: {
+  strips: Strip[]; all: Strip[]; overview: Overview; deadline: number; canvasRef: (canvas: () => HTMLCanvasElement | null) => void; setPointed: (text: string) => void;
 }) {
   const [setElement, width] = useWidth();
   const [cursor, setCursor] = useState<{ place: number; column: number } | null>(null);
   const layout = width >= LEAST_WIDE ? WIDE : NARROW;
   const columns = columnsIn(width, layout);
-  const shown = useMemo(() => (width === 0 ? null : stripColumns(strips, deadline, columns)), [strips, deadline, columns, width === 0]);
+  const shown = useMemo(() => (width === 0 ? null : stripColumns(strips, deadline, columns, all)), [strips, all, deadline, columns, width === 0]);
   const draw = useCallback(
     (ctx: CanvasRenderingContext2D, w: number, h: number, now: Theme) => { if (shown) drawStrips(ctx, w, h, now, strips, shown, deadline, layout, cursor); },
     [strips, shown, deadline, layout, cursor]);
@@ -130,7 +130,7 @@ export function Groups({ overview, deadline }: { overview: Overview; deadline: n
   const runs = useMemo(() => [all], [all]);
   const ranks = useMemo(() => new Map(overview.groups.map(({ name, slot }) => [name, slot ?? null])), [overview]);
   const overlays = overview.groups.length > 1 && overview.groups.length <= MOST_OVERLAID && all.series.length > 1;
-  const rest = strips.slice(MOST_STRIPS);
+  const [open, rest] = useMemo(() => [strips.slice(0, MOST_STRIPS), strips.slice(MOST_STRIPS)], [strips]);
   const what = singly ? "run" : "group";
   const button = overlays && (
     <button aria-pressed={state.overlay} title="All groups in one plot, and back" onClick={() => store.set({ overlay: !state.overlay })}>One plot</button>
@@ -153,19 +153,19 @@ export function Groups({ overview, deadline }: { overview: Overview; deadline: n
         rows: strips.flatMap((strip) => (strip.histogram?.bins.from_ns ?? []).map((from, i) => [strip.name, from, strip.histogram!.bins.count[i]])),
       })}
     >
-      <Strips strips={strips.slice(0, MOST_STRIPS)} overview={overview} deadline={deadline} canvasRef={(get) => { canvas.current = get; }} setPointed={setPointed} />
-      {rest.length > 0 && <Rest rest={rest} overview={overview} deadline={deadline} what={what} setPointed={setPointed} />}
+      <Strips strips={open} all={strips} overview={overview} deadline={deadline} canvasRef={(get) => { canvas.current = get; }} setPointed={setPointed} />
+      {rest.length > 0 && <Rest rest={rest} all={strips} overview={overview} deadline={deadline} what={what} setPointed={setPointed} />}
     </Figure>
   );
 }
 
 /** The small plots beyond the first dozen, which are drawn once they are opened. */
-function Rest({ rest, overview, deadline, what, setPointed }: { rest: Strip[]; overview: Overview; deadline: number; what: string; setPointed: (text: string) => void }) {
+function Rest({ rest, all, overview, deadline, what, setPointed }: { rest: Strip[]; all: Strip[]; overview: Overview; deadline: number; what: string; setPointed: (text: string) => void }) {
   const [open, setOpen] = useState(false);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{rest.length} more {rest.length === 1 ? what : `${what}s`}</summary>
-      {open && <div class="rest"><Strips strips={rest} overview={overview} deadline={deadline} canvasRef={() => undefined} setPointed={setPointed} /></div>}
+      {open && <div class="rest"><Strips strips={rest} all={all} overview={overview} deadline={deadline} canvasRef={() => undefined} setPointed={setPointed} /></div>}
     </details>
   );
 }
