@@ -9,13 +9,15 @@ const LONG = 3;
 interface Entry {
   id: string;
   title: string;
+  /** What stands in the list: a title as far as its first comma, so that the list is one line. */
+  name: string;
 }
 
 /** What stands on the page: its sections with a heading, but for the verdict, below which the list stands. */
 function entries(main: HTMLElement): Entry[] {
   return [...main.querySelectorAll<HTMLElement>(":scope > section[id]")].flatMap((section) => {
     const title = section.id === "verdict" ? null : section.querySelector(":scope > h2")?.textContent ?? section.getAttribute("aria-label");
-    return title === null || title === undefined ? [] : [{ id: section.id, title }];
+    return title === null || title === undefined ? [] : [{ id: section.id, title, name: title.split(",")[0]! }];
   });
 }
 
@@ -35,8 +37,8 @@ export function Contents() {
   return (
     <nav ref={nav} class="contents" aria-label="Contents" hidden={!long || found.length < 2}>
       <ul>
-        {found.map(({ id, title }) => (
-          <li><a href={`#${id}`} onClick={(event) => { event.preventDefault(); goTo(id); }}>{title}</a></li>
+        {found.map(({ id, title, name }) => (
+          <li><a href={`#${id}`} title={title} onClick={(event) => { event.preventDefault(); goTo(id); }}>{name}</a></li>
         ))}
       </ul>
     </nav>

@@ -89,14 +89,14 @@ fn keys(runs: &[Record]) -> Vec<String> {
         .collect()
 }
 
-/// A property by which runs without a label are grouped.
+/// A property by which runs without a label are grouped; empty if it is not known.
 type Property = (&'static str, fn(&Record) -> String);
 
 /// The properties by which runs without a label are grouped, where they differ in them.
 const PROPERTIES: [Property; 4] = [
-    ("node", |run| machine(run).unwrap_or_else(|| "unknown machine".to_owned())),
-    ("kernel", |run| kernel_release(run).unwrap_or_else(|| "unknown kernel".to_owned())),
-    ("load", |run| load(run).map_or_else(|| "unknown load".to_owned(), |load| format!("load {load}"))),
+    ("node", |run| machine(run).unwrap_or_default()),
+    ("kernel", |run| kernel_release(run).unwrap_or_default()),
+    ("load", |run| load(run).map_or_else(String::new, |load| format!("load {load}"))),
     ("kind", |run| run.measurement.name().to_owned()),
 ];
 
@@ -113,7 +113,7 @@ fn grouped(results: &Results) -> (Vec<String>, String) {
     let is_any_labelled = unlabelled.len() < runs.len();
     let name = |(run, label): (&Record, &Option<&str>)| {
         let Some(label) = label else {
-            let parts: Vec<String> = differing.iter().map(|(_, of)| of(run)).collect();
+            let parts: Vec<String> = differing.iter().map(|(_, of)| of(run)).filter(|part| !part.is_empty()).collect();
             return match (parts.is_empty(), is_any_labelled) {
                 (true, true) => "no label".to_owned(),
                 (true, false) => run.measurement.name().to_owned(),
@@ -309,7 +309,7 @@ fn validity(run: &Record) -> String {
     let reason = assemble::name_of(&first.code).replace('-', " ");
     let more = match reasons.len() {
         1 => String::new(),
-        all => format!(", and {} more", all - 1),
+        all => format!(", +{}", all - 1),
     };
     format!("{}: {reason}{more}", word(state))
 }

@@ -571,7 +571,7 @@ export interface RunRowView {
    */
   state: "valid" | "degraded" | "invalid";
   /**
-   * The state in words with its first reason: `degraded: virtual machine steal, and 1 more`.
+   * The state in words with its first reason: `degraded: virtual machine steal, +1` if there is one more.
    */
   validity: string;
   /**

@@ -1,10 +1,10 @@
 // Many runs: their groups as small plots on the same axes, one line for each run, and the details of one at a time.
 
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { num } from "../bins.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { useWidth } from "../chart.tsx";
-import { Figure, Section, useChoices } from "../figure.tsx";
+import { Figure, Section, Shared, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { GroupView, RunRowView, RunView } from "../generated/view.d.ts";
 import { goTo } from "../go_to.ts";
@@ -35,7 +35,8 @@ function GroupMark({ group }: { group: GroupView }) {
 
 /** Opens the details of a run, and goes there. */
 function useOpen(): (key: string) => void {
-  const [, store] = useChoices();
+  // Not as one who listens: there is a link in every line.
+  const store = useContext(Shared)!;
   return (key) => {
     store.set({ run: key, timeRange: null, sample: null, sampleRange: null, clockRange: null });
     // Once it is drawn.
@@ -108,12 +109,18 @@ function Strips({ strips, all, overview, deadline, canvasRef, setPointed }: {
   );
 }
 
-/** The groups as runs of one series each, for one plot. */
-function asRun(overview: Overview, deadline: number): RunView {
+/** The groups of one plot: those that its deadline is of, or all where there is none. */
+function overlaidOf({ groups }: Overview, deadline: number): { drawn: GroupView[]; left: GroupView[] } {
+  const isDrawn = ({ histogram, tally }: GroupView) => histogram != null && (!Number.isFinite(deadline) || tally.not_judged < tally.runs);
+  return { drawn: groups.filter(isDrawn), left: groups.filter((group) => !isDrawn(group)) };
+}
+
+/** Groups as series of one run, for one plot. */
+function asRun(groups: GroupView[], deadline: number): RunView {
   return {
     id: "groups", measurement: "wakeup", label: "all runs of each", loaded: true, node: "", state: "valid", reasons: [], lacks: [], not_observable: [],
     started_realtime_ns: "0", duration_ns: 0, samples: 0, worst: [], rows: [], manifest: {}, ...(Number.isFinite(deadline) ? { deadline_ns: deadline } : {}),
-    series: overview.groups.filter(({ histogram }) => histogram != null).map((group) => ({
+    series: groups.map((group) => ({
       name: "", lane: group.name, variant: "", samples: group.histogram!.count, histogram: group.histogram!, counters: {}, spoiled: [],
       intervals: { start_offset_ns: [], length_ns: [], max_ns: [], count: [], missed_periods: [], heat: { bin: [], count: [] } },
     })),
@@ -126,17 +133,22 @@ export function Groups({ overview, deadline }: { overview: Overview; deadline: n
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const strips = useMemo(() => stripsOf(overview), [overview]);
   const singly = strips.some(({ row }) => row !== null);
-  const all = useMemo(() => asRun(overview, deadline), [overview, deadline]);
-  const runs = useMemo(() => [all], [all]);
+  const { drawn, left } = useMemo(() => overlaidOf(overview, deadline), [overview, deadline]);
+  const runs = useMemo(() => [asRun(drawn, deadline)], [drawn, deadline]);
   const ranks = useMemo(() => new Map(overview.groups.map(({ name, slot }) => [name, slot ?? null])), [overview]);
-  const overlays = overview.groups.length > 1 && overview.groups.length <= MOST_OVERLAID && all.series.length > 1;
+  const overlays = drawn.length > 1 && drawn.length <= MOST_OVERLAID;
   const [open, rest] = useMemo(() => [strips.slice(0, MOST_STRIPS), strips.slice(MOST_STRIPS)], [strips]);
   const what = singly ? "run" : "group";
   const button = overlays && (
     <button aria-pressed={state.overlay} title="All groups in one plot, and back" onClick={() => store.set({ overlay: !state.overlay })}>One plot</button>
   );
   if (state.overlay && overlays) {
-    return <LatencyPlot id="groups" title="All groups" what="samples" runs={runs} ranks={ranks} caption="" caveats={false} dashed="" switches={button} />;
+    return (
+      <>
+        <LatencyPlot id="groups" title="All groups" what="samples" runs={runs} ranks={ranks} caption="" caveats={false} dashed="" switches={button} />
+        {left.length > 0 && <p class="note">Not in this plot, since they have no {Number.isFinite(deadline) ? "deadline or no result" : "distribution"}: {left.map(({ name }) => name).join("; ")}.</p>}
+      </>
+    );
   }
   const read = (strip: Strip) => num(strip.histogram?.count);
   return (
@@ -203,8 +215,14 @@ export function Runs({ overview }: { overview: Overview }) {
   const year = useMemo(() => commonYear(overview.rows), [overview]);
   const sorted = useMemo(() => sortedRows(overview, state.sort), [overview, state.sort]);
   const sort = sortOf(state.sort);
-  const listed = state.group === null ? sorted : sorted.filter(({ group }) => overview.groups[group]!.name === state.group);
-  const rows = whole ? listed : listed.slice(0, innerWidth < 600 ? MOST_CARDS : MOST_ROWS);
+  const listed = useMemo(() => (state.group === null ? sorted : sorted.filter(({ group }) => overview.groups[group]!.name === state.group)), [overview, sorted, state.group]);
+  const count = whole ? listed.length : Math.min(listed.length, innerWidth < 600 ? MOST_CARDS : MOST_ROWS);
+  // The same lines again are not compared cell by cell whenever something else on the page is chosen.
+  const lines = useMemo(() => listed.slice(0, count).map((row) => (
+    <tr key={row.key} data-run={row.key} class={`${row.state}${row.key === state.run ? " open" : ""}`}>
+      {columns.map((column) => <Cell column={column} row={row} group={overview.groups[row.group]!} year={year} />)}
+    </tr>
+  )), [overview, listed, state.run, columns, year, count]);
   // A table with room for all its columns keeps its head in view of the window; a wider one scrolls in a box of its own.
   const [setRows, width] = useWidth();
   const box = useRef<HTMLElement | null>(null);
@@ -213,7 +231,7 @@ export function Runs({ overview }: { overview: Overview }) {
   useLayoutEffect(() => {
     const isWider = box.current !== null && (box.current.firstElementChild?.scrollWidth ?? 0) > box.current.clientWidth + 1;
     if (isWider !== boxed) setBoxed(isWider);
-  }, [rows, columns, width]);
+  }, [lines, width]);
   const titleOf = ({ id, title }: Column) => (id === "start" && year !== null ? `start ${year} (UTC)` : title);
   return (
     <div class="many">
@@ -245,15 +263,11 @@ export function Runs({ overview }: { overview: Overview }) {
             );
           })}</tr></thead>
           <tbody>
-            {rows.map((row) => (
-              <tr key={row.key} data-run={row.key} class={`${row.state}${row.key === state.run ? " open" : ""}`}>
-                {columns.map((column) => <Cell column={column} row={row} group={overview.groups[row.group]!} year={year} />)}
-              </tr>
-            ))}
+            {lines}
           </tbody>
         </table>
       </div>
-      {listed.length > rows.length && <p class="more-rows"><button onClick={() => setWhole(true)}>Show all {format.count(listed.length)} runs</button></p>}
+      {listed.length > count && <p class="more-rows"><button onClick={() => setWhole(true)}>Show all {format.count(listed.length)} runs</button></p>}
     </div>
   );
 }

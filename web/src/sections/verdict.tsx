@@ -65,7 +65,8 @@ function manyFacts(overview: Overview, results: Results): Fact[] {
   const { tally, groups, rows } = overview;
   const judged = tally.runs - tally.not_judged;
   const of = judged === tally.runs ? "" : `of ${format.count(judged)} judged`;
-  const worst = rows.find((row) => row.worst != null);
+  // That of what the sentence above is about, where something has a deadline; the table has all.
+  const worst = rows.find((row) => row.worst != null && (judged === 0 || row.verdict !== "no-deadline"));
   const facts: Fact[] = [{ name: "runs", value: format.count(tally.runs), under: `in ${groups.length} ${groups.length === 1 ? "group" : "groups"}` }];
   if (judged > 0) {
     facts.push(

@@ -76,6 +76,10 @@ fn runs_without_a_label_are_grouped_by_what_differs() {
     assert_eq!(names(&overview), ["6.1, load none", "6.12, load none", "6.12, load paper", "6.1, load paper"]);
     let overview = of((0..6).map(|at| bare(at, "a", "6.12", "paper")).collect());
     assert_eq!((names(&overview), overview.grouped_by.as_str()), (vec!["wakeup"], "kind"));
+    // What is not known of an import is no part of its name.
+    let unknown = |at: usize| if at < 2 { bare(at, "", "", "") } else { bare(at, "a", "6.12", "") };
+    let overview = of((0..6).map(unknown).collect());
+    assert_eq!((names(&overview), overview.grouped_by.as_str()), (vec!["wakeup", "a, 6.12"], "node and kernel"));
     // Beside runs with a label they are no part of its group.
     let mut runs: Vec<Record> = (0..4).map(|at| bare(at, "a", "6.12", "paper")).collect();
     runs.push(on(run("x", "tuned", 9_000), "a", "6.12", "paper"));
@@ -114,6 +118,8 @@ fn the_worst_stand_first_and_what_is_invalid_last_and_without_its_numbers() {
         assert_eq!((row.verdict, row.verdict_words.as_str()), (HeadlineState::CannotTell, "cannot be told"));
     }
     assert_eq!(overview.rows[7].validity, "invalid: rt throttled");
+    let both = spoilt(spoilt(run("1", "a", 1), ReasonCode::VirtualMachine), ReasonCode::RtThrottled);
+    assert_eq!(validity(&both), "invalid: rt throttled, +1", "the worst reason is named");
     let [b, a, c] = &overview.groups[..] else { panic!() };
     assert_eq!(b.worst.as_ref().unwrap().run, "far");
     assert_eq!(a.worst.as_ref().unwrap().latency_ns, Exact::from(14_000_u64), "of its valid runs");

@@ -106,7 +106,7 @@ pub struct RunRowView {
     pub missed_periods: Option<Exact>,
     /// How far the numbers can be trusted.
     pub state: StateView,
-    /// The state in words with its first reason: `degraded: virtual machine steal, and 1 more`.
+    /// The state in words with its first reason: `degraded: virtual machine steal, +1` if there is one more.
     pub validity: String,
     /// The verdict on its deadline.
     pub verdict: HeadlineState,
