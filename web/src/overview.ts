@@ -40,8 +40,8 @@ export const COLUMNS: Column[] = [
   { id: "worst", title: "worst, us", number: true, by: ({ worst }) => magnitude(num(worst?.latency_ns)), fromLargest: true },
   { id: "basis", title: "p99.99, us", number: true, by: ({ basis }) => magnitude(num(basis?.value_ns)), fromLargest: true },
   { id: "missed", title: "missed", number: true, by: ({ missed_periods: missed }) => magnitude(num(missed)), fromLargest: true },
-  { id: "validity", title: "validity", by: ({ state }) => STATES[state], fromLargest: true },
   { id: "verdict", title: "verdict", by: ({ verdict }) => VERDICTS[verdict], fromLargest: true },
+  { id: "validity", title: "validity", by: ({ state }) => STATES[state], fromLargest: true },
 ];
 
 export interface Sort {

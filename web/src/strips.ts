@@ -177,3 +177,33 @@ function drawStrip(
   }
   drawShape(ctx, shapeOf(slot), toX(Math.abs(num(strip.worst.latency_ns))), base, 9, true, slot === null ? theme.muted : colour, theme.background);
 }
+
+/** A text that ends where the room does. */
+function cut(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  if (ctx.measureText(text).width <= room) return text;
+  let length = text.length;
+  while (length > 1 && ctx.measureText(`${text.slice(0, length)}\u2026`).width > room) length -= 1;
+  return `${text.slice(0, length)}\u2026`;
+}
+
+/** The names and the worst of all plots, which stand beside a picture on a page and have to be in one that leaves it. */
+export function drawNames(ctx: CanvasRenderingContext2D, width: number, theme: Theme, strips: Strip[], layout: Layout): void {
+  const { row, left, right } = layout;
+  const [names, worst] = left === 0 ? [width * 0.6, width * 0.35] : [left - 12, right - 8];
+  ctx.textBaseline = "middle";
+  strips.forEach((strip, place) => {
+    const top = HEAD + place * row + (left === 0 ? 10 : row / 2 - 9);
+    const slot = strip.group.slot ?? null;
+    drawShape(ctx, shapeOf(slot), 8, top, 9, true, slot === null ? theme.muted : colourOf(slot, theme), theme.background);
+    ctx.textAlign = "left";
+    ctx.font = `600 12px ${theme.font}`;
+    drawText(ctx, cut(ctx, strip.name, names - 20), 20, top, theme.text, theme.background);
+    ctx.textAlign = "right";
+    if (strip.worst != null) drawText(ctx, `${format.latency(strip.worst.latency_ns)}${strip.late ? " late" : ""}`, width - 2, top, strip.late ? theme.broken : theme.text, theme.background);
+    ctx.font = `12px ${theme.font}`;
+    if (strip.worst != null) drawText(ctx, cut(ctx, strip.worst.place, worst), width - 2, top + 18, theme.muted, theme.background);
+    ctx.textAlign = "left";
+    const words = strip.row === null ? strip.group.tally_words : `${strip.row.verdict_words}; ${strip.row.validity}`;
+    drawText(ctx, cut(ctx, words, names - 20), 20, top + 18, theme.muted, theme.background);
+  });
+}

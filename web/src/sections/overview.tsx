@@ -11,8 +11,8 @@ import { goTo } from "../go_to.ts";
 import { shapeOf } from "../marks.ts";
 import { isOfProgram, type Results } from "../model.ts";
 import { basisText, columnsOf, commonYear, sortChoice, sortedRows, sortOf, stripColumns, stripsOf, worstText, type Column, type Overview, type Strip } from "../overview.ts";
-import { columnsIn, drawStrips, HEAD, NARROW, stripAt, stripsHeight, stripText, WIDE } from "../strips.ts";
-import type { Theme } from "../theme.ts";
+import { columnsIn, drawNames, drawStrips, HEAD, NARROW, stripAt, stripsHeight, stripText, WIDE } from "../strips.ts";
+import { theme, type Theme } from "../theme.ts";
 import { LatencyPlot } from "./latency.tsx";
 import { Swatch } from "./legend.tsx";
 
@@ -109,6 +109,18 @@ function Strips({ strips, all, overview, deadline, canvasRef, setPointed }: {
   );
 }
 
+/** A copy of a picture with the names that stand beside it on the page. */
+function withNames(picture: HTMLCanvasElement | null, strips: Strip[]): HTMLCanvasElement | null {
+  const ctx = document.createElement("canvas").getContext("2d");
+  if (picture === null || ctx === null) return picture;
+  [ctx.canvas.width, ctx.canvas.height] = [picture.width, picture.height];
+  ctx.drawImage(picture, 0, 0);
+  ctx.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+  const width = picture.width / devicePixelRatio;
+  drawNames(ctx, width, theme(), strips, width >= LEAST_WIDE ? WIDE : NARROW);
+  return ctx.canvas;
+}
+
 /** The groups of one plot: those that its deadline is of, or all where there is none. */
 function overlaidOf({ groups }: Overview, deadline: number): { drawn: GroupView[]; left: GroupView[] } {
   const isDrawn = ({ histogram, tally }: GroupView) => histogram != null && (!Number.isFinite(deadline) || tally.not_judged < tally.runs);
@@ -153,7 +165,7 @@ export function Groups({ overview, deadline }: { overview: Overview; deadline: n
   const read = (strip: Strip) => num(strip.histogram?.count);
   return (
     <Figure
-      id="groups" title={`Samples of each ${what}`} controls={button} picture={() => canvas.current()}
+      id="groups" title={`Samples of each ${what}`} controls={button} picture={() => withNames(canvas.current(), open)}
       note={<>By {overview.grouped_by}. Number of samples by latency, both logarithmic, on the same axes; worst {what} first. Mark: the worst of all{singly ? "" : "; ticks: the worst of each run"}{Number.isFinite(deadline) ? `; line: the deadline, ${format.span(deadline)}` : ""}. Invalid runs are in none. {pointed !== "" && <b>{pointed}</b>}</>}
       table={() => ({
         head: [what, "runs", "samples", "worst", "missed"], words: 2, wraps: true,

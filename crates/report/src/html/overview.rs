@@ -26,7 +26,7 @@ pub(super) fn plain_overview(page: &mut String, overview: &OverviewView) {
     page.push_str(
         "</tbody></table></div></section>\n<section><h2>Runs</h2>\n<div class=\"scroll many\"><table><thead><tr><th>run</th>\
          <th>node</th><th>kernel</th><th>start (UTC)</th><th>kind</th><th>load</th><th class=\"number\">worst</th><th>where</th>\
-         <th class=\"number\">p99.99</th><th class=\"number\">missed</th><th>validity</th><th>verdict</th></tr></thead>\n",
+         <th class=\"number\">p99.99</th><th class=\"number\">missed</th><th>verdict</th><th>validity</th></tr></thead>\n",
     );
     for (at, group) in (0_u32..).zip(&overview.groups) {
         let _ = writeln!(
@@ -93,8 +93,8 @@ fn plain_row(page: &mut String, row: &RunRowView) {
         },
         worst.map_or_else(|| NONE.to_owned(), |worst| escape(&worst.place)),
         count(row.missed_periods),
-        escape(&row.validity),
-        escape(&row.verdict_words)
+        escape(&row.verdict_words),
+        escape(&row.validity)
     );
 }
 
