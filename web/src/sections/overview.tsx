@@ -202,7 +202,7 @@ function missedText(missed: RunRowView["missed_periods"]): string {
 function Cell({ column, row, group, year }: { column: Column; row: RunRowView; group: GroupView; year: string | null }) {
   // On a phone what is not known is left out.
   const text = column.id === "basis" ? basisText(row.basis) : column.id === "missed" ? missedText(row.missed_periods) : column.id === "start" ? row.started_utc : column.text?.(row);
-  const isNone = ["node", "kernel", "start", "load", "basis"].includes(column.id) && (text == null || text === "\u2013");
+  const isNone = ["node", "kernel", "start", "load", "basis", "missed"].includes(column.id) && (text == null || text === "\u2013");
   const attributes = { class: `${column.number ? "number " : ""}${column.id}${isNone ? " none" : ""}` };
   switch (column.id) {
     case "group": return <td {...attributes}><span class="in"><GroupMark group={group} /><span class="name" title={group.name}>{group.name}</span></span></td>;
