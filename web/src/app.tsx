@@ -2,11 +2,14 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { explainedNodes } from "./causes.ts";
+import { Contents } from "./contents.tsx";
 import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { isOfProgram, resultsOf, runsOf, words, type Results } from "./model.ts";
+import { num } from "./bins.ts";
+import { isOfProgram, resultsOf, runsOf, samplesOf, words, type Results } from "./model.ts";
+import type { Overview } from "./overview.ts";
 import { DelayDistribution, NodeClocks, Packets, WorstPackets } from "./packet/section.tsx";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
@@ -16,6 +19,7 @@ import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
 import { Loads } from "./sections/load.tsx";
 import { Others } from "./sections/others.tsx";
+import { Groups, OneRun, Runs } from "./sections/overview.tsx";
 import { Programs } from "./sections/program.tsx";
 import { Rhythms } from "./sections/rhythm.tsx";
 import { Clocks } from "./sections/sync.tsx";
@@ -26,13 +30,22 @@ import { WorstSamples } from "./sections/worst.tsx";
 import { toHash, type State, type Store } from "./state.ts";
 import { choose } from "./theme.ts";
 
-export function App({ view, store }: { view: View; store: Store }) {
-  return <Shared.Provider value={store}><Page view={view} /></Shared.Provider>;
+interface Props {
+  view: View;
+  store: Store;
+  /** Why other data are not shown; empty where all is well. */
+  failure: string;
+  /** What became of something that the reader had chosen; empty where it stays. */
+  notice: string;
+}
+
+export function App({ store, ...page }: Props) {
+  return <Shared.Provider value={store}><Page {...page} /></Shared.Provider>;
 }
 
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" } as const;
 
-function Page({ view }: { view: View }) {
+function Page({ view, failure, notice }: Omit<Props, "store">) {
   const [state, store] = useChoices();
   const [help, setHelp] = useState(false);
   useEffect(() => choose(state.theme), [state.theme]);
@@ -40,11 +53,14 @@ function Page({ view }: { view: View }) {
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
   const results = resultsOf(view.page);
-  const plotted = results && runsOf(results, "wakeups").some((run) => run.series.length > 0) ? results : null;
+  const overview = results?.overview ?? null;
+  const plotted = results && !overview && runsOf(results, "wakeups").some((run) => run.series.length > 0) ? results : null;
   // Pages with runs name their machine among the conditions.
   const node = view.page.kind === "campaign" && view.conditions.length === 0 ? view.page.campaign.document.node : "";
   return (
-    <div class="page">
+    <div class={overview ? "page of-many" : "page"}>
+      {failure !== "" && <p class="failure" role="alert">{failure}</p>}
+      {notice !== "" && <p class="notice" role="status">{notice}</p>}
       <header>
         <h1>{view.title}</h1>
         <p class="note">
@@ -59,10 +75,12 @@ function Page({ view }: { view: View }) {
       {help && <Help onClose={() => setHelp(false)} />}
       <main>
         <Verdict view={view} />
+        <Contents />
         {/* What people look at comes before what they read. */}
         {plotted && <Latency results={plotted} />}
-        <Reasons view={view} />
-        <Told page={view.page} />
+        {overview
+          ? <Many view={view} results={results!} overview={overview} />
+          : <><Reasons view={view} /><Told page={view.page} /></>}
       </main>
     </div>
   );
@@ -86,6 +104,21 @@ function Told({ page }: { page: View["page"] }) {
   }
 }
 
+/** Many runs: what they are together, each as a line, and all of one at a time. */
+function Many({ view, results, overview }: { view: View; results: Results; overview: Overview }) {
+  const deadline = num(view.headline.deadline_ns);
+  return (
+    <>
+      <Section id="groups" title="Groups"><Groups overview={overview} deadline={deadline} /></Section>
+      <Section id="runs" title="Runs"><Runs overview={overview} /></Section>
+      <OneRun overview={overview} results={results}>{(own) => <Measured results={own} single />}</OneRun>
+      <Reasons view={view} />
+      {results.findings.length > 0 && <Section id="findings" title="Findings"><Findings findings={results.findings} /></Section>}
+      <Section id="details" title="Profile and manifests"><Details results={results} /></Section>
+    </>
+  );
+}
+
 /** The latencies of all wake-ups. What spoils a valid run stands below the plot, what makes one invalid above it. */
 function Latency({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
@@ -101,15 +134,15 @@ function Latency({ results }: { results: Results }) {
         : wakeups.every((run) => run.series.length === 0)
           ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
           : <>
-              <LatencyPlot id="latency" title={title} what={results.totals?.what ?? "wake-ups"} runs={wakeups} caveats={invalid} />
+              <LatencyPlot id="latency" title={title} what={results.totals?.what ?? samplesOf(wakeups[0]!.measurement)} runs={wakeups} caveats={invalid} />
               {!invalid && <Caveats runs={wakeups} />}
             </>}
     </Section>
   );
 }
 
-/** What was measured and read of a machine. */
-function Measured({ results }: { results: Results }) {
+/** What was measured and read of a machine; of a single run of many without what the page says of all. */
+function Measured({ results, single = false }: { results: Results; single?: boolean }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
   const packets = useMemo(() => runsOf(results, "delays").filter((run) => run.packets), [results]);
@@ -127,7 +160,9 @@ function Measured({ results }: { results: Results }) {
           {wakeups.length === 0 && results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
         </>
       )}
-      {wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length === 0) && <Latency results={results} />}
+      {(single
+        ? wakeups.length > 0
+        : wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length === 0)) && <Latency results={results} />}
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (
         <>
@@ -139,11 +174,21 @@ function Measured({ results }: { results: Results }) {
       {wakeups.some((run) => run.explanation) && <Section id="causes" title="What made the worst late"><Causes results={results} runs={wakeups} /></Section>}
       {wakeups.some((run) => run.rhythm) && <Section id="rhythm" title="Rhythm"><Rhythms runs={wakeups} /></Section>}
       {wakeups.some((run) => run.load) && <Section id="load" title="What the load did"><Loads runs={wakeups} /></Section>}
-      <Section id="others" title="Other measurements"><Others results={results} /></Section>
-      <Section id="findings" title="Findings"><Findings findings={results.findings} /></Section>
-      <Section id="details" title="Profile and manifests"><Details results={results} /></Section>
+      {single
+        ? hasOthers(results) && <Section id="others" title="Distribution"><Others results={results} /></Section>
+        : (
+          <>
+            <Section id="others" title="Other measurements"><Others results={results} /></Section>
+            <Section id="findings" title="Findings"><Findings findings={results.findings} /></Section>
+            <Section id="details" title="Profile and manifests"><Details results={results} /></Section>
+          </>
+        )}
     </>
   );
+}
+
+function hasOthers(results: Results): boolean {
+  return runsOf(results, "costs").length + runsOf(results, "gaps").length > 0;
 }
 
 function Help({ onClose }: { onClose: () => void }) {

@@ -11,8 +11,8 @@ import type { Theme } from "./theme.ts";
 /** A curve dips to here where there is no sample: below the axis, which ends at one sample. */
 const NOTHING = 0.3;
 const AXIS_FOOT = 0.7;
-/** On paper, which may be without colour. */
-const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2]];
+/** On paper, which may be without colour, and where curves are of groups. */
+const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 3], [2, 4], [6, 2, 2, 2, 2, 2]];
 
 export interface Distribution {
   grid: Grid;
@@ -129,7 +129,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
         stroke: trace.invalid ? theme.faint : colourOf(trace.lane.rank, theme),
         paths: stepped,
         points: { show: false },
-        ...(trace.invalid ? { dash: [3, 4] } : theme.paper && trace.lane.rank !== null ? { dash: DASHES[trace.lane.rank]! } : {}),
+        ...(trace.invalid ? { dash: [3, 4] } : (theme.paper || trace.lane.dashed) && trace.lane.rank !== null ? { dash: DASHES[trace.lane.rank]! } : {}),
       }))],
       axes: [
         axis(theme, {

@@ -3,16 +3,16 @@
 import * as format from "./format.ts";
 import type { Theme } from "./theme.ts";
 
-export const SHAPES = ["circle", "square", "triangle", "diamond", "cross"] as const;
+export const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "down", "star", "bar"] as const;
 export type Shape = (typeof SHAPES)[number];
 
-/** Each of the five worst has a shape besides its colour, for print and for eyes that do not see the colour. */
+/** Each of the five worst, or of eight groups, has a shape besides its colour, for print and for eyes that do not see it. */
 export function shapeOf(rank: number | null): Shape {
   return rank === null ? "circle" : SHAPES[rank % SHAPES.length]!;
 }
 
 export function colourOf(rank: number | null, theme: Theme): string {
-  return rank === null ? theme.faint : theme.series[rank % theme.series.length]!;
+  return rank === null ? theme.faint : theme.groups[rank % theme.groups.length]!;
 }
 
 export interface Box {
@@ -75,6 +75,15 @@ export function drawShape(
     case "square": ctx.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); break;
     case "triangle": ctx.moveTo(x, y - r * 1.1); ctx.lineTo(x + r * 1.1, y + r * 0.9); ctx.lineTo(x - r * 1.1, y + r * 0.9); ctx.closePath(); break;
     case "diamond": ctx.moveTo(x, y - r * 1.25); ctx.lineTo(x + r * 1.25, y); ctx.lineTo(x, y + r * 1.25); ctx.lineTo(x - r * 1.25, y); ctx.closePath(); break;
+    case "down": ctx.moveTo(x, y + r * 1.1); ctx.lineTo(x + r * 1.1, y - r * 0.9); ctx.lineTo(x - r * 1.1, y - r * 0.9); ctx.closePath(); break;
+    case "star":
+      for (let i = 0; i < 10; i += 1) {
+        const [out, angle] = [i % 2 === 0 ? r * 1.3 : r * 0.55, -Math.PI / 2 + (i * Math.PI) / 5];
+        ctx.lineTo(x + out * Math.cos(angle), y + out * Math.sin(angle));
+      }
+      ctx.closePath();
+      break;
+    case "bar": ctx.rect(x - r * 0.5, y - r * 1.25, r, r * 2.5); break;
     case "cross": {
       const a = r * 0.4;
       const b = r * 1.1;

@@ -12,6 +12,8 @@ export interface Lane {
   /** Place among the worst: 0 is the worst; null beyond the fifth, which are drawn grey. */
   rank: number | null;
   worst: number;
+  /** Its curve is dashed, not on paper alone. */
+  dashed?: boolean;
 }
 
 /** One curve: a lane in a run. */
@@ -75,7 +77,7 @@ export function samplesOf(measurement: string): string {
  * Lanes in the order of CPUs, ranked by their worst sample; an invalid run ranks nobody unless all are invalid.
  * Where `ranks` are given they are taken.
  */
-export function lanesOf(runs: RunView[], ranks?: Map<string, number | null>): Lane[] {
+export function lanesOf(runs: RunView[], ranks?: Map<string, number | null>, dashed = false): Lane[] {
   const counted = runs.some((run) => run.state !== "invalid") ? runs.filter((run) => run.state !== "invalid") : runs;
   const lanes = new Map<string, Lane>();
   for (const run of runs) {
@@ -89,7 +91,10 @@ export function lanesOf(runs: RunView[], ranks?: Map<string, number | null>): La
   }
   const all = [...lanes.values()];
   if (ranks) {
-    for (const lane of all) lane.rank = ranks.get(lane.key) ?? null;
+    for (const lane of all) {
+      lane.rank = ranks.get(lane.key) ?? null;
+      lane.dashed = dashed;
+    }
     return all;
   }
   const worstFirst = [...all].sort((a, b) => b.worst - a.worst);

@@ -26,10 +26,19 @@ export interface State {
   tables: string[];
   /** What is searched for. */
   query: string;
+  /** Of many runs the one whose details are shown, by its key. */
+  run: string | null;
+  /** The column by which many runs are sorted, behind a minus if it is turned round; null: the worst first. */
+  sort: string | null;
+  /** Of many runs the group whose runs alone are listed, by its name. */
+  group: string | null;
+  /** Draw the groups of many runs in one plot. */
+  overlay: boolean;
 }
 
 export const INITIAL: State = {
   theme: "auto", log: null, corrected: false, range: null, timeRange: null, clockRange: null, sample: null, sampleRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
+  run: null, sort: null, group: null, overlay: false,
 };
 
 function rangeOf(text: string | null, least = 0): [number, number] | null {
@@ -58,6 +67,10 @@ export function fromHash(hash: string): State {
     heat: fields.get("heat") === "1",
     tables: (fields.get("tables") ?? "").split(",").filter((name) => name !== ""),
     query: fields.get("q") ?? "",
+    run: fields.get("run"),
+    sort: fields.get("sort"),
+    group: fields.get("group"),
+    overlay: fields.get("plot") === "one",
   };
 }
 
@@ -75,6 +88,10 @@ export function toHash(state: State): string {
   if (state.heat) fields.set("heat", "1");
   if (state.tables.length > 0) fields.set("tables", state.tables.join(","));
   if (state.query !== "") fields.set("q", state.query);
+  if (state.run !== null) fields.set("run", state.run);
+  if (state.sort !== null) fields.set("sort", state.sort);
+  if (state.group !== null) fields.set("group", state.group);
+  if (state.overlay) fields.set("plot", "one");
   return fields.toString();
 }
 

@@ -9,6 +9,8 @@ export interface Theme {
   surface: string;
   broken: string;
   series: string[];
+  /** The same hues and three more, each of which has a shape and a dash too. */
+  groups: string[];
   font: string;
   dark: boolean;
   /** Curves differ by dashes too. */
@@ -49,6 +51,7 @@ export function theme(): Theme {
       text: token("--text"), muted: token("--muted"), line: token("--line"), faint: token("--faint"),
       background: token("--background"), surface: token("--surface"), broken: token("--broken"),
       series: [1, 2, 3, 4, 5].map((i) => token(`--series-${i}`)),
+      groups: [1, 2, 3, 4, 5, 6, 7, 8].map((i) => token(`--series-${i}`)),
       font: token("--font"), dark: isDark(), paper: print.matches,
     };
   }

@@ -2,127 +2,26 @@
 // SHOTS=1 also takes screenshots of all pages, into web/shots. CHROMIUM names another browser; SAMPLES a folder of reports made
 // before; CASES some of the reports.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it as test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { describe } from "node:test";
+import { pathToFileURL } from "node:url";
+import { blankCanvases, isNoWiderThanNarrow, it, NARROW, ONLY, open, overflow, PHONE, running, samples, settled, shot, shots, url, wants, WIDE } from "./harness.mjs";
+import "./many.mjs";
+import "./data.mjs";
 
-const web = fileURLToPath(new URL("..", import.meta.url));
-const shots = join(web, "shots");
-const TAKES_SHOTS = process.env.SHOTS === "1";
-if (TAKES_SHOTS) mkdirSync(shots, { recursive: true });
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "few", "several", "many", "many-kinds", "many-200", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "spoiled", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "spoiled", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none"];
-const WIDE = { width: 1280, height: 900 };
-const PHONE = { width: 390, height: 844 };
-const NARROW = { width: 360, height: 740 };
-/** Phones have no more than this; a page as wide as it scrolls only down. */
-const ONLY = process.env.CASES?.split(",");
-
-/** Without a desktop's window where it is installed: it takes a third of the CPU time. */
-const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-const executablePath = process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path));
-let browser;
-let samples = process.env.SAMPLES;
-
-before(async () => {
-  if (!samples) {
-    samples = mkdtempSync(join(tmpdir(), "punctual-samples-"));
-    // As the tests in Rust have built it, for the whole workspace and not optimized: anything else is built anew, for minutes.
-    const inherited = { cwd: join(web, ".."), stdio: ["ignore", "ignore", "inherit"] };
-    execFileSync("cargo", ["build", "--quiet", "--locked", "--workspace", "--example", "sample_report"], inherited);
-    const target = join(process.env.CARGO_TARGET_DIR ?? "target", process.env.CARGO_BUILD_TARGET ?? "");
-    execFileSync(join(target, "debug", "examples", "sample_report"), [samples], inherited);
-  }
-  const looked = process.env.CHROMIUM ?? BROWSERS.join(" and ");
-  assert.ok(executablePath && existsSync(executablePath), `no browser at ${looked}: install one, or name it in CHROMIUM`);
-});
-after(() => browser?.close());
-
-/** The browser; another one where it ended by itself, so that one crash does not cost all tests that follow. */
-async function running() {
-  if (browser?.isConnected()) return browser;
-  if (browser) console.log("the browser ended by itself, and is started again");
-  browser = await chromium.launch({
-    executablePath,
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
-      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+/** A page that is longer than three windows lists its sections, each with a link to it. */
+async function hasContents(page, height) {
+  const { tall, listed, sections } = await page.evaluate(() => {
+    const nav = document.querySelector(".contents");
+    const links = nav.hidden ? [] : [...nav.querySelectorAll("a")];
+    const titles = [...document.querySelectorAll("main > section[id]:not(#verdict)")].map((one) => one.id);
+    return { tall: document.querySelector("main").scrollHeight, listed: links.map((one) => one.hash.slice(1)), sections: titles };
   });
-  return browser;
+  if (tall > 3 * height && sections.length > 1) assert.deepEqual(listed, sections);
 }
-
-/** A test that is done once more where the browser itself ended under it; a page that ends every browser still fails. */
-function it(name, ...rest) {
-  const body = rest.pop();
-  test(name, ...rest, async () => {
-    try {
-      await body();
-    } catch (error) {
-      if (!browser || browser.isConnected()) throw error;
-      console.log(`${name}: ${String(error).split("\n")[0]}`);
-      await body();
-    } finally {
-      // Pages that a failed test leaves would slow down all that follow.
-      await Promise.all((browser?.contexts() ?? []).map((context) => context.close()));
-    }
-  });
-}
-
-/** A page with what went wrong on it. */
-async function open(name, { viewport = WIDE, colorScheme = "light", hash = "", javaScriptEnabled = true } = {}) {
-  const context = await (await running()).newContext({ viewport, colorScheme, deviceScaleFactor: TAKES_SHOTS ? 2 : 1, acceptDownloads: true, javaScriptEnabled });
-  const page = await context.newPage();
-  const wrong = [];
-  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
-  page.on("pageerror", (error) => wrong.push(String(error)));
-  const address = pathToFileURL(join(samples, `${name}.html`)).href;
-  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url()) || (request.url().startsWith("file:") && !request.url().startsWith(address))) wrong.push(`request for ${request.url()}`); });
-  await page.goto(address + hash);
-  if (javaScriptEnabled) {
-    await page.waitForSelector("html[data-ready]");
-    await settled(page);
-  }
-  return { page, wrong, close: () => context.close() };
-}
-
-/** Keeps a picture of a page or of a part of it, where pictures are wanted. */
-async function shot(what, name, options = {}) {
-  if (TAKES_SHOTS) await what.screenshot({ path: join(shots, name), ...options });
-}
-
-/** Waits until the URL says what was chosen: effects run after the key. */
-const url = (page, pattern) => page.waitForURL(pattern, { timeout: 3000 });
-
-/** Of each canvas, whether it shows hardly any colours: it is blank then. */
-const blankCanvases = () => [...document.querySelectorAll("canvas")].map((canvas) => {
-  const { width, height } = canvas;
-  if (width === 0 || height === 0) return true;
-  const colours = new Set();
-  // Of a copy: a canvas that is read more than once is made a slow one by the browser, which complains of it.
-  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-  copy.drawImage(canvas, 0, 0);
-  for (const pixel of new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer)) {
-    colours.add(pixel);
-    if (colours.size > 4) return false;
-  }
-  return true;
-});
-
-/** Waits until what a change of size or colours draws again is drawn: two frames, and what these ask for. */
-const settled = (page) => page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))); }));
-
-/** A page scrolls down, never sideways, with all that is folded open too. */
-async function isNoWiderThanNarrow(page) {
-  const width = () => page.evaluate(() => document.scrollingElement.scrollWidth);
-  assert.ok(await width() <= NARROW.width, `${await width()} px`);
-  await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
-  assert.ok(await width() <= NARROW.width, `unfolded ${await width()} px`);
-}
-
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
   describe(name, () => {
@@ -141,6 +40,7 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
           assert.deepEqual(areBlank.flatMap((isBlank, i) => (isBlank ? [i] : [])), [], `${colorScheme}: blank canvases`);
           if (!["empty", "campaign-empty", "packets-none"].includes(name)) assert.ok(areBlank.length > 0);
           assert.ok(await overflow(page) <= 0, `${colorScheme}: ${await overflow(page)} px too wide`);
+          await hasContents(page, viewport.height);
           await shot(page, `${name}-${size}-${colorScheme}.png`, { fullPage: true });
         }
         if (size === "phone") {
@@ -157,15 +57,16 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
       });
     }
 
-    it("is as wide as a narrow phone without scripts", async () => {
+    it("is as wide as a narrow phone without scripts, and lists its contents", async () => {
       const { page, close } = await open(name, { viewport: NARROW, javaScriptEnabled: false });
+      const sections = await page.locator("main > section[id^='section-'] > h2").count();
+      const links = await page.locator(".contents a").evaluateAll((all) => all.filter((one) => document.getElementById(one.hash.slice(1)) !== null).length);
+      assert.equal(links, sections >= 3 ? sections : 0);
       await isNoWiderThanNarrow(page);
       await close();
     });
   });
 }
-
-const wants = (name) => !ONLY || ONLY.includes(name);
 
 describe("behaviour", () => {
   it("stays within its size: 16 CPUs of 100 million samples in 2 MB", { skip: !wants("long") }, () => {

@@ -151,6 +151,11 @@ impl RecordArgs {
         Ok(by_start(self.read(paths, |_, _| true)?))
     }
 
+    /// The same, with the label under which each was measured.
+    pub(crate) fn all_labelled(self, paths: &[PathBuf]) -> anyhow::Result<(Vec<Record>, Vec<String>)> {
+        Ok(labelled_by_start(self.read(paths, |_, _| true)?))
+    }
+
     /// The record of one named file.
     fn file(self, path: &Path) -> anyhow::Result<Found> {
         let mut source = open(path)?;
@@ -278,11 +283,17 @@ impl Refused {
 }
 
 /// Records by their start, each with a name of its own.
-pub(crate) fn by_start(mut found: Vec<Found>) -> Vec<Record> {
+pub(crate) fn by_start(found: Vec<Found>) -> Vec<Record> {
+    labelled_by_start(found).0
+}
+
+/// The same, with the label under which each was measured: names of their own would hide that runs belong together.
+fn labelled_by_start(mut found: Vec<Found>) -> (Vec<Record>, Vec<String>) {
+    let labels: Vec<String> = found.iter().map(|found| found.record.label.clone()).collect();
     names::distinguish(&mut found);
-    let mut runs: Vec<Record> = found.into_iter().map(|found| found.record).collect();
-    runs.sort_by_key(|run| run.manifest().started.realtime.as_ns());
-    runs
+    let mut runs: Vec<(Record, String)> = found.into_iter().map(|found| found.record).zip(labels).collect();
+    runs.sort_by_key(|(run, _)| run.manifest().started.realtime.as_ns());
+    runs.into_iter().unzip()
 }
 
 /// The records of two sides, each with a name of its own among all of them.

@@ -6,11 +6,11 @@ use record::{Record, ToolVersion};
 use report::{CampaignInput, ComparisonInput, Generated, Page, ReportInput, Results};
 use summary::Assessment;
 
-/// The whole page.
+/// The whole page, of runs with the labels under which they were measured.
 pub(crate) fn render(
     title: String,
     assessment: Option<Assessment>,
-    runs: Vec<Record>,
+    (runs, labels): (Vec<Record>, Vec<String>),
     profile: Option<&Profile>,
     audit: Option<&Findings>,
 ) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn render(
     findings.extend(audit.into_iter().flat_map(|audit| audit.findings.clone()));
     findings.sort_by_key(|finding| finding.severity);
     let profile = profile.and_then(|profile| serde_json::to_value(profile).ok());
-    page(title, Page::from_results(assessment, Results { runs, profile, findings }))
+    page(title, Page::from_results(assessment, Results { runs, labels, profile, findings }))
 }
 
 /// The page of a comparison.

@@ -10,7 +10,7 @@ use crate::view::{
     AssessmentView, ChangeView, GeneratedView, HeadlineState, LateCauseView, LateCausesView, PageView, ResultsView,
     RunView, SCHEMA, TotalsView, VERSION, View,
 };
-use crate::{campaign, comparison, conditions, explanation, load, packet, program, rhythm, run, sync, tail};
+use crate::{campaign, comparison, conditions, explanation, load, overview, packet, program, rhythm, run, sync, tail};
 
 impl View {
     /// Assembles the data that the page embeds.
@@ -86,6 +86,7 @@ fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: H
         ..run::run(record)
     });
     ResultsView {
+        overview: overview::view(page),
         runs: runs.collect(),
         totals: page.measured().and_then(|measured| totals(&measured)),
         late_causes: page.measured().and_then(|measured| late_causes(&measured, state)),

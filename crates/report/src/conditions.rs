@@ -150,9 +150,14 @@ fn of_nodes(run: &Record, of: &dyn Fn(&Manifest) -> Option<String>) -> Option<St
 }
 
 /// The machine of a run; of several nodes their names in the run, since two of them can be of one machine.
-fn machine(run: &Record) -> Option<String> {
+pub(crate) fn machine(run: &Record) -> Option<String> {
     let names: Vec<&str> = run.nodes.iter().map(|node| node.name.as_str()).collect();
     if names.len() > 1 { Some(names.join(" and ")) } else { text(&run.manifest().node.hostname) }
+}
+
+/// The release of the kernel of a run's nodes, without its preemption model.
+pub(crate) fn kernel_release(run: &Record) -> Option<String> {
+    of_nodes(run, &|manifest| text(&manifest.node.kernel_release))
 }
 
 fn kernel(run: &Record) -> Option<String> {
@@ -278,7 +283,7 @@ mod tests {
         loaded.manifest_mut().load.name = "hard".to_owned();
         loaded.manifest_mut().load.parts = vec![LoadPart { name: "memory".to_owned(), ..LoadPart::default() }];
         let profile = Some(serde_json::json!({ "identity": { "cpu_model": "Atom x6425E", "model": "Board 3" } }));
-        let page = Page::from_results(None, Results { runs: vec![run(), loaded], profile, findings: Vec::new() });
+        let page = Page::from_results(None, Results { runs: vec![run(), loaded], profile, ..Results::default() });
         let expected = [
             ("machine", "press-7 (Board 3)"),
             ("kernel", "6.12.48, PREEMPT_RT"),

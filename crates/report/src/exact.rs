@@ -19,6 +19,13 @@ impl Exact {
     pub(crate) const fn as_u64(self) -> u64 {
         if self.negative { 0 } else { self.magnitude }
     }
+
+    /// The value as text of a latency, with its sign.
+    #[must_use]
+    pub(crate) fn latency(self) -> String {
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}", units::format::latency(self.magnitude))
+    }
 }
 
 impl From<u64> for Exact {

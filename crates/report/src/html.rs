@@ -1,7 +1,9 @@
 //! The page: a plain summary for readers without scripts, the data, and the viewer.
 
+mod contents;
 mod explanation;
 mod load;
+mod overview;
 mod packet;
 mod program;
 mod rhythm;
@@ -18,7 +20,7 @@ use summary::run::SeriesSummary;
 use units::{approx_f64, format};
 
 use crate::page::{Page, ReportInput};
-use crate::view::View;
+use crate::view::{OverviewView, ResultsView, TailView, View};
 
 /// The viewer, built by `web/build.sh`.
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
@@ -85,7 +87,9 @@ fn escape(text: &str) -> String {
 /// Writes what readers without scripts see, in the order of the page with scripts: the answer, its conditions and sums, what
 /// makes it late, the recommended changes, tables. The viewer replaces it.
 fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
-    let _ = writeln!(page, "<main class=\"page plain\"><header><h1>{}</h1></header>", escape(&input.title));
+    let has_overview = view.page.results().is_some_and(|results| results.overview.is_some());
+    let width = if has_overview { " of-many" } else { "" };
+    let _ = writeln!(page, "<main class=\"page plain{width}\"><header><h1>{}</h1></header>", escape(&input.title));
     top::plain_top(page, view);
     if let Some(assessment) = input.page.assessment().filter(|assessment| !assessment.changes.is_empty()) {
         let _ = writeln!(page, "<section><h2>{}</h2><ol>", assessment.changes_heading());
@@ -98,25 +102,40 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         }
         page.push_str("</ol></section>\n");
     }
+    let mut sections = String::new();
     if let Page::Comparison(comparison) = &input.page {
-        plain_comparison(page, &comparison.comparison);
+        plain_comparison(&mut sections, &comparison.comparison);
     }
     if let Page::Campaign(campaign) = &input.page {
-        plain_campaign(page, &campaign.result);
+        plain_campaign(&mut sections, &campaign.result);
     }
     let runs = input.page.runs();
-    if !runs.is_empty() {
-        packet::plain_packets(page, runs);
-        sync::plain_clocks(page, runs);
-        plain_table(page, runs);
-        top::plain_bursts(page, runs);
-        top::plain_spoiled(page, runs);
-        program::plain_programs(page, runs);
-        explanation::plain_explanations(page, runs);
-        rhythm::plain_rhythms(page, runs);
-        load::plain_loads(page, runs);
+    if let Some(results) = view.page.results().filter(|_| !runs.is_empty()) {
+        match &results.overview {
+            Some(overview) => {
+                overview::plain_overview(&mut sections, overview);
+                plain_details(&mut sections, runs, results, overview);
+            }
+            None => plain_runs(&mut sections, runs, &results.tails.iter().collect::<Vec<_>>()),
+        }
     }
-    let tails = view.page.results().map_or(&[][..], |results| &results.tails);
+    let (sections, links) = contents::with_identifiers(&sections);
+    page.push_str(&links);
+    page.push_str(&sections);
+    page.push_str("</main>\n");
+}
+
+/// Writes all that is shown of some runs, and of their predicted worst cases.
+fn plain_runs(page: &mut String, runs: &[Record], tails: &[&TailView]) {
+    packet::plain_packets(page, runs);
+    sync::plain_clocks(page, runs);
+    plain_table(page, runs);
+    top::plain_bursts(page, runs);
+    top::plain_spoiled(page, runs);
+    program::plain_programs(page, runs);
+    explanation::plain_explanations(page, runs);
+    rhythm::plain_rhythms(page, runs);
+    load::plain_loads(page, runs);
     if !tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");
         for tail in tails {
@@ -124,7 +143,26 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         }
         page.push_str("</section>\n");
     }
-    page.push_str("</main>\n");
+}
+
+/// Writes all that is shown of each run, folded, in the order of the overview.
+fn plain_details(page: &mut String, runs: &[Record], results: &ResultsView, overview: &OverviewView) {
+    page.push_str("<section><h2>Each run</h2>\n");
+    for row in &overview.rows {
+        let Ok(at) = usize::try_from(row.run) else { continue };
+        let Some(run) = runs.get(at) else { continue };
+        let mut sections = String::new();
+        let tails: Vec<&TailView> = results.tails.iter().filter(|tail| tail.run == run.id).collect();
+        plain_runs(&mut sections, std::slice::from_ref(run), &tails);
+        let _ = writeln!(
+            page,
+            "<details><summary id=\"{}\">{}</summary>\n{}</details>",
+            overview::anchor(row),
+            escape(&run.label),
+            contents::one_level_deeper(&sections)
+        );
+    }
+    page.push_str("</section>\n");
 }
 
 /// Writes the answers of a campaign with their reasons, and its figures as tables.
@@ -373,7 +411,7 @@ mod tests {
         {
             assert!(plain.contains(part), "{part}: {plain}");
         }
-        let lanes: Vec<String> = crate::assemble::run(&run).series.into_iter().map(|series| series.lane).collect();
+        let lanes: Vec<String> = crate::run::run(&run).series.into_iter().map(|series| series.lane).collect();
         assert_eq!(lanes, ["CPU 1 to 2, futex-pi, handed to woke", "CPU 1 to 2, futex-pi, handed to returned"]);
     }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod calendar;
 mod campaign;
 mod coarse;
 mod comparison;
@@ -17,6 +18,7 @@ mod headline;
 mod html;
 mod load;
 mod merge;
+mod overview;
 mod packet;
 mod page;
 mod program;
@@ -31,16 +33,16 @@ pub use exact::{Exact, Instant};
 pub use html::render_html;
 pub use page::{CampaignInput, ComparisonInput, Generated, Page, PageKind, ReportInput, Results};
 pub use view::{
-    AssessmentView, Bins, ByCauseView, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView,
+    AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView,
     CalibrationRowView, CalibrationView, CampaignReasonView, CampaignView, CauseChangeView, CauseTailView, CauseView,
     ChangeView, ClaimView, ComparisonView, ConditionView, CurveView, DelayPartView, ExpectationView, ExplainedFrom,
-    ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState,
-    HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView,
-    LoadView, MaximaView, MomentView, PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView,
-    PacketErrorView, PacketExplanationView, PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView,
-    PartRowView, PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView, RhythmScanView,
-    RhythmView, RowView, RunView, SCHEMA, SeenView, SeriesView, ShareView, SidesView, SignedRunView, SignedSamplesView,
-    SpoiledView, StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
-    SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TailView, TimelineView, TotalsView, VERSION,
-    VerdictView, View, WorstView,
+    ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, GroupView,
+    HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView,
+    LoadTurnView, LoadView, MaximaView, MomentView, OverviewView, PacketArrivalsView, PacketClocksView,
+    PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView, PacketFlowView, PacketPartView,
+    PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView,
+    ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunRowView, RunView, SCHEMA, SeenView, SeriesView,
+    ShareView, SidesView, SignedRunView, SignedSamplesView, SpoiledView, StateView, StretchView, SyncAllanView,
+    SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView,
+    SyncView, TailView, TallyView, TimelineView, TotalsView, VERSION, VerdictView, View, WorstOfView, WorstView,
 };

@@ -54,6 +54,9 @@ pub enum Page {
 pub struct Results {
     /// The runs, in the order in which they are shown.
     pub runs: Vec<Record>,
+    /// What `--label` said of each run, if the runs have names that say more (of their files, for example); by these labels
+    /// they are grouped. Empty: the labels of the runs are as they were measured.
+    pub labels: Vec<String>,
     /// Everything that was read from the node; shown folded and searchable.
     pub profile: Option<serde_json::Value>,
     /// Findings from the profile, the most severe first.
@@ -79,6 +82,14 @@ pub struct CampaignInput {
     /// The records of its runs, by their file names in the document, which also gives condition and measurement of each.
     /// Records of unused runs are included if they can be read.
     pub records: BTreeMap<String, Record>,
+}
+
+impl Results {
+    /// The label by which a run is grouped; `None` for imports, whose label is the name of their file.
+    pub(crate) fn label_of(&self, at: usize) -> Option<&str> {
+        let run = self.runs.get(at).filter(|run| !run.manifest().is_imported())?;
+        Some(self.labels.get(at).unwrap_or(&run.label))
+    }
 }
 
 /// The kinds of pages.
@@ -134,6 +145,9 @@ impl Page {
     /// Makes the page of some runs, with the conclusion from them if there is one.
     #[must_use]
     pub fn from_results(assessment: Option<Assessment>, mut results: Results) -> Self {
+        if results.labels.len() != results.runs.len() {
+            results.labels = results.runs.iter().map(|run| run.label.clone()).collect();
+        }
         tell_labels_apart(&mut results.runs);
         match assessment {
             Some(assessment) => Self::Assessment(Box::new(assessment), results),

@@ -81,7 +81,7 @@ impl From<ReasonSummary> for ReasonView {
     }
 }
 
-const fn state(validity: ValidityState) -> StateView {
+pub(crate) const fn state(validity: ValidityState) -> StateView {
     match validity {
         ValidityState::Valid => StateView::Valid,
         ValidityState::Degraded => StateView::Degraded,

@@ -8,6 +8,7 @@ mod campaign;
 mod comparison;
 mod explanation;
 mod load;
+mod overview;
 mod packet;
 mod program;
 mod rhythm;
@@ -33,6 +34,7 @@ pub use self::explanation::{
     PartsView, ShareView, StretchView, TimelineView,
 };
 pub use self::load::{LoadPartView, LoadTurnView, LoadView};
+pub use self::overview::{BasisView, GroupView, OverviewView, RunRowView, TallyView, WorstOfView};
 pub use self::packet::{
     PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView,
     PacketFlowView, PacketPartView, PacketView, PacketWorstView,
@@ -127,6 +129,8 @@ impl PageView {
 pub struct ResultsView {
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
+    /// What the page begins with if it has many runs; null if they are few, and shown side by side.
+    pub overview: Option<OverviewView>,
     /// The sums over all runs of wake-ups that are not invalid; null if there is none. The sentence of the headline uses the
     /// same numbers.
     pub totals: Option<TotalsView>,

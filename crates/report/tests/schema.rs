@@ -24,16 +24,16 @@ fn committed_schema_is_current() {
 fn the_viewer_knows_the_same_pages_routes_and_version() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/generated/pages.ts");
     let mut current = String::from(
-        "// The kinds of pages and the paths under which they are served: generated from crates/report/src/page.rs; do not \
-         edit by hand.\n\nimport type { View } from \"./view.d.ts\";\n\n\
+        "// The kinds of pages, the paths under which they are served, and the version of their data: generated from \
+         crates/report/src/page.rs and view.rs; do not edit by hand.\n\nimport type { View } from \"./view.d.ts\";\n\n\
          export const ROUTES: Readonly<Record<View[\"page\"][\"kind\"], string>> = {\n",
     );
     for kind in PageKind::ALL {
         current.push_str(&format!("  {}: {:?},\n", kind.name(), kind.route()));
     }
-    current.push_str("};\n\n");
+    current.push_str("};\n");
     current.push_str(&format!(
-        "/** The version of the view that this viewer draws. */\nexport const VERSION = {VERSION};\n"
+        "\n/** The version of the view that this viewer draws. */\nexport const VERSION = {VERSION};\n"
     ));
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(path, &current).unwrap();

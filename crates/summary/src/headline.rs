@@ -15,7 +15,7 @@ use units::format;
 
 use crate::Answer;
 use crate::late_table::worst_words;
-use crate::measured::{Measured, are_delays, are_offsets, capitalized, label};
+use crate::measured::{Measured, are_delays, are_many, are_offsets, capitalized, label};
 use crate::totals::{Totals, judged_samples};
 
 /// The verdict of a headline.
@@ -168,7 +168,9 @@ fn from_runs(page: &Measured<'_>) -> Headline {
             .max_by_key(|(_, verdict)| verdict.deciding.as_ref().map(|deciding| deciding.worst_ns.unsigned_abs()))
     };
     let deadlines_ns: BTreeSet<u64> = judged.iter().map(|(_, verdict)| verdict.deadline_ns).collect();
-    let lines = lines(&judged, runs.len(), deadlines_ns.len() > 1);
+    // Of many runs a table has the verdict of each.
+    let deadlines_differ = deadlines_ns.len() > 1 && !are_many(page.runs);
+    let lines = lines(&judged, runs.len(), deadlines_differ);
     let of_run = |state: HeadlineState, (run, verdict): &(&Record, Verdict)| Headline {
         deadline_ns: Some(verdict.deadline_ns),
         lines: lines.clone(),

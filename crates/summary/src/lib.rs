@@ -29,6 +29,6 @@ pub use assess::{
 pub use assessment::{Answer, Assessment, Change};
 pub use headline::{Headline, HeadlineState, headline};
 pub use late_table::{LateTable, LateTableRow, late_table};
-pub use measured::{Measured, are_delays, are_offsets, label};
+pub use measured::{Measured, are_delays, are_many, are_offsets, label};
 pub use totals::Totals;
 pub use whole::{COLUMNS_LACK, Lack, Summary};

@@ -29,6 +29,16 @@ impl<'a> Measured<'a> {
     }
 }
 
+/// From so many runs of one kind on, a page begins with an overview. Fewer are drawn side by side.
+const LEAST_OF_MANY: usize = 5;
+
+/// Whether there are more runs of a kind than can be told apart in one plot.
+#[must_use]
+pub fn are_many(runs: &[Record]) -> bool {
+    let of_kind = |one: &Record| runs.iter().filter(|run| run.measurement == one.measurement).count();
+    runs.iter().any(|run| of_kind(run) >= LEAST_OF_MANY)
+}
+
 /// Whether the runs compare clocks: what is stated for them is a limit on the offset, no deadline.
 #[must_use]
 pub fn are_offsets(runs: &[&Record]) -> bool {

@@ -1,4 +1,4 @@
-// The kinds of pages and the paths under which they are served: generated from crates/report/src/page.rs; do not edit by hand.
+// The kinds of pages, the paths under which they are served, and the version of their data: generated from crates/report/src/page.rs and view.rs; do not edit by hand.
 
 import type { View } from "./view.d.ts";
 

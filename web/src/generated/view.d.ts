@@ -39,6 +39,21 @@ export type Place =
     }
   | {
       /**
+       * The measured CPU: that of the woken thread.
+       */
+      cpu: number;
+      kind: "pair";
+      /**
+       * Number of the pair, from 0.
+       */
+      pair: number;
+      /**
+       * The CPU of the thread that wakes it; the same where both share one.
+       */
+      waker_cpu: number;
+    }
+  | {
+      /**
        * Direction of the packets, as seen by the node.
        */
       direction: "sent" | "received" | "round-trip";
@@ -203,6 +218,10 @@ export interface ResultsView {
    */
   late_causes?: LateCausesView | null;
   /**
+   * What the page begins with if it has many runs; null if they are few, and shown side by side.
+   */
+  overview?: OverviewView | null;
+  /**
    * Everything that was read from the node.
    */
   profile?: {
@@ -326,6 +345,308 @@ export interface LateCauseView {
    * The worst latency with this cause (ns); null if it is not known.
    */
   worst_ns?: Exact | null;
+}
+/**
+ * What a page of many runs begins with. The details of its runs are shown one at a time.
+ */
+export interface OverviewView {
+  /**
+   * What the runs are grouped by, in words: `label`, `node and load`.
+   */
+  grouped_by: string;
+  /**
+   * The groups, worst first; those without a result last.
+   */
+  groups: GroupView[];
+  /**
+   * One line for each run, worst first; runs without a result last.
+   */
+  rows: RunRowView[];
+  tally: TallyView1;
+}
+/**
+ * Runs that belong together.
+ */
+export interface GroupView {
+  /**
+   * The samples of all its runs that are not invalid, as those of their plot; null if they cannot be in one histogram.
+   */
+  histogram?: HistogramView | null;
+  /**
+   * Schedules that late wake-ups skipped; null if no source counted them.
+   */
+  missed_periods?: Exact | null;
+  /**
+   * Name of the group, unique on the page: its label, or what distinguishes its runs.
+   */
+  name: string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * Its color and mark, from 0; null if too many groups are worse: then it is drawn in a neutral tone.
+   */
+  slot?: number | null;
+  tally: TallyView;
+  /**
+   * The tally in words: `10 runs: 2 broken, 1 invalid`.
+   */
+  tally_words: string;
+  /**
+   * What the samples of its runs are called: `wake-ups`.
+   */
+  what: string;
+  /**
+   * The worst sample of runs that are not invalid; null if there is none.
+   */
+  worst?: WorstOfView | null;
+}
+/**
+ * A histogram with exact statistics.
+ */
+export interface HistogramView {
+  bins: Bins;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest sample (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean of the samples (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest sample (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * The quantiles for which there are enough samples.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that are in no bin, because an import's source gave only their range.
+   */
+  unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
+}
+/**
+ * The non-empty bins.
+ */
+export interface Bins {
+  /**
+   * Samples in each bin.
+   */
+  count: Exact[];
+  /**
+   * Lowest value of each bin (ns).
+   */
+  from_ns: Exact[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  unit_ns: number | string;
+}
+/**
+ * A quantile of the samples.
+ */
+export interface QuantileView {
+  /**
+   * The share of samples that do not exceed the value (0 to 1).
+   */
+  share: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  value_ns: number | string;
+}
+/**
+ * How many runs there are of each verdict and of each state.
+ */
+export interface TallyView {
+  /**
+   * Runs that exceeded their deadline.
+   */
+  broken: number;
+  /**
+   * Runs with a deadline that are inconclusive.
+   */
+  cannot_tell: number;
+  /**
+   * Degraded runs.
+   */
+  degraded: number;
+  /**
+   * Runs that kept their deadline.
+   */
+  holds: number;
+  /**
+   * Invalid runs, which are in no other number of the overview.
+   */
+  invalid: number;
+  /**
+   * Runs without a deadline.
+   */
+  not_judged: number;
+  /**
+   * All runs.
+   */
+  runs: number;
+}
+/**
+ * The worst sample of a run or of a group.
+ */
+export interface WorstOfView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  latency_ns: number | string;
+  /**
+   * Where it was measured, in words: `CPU 3`.
+   */
+  place: string;
+  /**
+   * Key of its run.
+   */
+  run: string;
+}
+/**
+ * A run as one line.
+ */
+export interface RunRowView {
+  /**
+   * What the conclusion is based on besides the worst sample; null if there is nothing, or if the run is invalid.
+   */
+  basis?: BasisView | null;
+  /**
+   * Place of its group among the groups, from 0.
+   */
+  group: number;
+  /**
+   * The samples of the run, if the page is of so few runs that each is drawn by itself; else null.
+   */
+  histogram?: HistogramView | null;
+  /**
+   * The kernel's release; null if it is not known.
+   */
+  kernel?: string | null;
+  /**
+   * Identifies the run on this page, and among other data of the same page: its identifier, with a number if that is not
+   * unique.
+   */
+  key: string;
+  /**
+   * Name of the load; null if it is not known.
+   */
+  load?: string | null;
+  /**
+   * The kind of measurement.
+   */
+  measurement: string;
+  /**
+   * Schedules that late wake-ups skipped; null if the source did not count them.
+   */
+  missed_periods?: Exact | null;
+  /**
+   * What distinguishes it from the others of its group, in a few words.
+   */
+  name: string;
+  /**
+   * The machine; null if it is not known.
+   */
+  node?: string | null;
+  /**
+   * Place of the run among the runs of the results, from 0.
+   */
+  run: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  started_realtime_ns: string;
+  /**
+   * The same to the minute, in UTC: `2026-03-02 07:00`; null if it is not known.
+   */
+  started_utc?: string | null;
+  /**
+   * How far the numbers can be trusted.
+   */
+  state: "valid" | "degraded" | "invalid";
+  /**
+   * The state in words with its first reason: `degraded: virtual machine steal, +1` if there is one more.
+   */
+  validity: string;
+  /**
+   * The verdict on its deadline.
+   */
+  verdict: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+  /**
+   * The verdict in a few words: `holds 100 us`, `7 beyond 100 us`.
+   */
+  verdict_words: string;
+  /**
+   * The worst sample; null if there is none, or if the run is invalid and no result.
+   */
+  worst?: WorstOfView | null;
+}
+/**
+ * A number that a conclusion is based on besides the worst sample.
+ */
+export interface BasisView {
+  /**
+   * What it is: `p99.99`, or a lower quantile if there are too few samples for that one; `bound` of a clock's error.
+   */
+  name: string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  value_ns: number | string;
+}
+/**
+ * How many runs there are of each verdict and of each state.
+ */
+export interface TallyView1 {
+  /**
+   * Runs that exceeded their deadline.
+   */
+  broken: number;
+  /**
+   * Runs with a deadline that are inconclusive.
+   */
+  cannot_tell: number;
+  /**
+   * Degraded runs.
+   */
+  degraded: number;
+  /**
+   * Runs that kept their deadline.
+   */
+  holds: number;
+  /**
+   * Invalid runs, which are in no other number of the overview.
+   */
+  invalid: number;
+  /**
+   * Runs without a deadline.
+   */
+  not_judged: number;
+  /**
+   * All runs.
+   */
+  runs: number;
 }
 /**
  * One run of the page.
@@ -1025,74 +1346,6 @@ export interface SyncAllanView {
    * The deviation at each: a ratio of frequencies, without unit.
    */
   deviation: number[];
-}
-/**
- * A histogram with exact statistics.
- */
-export interface HistogramView {
-  bins: Bins;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  count: number | string;
-  /**
-   * Exact largest sample (ns).
-   */
-  max_ns?: Exact | null;
-  /**
-   * Mean of the samples (ns).
-   */
-  mean_ns?: number | null;
-  /**
-   * Exact smallest sample (ns).
-   */
-  min_ns?: Exact | null;
-  /**
-   * The quantiles for which there are enough samples.
-   */
-  quantiles: QuantileView[];
-  /**
-   * Population standard deviation (ns).
-   */
-  sd_ns?: number | null;
-  /**
-   * Samples that are in no bin, because an import's source gave only their range.
-   */
-  unplaced?: Exact | null;
-  /**
-   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
-   */
-  unplaced_from_ns?: Exact | null;
-}
-/**
- * The non-empty bins.
- */
-export interface Bins {
-  /**
-   * Samples in each bin.
-   */
-  count: Exact[];
-  /**
-   * Lowest value of each bin (ns).
-   */
-  from_ns: Exact[];
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  unit_ns: number | string;
-}
-/**
- * A quantile of the samples.
- */
-export interface QuantileView {
-  /**
-   * The share of samples that do not exceed the value (0 to 1).
-   */
-  share: number;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  value_ns: number | string;
 }
 /**
  * Bounds on an offset during a run.
@@ -1967,6 +2220,10 @@ export interface SeriesView {
   histogram: HistogramView2;
   intervals: IntervalsView;
   /**
+   * Whether a deadline applies to this latency; one that stands beside it is not what the run is judged by.
+   */
+  judged: boolean;
+  /**
    * Label of the series, unique among those of the same name: `CPU 3`, or `CPU 3, thread 1` if threads share a CPU.
    */
   lane: string;
@@ -1986,6 +2243,10 @@ export interface SeriesView {
    * The latency, named by its two points: `scheduled_to_woke`.
    */
   name: string;
+  /**
+   * Where it was measured, in words: `CPU 3`, `CPU 1 to 2`.
+   */
+  place: string;
   /**
    * Intervals that something spoiled: in none of the numbers of the series.
    */
@@ -2609,6 +2870,10 @@ export interface ResultsView1 {
    */
   late_causes?: LateCausesView | null;
   /**
+   * What the page begins with if it has many runs; null if they are few, and shown side by side.
+   */
+  overview?: OverviewView | null;
+  /**
    * Everything that was read from the node.
    */
   profile?: {
@@ -2640,6 +2905,10 @@ export interface ResultsView2 {
    * What makes wake-ups late; null if the deadline holds, or if no run was examined for it.
    */
   late_causes?: LateCausesView | null;
+  /**
+   * What the page begins with if it has many runs; null if they are few, and shown side by side.
+   */
+  overview?: OverviewView | null;
   /**
    * Everything that was read from the node.
    */
@@ -2706,7 +2975,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -3687,7 +3956,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

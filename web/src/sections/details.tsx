@@ -37,6 +37,9 @@ export function Findings({ findings }: { findings: Finding[] }) {
   );
 }
 
+/** More manifests are folded into one. */
+const MOST_OPEN = 12;
+
 /** More would only slow the page; the search narrows. */
 const MOST = 400;
 
@@ -62,6 +65,12 @@ export function Details({ results }: { results: Results }) {
     name, facts: query === "" ? facts : facts.filter(({ path, value }) => `${path} ${value}`.toLowerCase().includes(query)),
   }));
   const total = found.reduce((sum, { facts }) => sum + facts.length, 0);
+  const listed = found.filter(({ facts }) => query === "" || facts.length > 0).map(({ name, facts }) => (
+    <details open={query !== "" || undefined}>
+      <summary>{name} <span class="muted">{facts.length}</span></summary>
+      <Facts facts={facts} />
+    </details>
+  ));
   return (
     <>
       <div class="search">
@@ -71,12 +80,9 @@ export function Details({ results }: { results: Results }) {
         <span class="note" role="status">{query === "" ? "" : `${total} found`}</span>
       </div>
       {groups.length === 0 && <p class="nothing">No run and no profile is in this report. Make one with: punctual assess</p>}
-      {found.filter(({ facts }) => query === "" || facts.length > 0).map(({ name, facts }) => (
-        <details open={query !== "" || undefined}>
-          <summary>{name} <span class="muted">{facts.length}</span></summary>
-          <Facts facts={facts} />
-        </details>
-      ))}
+      {query === "" && found.length > MOST_OPEN
+        ? <details><summary>{results.profile ? `${found.length - 1} manifests and the profile` : `${found.length} manifests`}</summary>{listed}</details>
+        : listed}
       {!results.profile && groups.length > 0 && <p class="muted">No profile of the node was read. Read one with: punctual check</p>}
     </>
   );

@@ -1,5 +1,6 @@
 // The latency plot with its legend; also used for the gaps that `noise` finds.
 
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { bodyRange, firstView, num } from "../bins.ts";
@@ -19,15 +20,19 @@ interface Props {
   runs: RunView[];
   /** Who has which colour; the worst five where absent. */
   ranks?: Map<string, number | null>;
-  /** Fewer words than its title, over the plot. */
+  /** Fewer words than its title, over the plot; none where the section's own title is enough. */
   caption?: string;
   /** Whether what spoils the runs stands over the plot; elsewhere on the page otherwise. */
   caveats?: boolean;
+  /** Whether curves differ by dashes too, and what their colours mean if not all have one. */
+  dashed?: string;
+  /** More buttons before its own. */
+  switches?: ComponentChildren;
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true }: Props) {
+export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true, dashed, switches }: Props) {
   const [state, store] = useChoices();
   const main = id === "latency";
   // Only the first plot keeps its view in the URL; the others keep it for themselves.
@@ -41,7 +46,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
 
   const { lanes, traces, deadline } = useMemo(() => {
-    const all = lanesOf(runs, ranks);
+    const all = lanesOf(runs, ranks, dashed !== undefined);
     return { lanes: all, traces: tracesOf(runs, all, corrected), deadline: deadlineOf(runs) };
   }, [runs, ranks, corrected]);
   const histograms = traces.filter((trace) => !trace.invalid || runs.every((run) => run.state === "invalid")).map((trace) => trace.histogram);
@@ -61,6 +66,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
 
   const controls = (
     <>
+      {switches}
       <button aria-pressed={log} title="Logarithmic latency axis (l)" data-key="l" onClick={() => choose({ log: !log })}>Log x</button>
       {hasBody && (
         <button aria-pressed={showsBody} title="The body alone, without the far maxima, and back (b)" data-key="b"
@@ -84,8 +90,8 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
         ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed{leftOut > 0 ? ` (${format.count(leftOut)} left out, beyond a million for one stall)` : ""}. </>
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
-      {weightsText(runs) === "" ? "" : `; ${weightsText(runs)}`}
-      {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour" : ""}.
+      {dashed !== undefined || weightsText(runs) === "" ? "" : `; ${weightsText(runs)}`}
+      {lanes.some((lane) => lane.rank === null) ? dashed ?? (ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour") : ""}.
       {shown.unit > 1 && <> The source counted in bins of {format.latency(shown.unit)}; none is drawn finer.</>}
       {shown.unplaced !== null && <> {unplacedText(shown)}.</>}
       {outside !== "" && <> {outside}.</>}
@@ -97,7 +103,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
     <>
       {caveats && <Caveats runs={runs} />}
       <Figure
-        id={id} caption={caption ?? !main} title={title} controls={controls} note={note} picture={() => canvas.current()}
+        id={id} caption={caption === "" ? false : caption ?? !main} title={title} controls={controls} note={note} picture={() => canvas.current()}
         table={() => ({
           head: ["run", "series", ...SUMMARY_HEAD.map((name, i) => (i > 0 && i < 8 ? `${name}, us` : name))],
           rows: inOrder(traces).map((trace) => [trace.run.label + (trace.invalid ? " (invalid)" : ""), trace.lane.name, ...summaryOf(trace)]),

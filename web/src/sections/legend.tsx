@@ -2,7 +2,7 @@
 
 import { useChoices } from "../figure.tsx";
 import type { RunView } from "../generated/view.d.ts";
-import { shapeOf, type Shape } from "../marks.ts";
+import { shapeOf, SHAPES, type Shape } from "../marks.ts";
 import type { Lane } from "../model.ts";
 
 /** So many stand open: a server has hundreds of CPUs. */
@@ -17,10 +17,11 @@ interface Props {
 }
 
 export function Swatch({ shape, rank }: { shape: Shape; rank: number | null }) {
-  const style = { color: rank === null ? "var(--faint)" : `var(--series-${(rank % 5) + 1})` };
+  const style = { color: rank === null ? "var(--faint)" : `var(--series-${(rank % SHAPES.length) + 1})` };
   const path = {
     circle: "M7 2.5a4.5 4.5 0 1 0 .01 0z", square: "M3 3h8v8H3z", triangle: "M7 2l5 9H2z", diamond: "M7 1l5 6-5 6-5-6z",
-    cross: "M5.2 2h3.6v3.2H12v3.6H8.8V12H5.2V8.8H2V5.2h3.2z",
+    cross: "M5.2 2h3.6v3.2H12v3.6H8.8V12H5.2V8.8H2V5.2h3.2z", down: "M7 12L2 3h10z", bar: "M4.5 1.5h5v11h-5z",
+    star: "M7 1l1.6 3.9 4.2.3-3.2 2.7 1 4.1L7 9.8l-3.6 2.2 1-4.1L1.2 5.2l4.2-.3z",
   }[shape];
   return <svg class="swatch" width="14" height="14" viewBox="0 0 14 14" style={style} aria-hidden><path d={path} fill="currentColor" /></svg>;
 }

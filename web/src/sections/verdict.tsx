@@ -4,6 +4,7 @@ import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, ConditionView, LateCausesView, RunView, View } from "../generated/view.d.ts";
 import { resultsOf, runsOf, type Results } from "../model.ts";
+import type { Overview } from "../overview.ts";
 import { packetFacts } from "../packet/facts.ts";
 import { syncFacts } from "../sync.ts";
 import { Remedy, Sure } from "./causes.tsx";
@@ -60,10 +61,37 @@ function campaignFacts({ document, began, time_zone: zone }: CampaignView): Fact
   return facts;
 }
 
+/** Of many runs: how many there are of each verdict, the worst, and the sums. */
+function manyFacts(overview: Overview, results: Results): Fact[] {
+  const { tally, groups, rows } = overview;
+  const judged = tally.runs - tally.not_judged;
+  const of = judged === tally.runs ? "" : `of ${format.count(judged)} judged`;
+  // That of what the sentence above is about, where something has a deadline; the table has all.
+  const worst = rows.find((row) => row.worst != null && (judged === 0 || row.verdict !== "no-deadline"));
+  const facts: Fact[] = [{ name: "runs", value: format.count(tally.runs), under: `in ${groups.length} ${groups.length === 1 ? "group" : "groups"}` }];
+  if (judged > 0) {
+    facts.push(
+      { name: "broken", value: format.count(tally.broken), under: of, broken: tally.broken > 0 },
+      { name: "cannot be told", value: format.count(tally.cannot_tell), under: of },
+      { name: "hold", value: format.count(tally.holds), under: of },
+    );
+  }
+  if (worst?.worst) facts.push({ name: "worst", value: format.latency(worst.worst.latency_ns), under: `${worst.worst.place}, ${results.runs[worst.run]!.label}`, broken: worst.verdict === "broken" });
+  const { totals } = results;
+  if (totals?.beyond != null) facts.push({ name: "beyond the deadline", value: format.count(totals.beyond), under: `of ${format.count(totals.samples)}`, broken: num(totals.beyond) > 0 });
+  if (totals?.missed_periods != null) facts.push({ name: "missed periods", value: format.count(totals.missed_periods), under: "" });
+  facts.push({
+    name: "validity", value: tally.invalid > 0 ? `${format.count(tally.invalid)} invalid` : tally.degraded > 0 ? `${format.count(tally.degraded)} degraded` : "valid",
+    under: tally.invalid > 0 ? `no results; ${format.count(tally.degraded)} degraded` : "", invalid: tally.invalid > 0,
+  });
+  return facts;
+}
+
 export function factsOf(view: View): Fact[] {
   const { page } = view;
   if (page.kind === "campaign") return campaignFacts(page.campaign);
   const results = resultsOf(page);
+  if (results?.overview) return manyFacts(results.overview, results);
   const runs = results ? runsOf(results, "wakeups") : [];
   const clocks = results ? runsOf(results, "offsets").filter((run) => run.sync) : [];
   const packets = results ? runsOf(results, "delays").filter((run) => run.packets) : [];
@@ -167,7 +195,7 @@ export function Verdict({ view }: { view: View }) {
             <div class={invalid ? "fact hatched" : "fact"}>
               <dt>{name}</dt>
               <dd class={broken ? "broken-text" : ""}>{value}</dd>
-              <dd class="muted">{[under, broken && !name.startsWith("beyond") ? "late" : ""].filter((part) => part !== "").join(", ")}</dd>
+              <dd class="muted">{[under, broken && !name.startsWith("beyond") && name !== "broken" ? "late" : ""].filter((part) => part !== "").join(", ")}</dd>
             </div>
           ))}
         </dl>

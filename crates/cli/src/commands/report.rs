@@ -30,7 +30,7 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let runs = self.read.all(&self.runs)?;
+        let (runs, labels) = self.read.all_labelled(&self.runs)?;
         records::warn_of_invalid(&runs);
         let companions = match self.runs.as_slice() {
             // One conclusion fits one folder; of several, none speaks for all.
@@ -39,7 +39,7 @@ impl ReportArgs {
         };
         let concluded = companions.assessment.is_some();
         let title = self.title.unwrap_or_else(|| title(&runs, concluded));
-        let html = companions.render(title, runs);
+        let html = companions.render(title, runs, labels);
         save::write_or_fall_back(&self.output, html.as_bytes())?.announce();
         if html.len() > LARGE_PAGE_BYTES {
             let size = units::format::bytes(html.len() as u64);
@@ -123,8 +123,8 @@ impl Companions {
         }
     }
 
-    fn render(self, title: String, runs: Vec<Record>) -> String {
-        reporting::render(title, self.assessment, runs, self.profile.as_ref(), self.audit.as_ref())
+    fn render(self, title: String, runs: Vec<Record>, labels: Vec<String>) -> String {
+        reporting::render(title, self.assessment, (runs, labels), self.profile.as_ref(), self.audit.as_ref())
     }
 }
 

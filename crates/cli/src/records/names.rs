@@ -68,4 +68,21 @@ mod tests {
         assert_eq!(labels("n.txt", &["/a/n.txt", "../n.txt"]), ["n.txt (a)", "n.txt (..)"]);
         assert_eq!(labels("n", &["n", "n"]), ["n", "n"], "the same file twice is for the commands to refuse");
     }
+
+    #[test]
+    fn the_labels_under_which_runs_were_measured_stay_beside_their_names() {
+        let text = include_str!("../../../../fixtures/calibration/idle/quiet.json");
+        let found = |label: &str, file: &str, start_ns: i64| {
+            let mut record = Record { label: label.to_owned(), ..Record::from_json(text).unwrap() };
+            record.manifest_mut().started.realtime = units::Timestamp::from_ns(start_ns);
+            Found { record, file: PathBuf::from(file) }
+        };
+        let all = vec![found("idle", "2.json", 2), found("", "3.json", 3), found("idle", "1.json", 1)];
+        let (runs, labels) = super::super::labelled_by_start(all);
+        let names: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+        assert_eq!(
+            (names, labels),
+            (vec!["idle (1.json)", "idle (2.json)", ""], ["idle", "idle", ""].map(str::to_owned).to_vec())
+        );
+    }
 }

@@ -11,6 +11,7 @@ mod comparison;
 mod events;
 mod imported;
 mod load;
+mod many;
 mod packets;
 mod program;
 mod rhythm;
@@ -32,7 +33,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 46] = [
+    let cases: [Case; 51] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -49,6 +50,11 @@ fn main() -> std::io::Result<()> {
         ("imported-64", || bare("rack.txt", vec![imported::of_64_threads()])),
         ("same-name", || bare("2 runs", vec![imported::from_fixture(), imported::from_fixture()])),
         ("long", long),
+        ("few", || bare("5 runs on 3 machines", many::runs(5))),
+        ("several", || bare("11 runs on 4 machines", many::runs(11))),
+        ("many", || bare("52 runs on 4 machines", many::runs(52))),
+        ("many-kinds", || bare("Everything measured", many::of_all_kinds())),
+        ("many-200", || bare("200 runs on 4 machines", many::runs(200))),
         ("calibration", calibrated),
         ("calibration-failed", not_calibrated),
         ("comparison", || compared(comparison::worse())),
@@ -120,7 +126,7 @@ fn plan(label: &'static str, cpus: u32) -> Plan {
 }
 
 fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> ReportInput {
-    let results = Results { runs, profile: Some(profile()), findings: findings() };
+    let results = Results { runs, profile: Some(profile()), findings: findings(), ..Results::default() };
     page(title, Page::from_results(assessment, results))
 }
 
@@ -309,11 +315,8 @@ fn explained() -> ReportInput {
 
 fn explained_of(input: ReportInput, explain: impl Fn(Record) -> Record) -> ReportInput {
     let explain_wakeups = |run: Record| if run.measurement == record::Measurement::Wakeup { explain(run) } else { run };
-    let explained = |Results { runs, profile, findings }| Results {
-        runs: runs.into_iter().map(&explain_wakeups).collect(),
-        profile,
-        findings,
-    };
+    let explained =
+        |results: Results| Results { runs: results.runs.into_iter().map(&explain_wakeups).collect(), ..results };
     let page = match input.page {
         Page::Runs(results) => Page::Runs(explained(results)),
         Page::Assessment(_, results) => {
@@ -344,7 +347,7 @@ fn no_samples() -> ReportInput {
 
 fn no_intervals() -> ReportInput {
     let run = wakeup(&Plan { intervals: 0, duration_s: 10, ..plan("idle", 2) }, Validity::default());
-    page("imported", Page::from_results(None, Results { runs: vec![run], profile: None, findings: findings() }))
+    page("imported", Page::from_results(None, Results { runs: vec![run], findings: findings(), ..Results::default() }))
 }
 
 /// The length of OSADL's reference measurements: 100 million cycles of 200 us, 5 h 33 min; here on 16 CPUs.

@@ -84,8 +84,13 @@ impl Folder {
             "Assessment of {}",
             runs.first().map_or("this machine", |run| run.manifest().node.hostname.as_str())
         );
-        let html =
-            reporting::render(title, Some(assessment.clone()), runs.to_vec(), Some(&node.profile), Some(&node.audit));
+        let html = reporting::render(
+            title,
+            Some(assessment.clone()),
+            (runs.to_vec(), Vec::new()),
+            Some(&node.profile),
+            Some(&node.audit),
+        );
         // The report last: a user who sees it finds everything that it refers to.
         files.push(("report.html".to_owned(), html.into_bytes()));
         let mut report = self.path.join("report.html");
