@@ -1,7 +1,7 @@
 //! `punctual measure event`.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use record::{CpuPair, End, EventMeans, EventRequest, PairPlacement, PolicyChoice, Request, RunRequest};
+use record::{CpuPair, End, EventMeans, EventRequest, PairPlacement, PolicyChoice, Request, RunLength, RunRequest};
 use units::{CpuSet, Ns};
 
 use super::claim::ClaimArgs;
@@ -9,7 +9,6 @@ use crate::begin::AnywayArgs;
 use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
-use crate::run_length::RunLength;
 use crate::session::{Asked, LabelArgs, carry_out};
 
 #[derive(clap::Args)]
