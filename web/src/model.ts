@@ -168,8 +168,11 @@ export function csv(head: string[], rows: Cell[][]): string {
 
 /** The figures of a trace: those of the view, or in the corrected view those of its histogram. */
 function figuresOf({ histogram, series }: Trace): SeriesView["figures"] {
-  if (histogram !== series.corrected) return series.figures;
-  const { count: samples, min_ns: lowest_ns, mean_ns, sd_ns, quantiles, max_ns: highest_ns } = histogram;
+  return histogram === series.corrected ? figuresIn(histogram) : series.figures;
+}
+
+/** The figures that a histogram states of its samples. */
+export function figuresIn({ count: samples, min_ns: lowest_ns, mean_ns, sd_ns, quantiles, max_ns: highest_ns }: HistogramView): SeriesView["figures"] {
   return { samples, lowest_ns, mean_ns, sd_ns, quantiles, highest_ns };
 }
 

@@ -9,7 +9,7 @@ import * as format from "../format.ts";
 import type { GroupView, RunRowView, RunView } from "../generated/view.d.ts";
 import { goTo } from "../go_to.ts";
 import { shapeOf } from "../marks.ts";
-import { isOfProgram, type Results } from "../model.ts";
+import { figuresIn, isOfProgram, type Results } from "../model.ts";
 import { basisText, columnsOf, commonYear, sortChoice, sortedRows, sortOf, stripColumns, stripsOf, worstText, type Column, type Overview, type Strip } from "../overview.ts";
 import { columnsIn, drawNames, drawStrips, HEAD, NARROW, stripAt, stripsHeight, stripText, WIDE } from "../strips.ts";
 import { theme, type Theme } from "../theme.ts";
@@ -133,7 +133,7 @@ function asRun(groups: GroupView[], deadline: number): RunView {
     id: "groups", measurement: "wakeup", label: "all runs of each", loaded: true, node: "", state: "valid", reasons: [], lacks: [], not_observable: [],
     started_realtime_ns: "0", duration_ns: 0, samples: 0, worst: [], rows: [], manifest: {}, ...(Number.isFinite(deadline) ? { deadline_ns: deadline } : {}),
     series: groups.map((group) => ({
-      name: "", lane: group.name, variant: "", samples: group.histogram!.count, histogram: group.histogram!, counters: {}, spoiled: [],
+      name: "", lane: group.name, place: "", variant: "", judged: true, histogram: group.histogram!, figures: figuresIn(group.histogram!), counters: {}, spoiled: [],
       intervals: { start_offset_ns: [], length_ns: [], max_ns: [], count: [], missed_periods: [], heat: { bin: [], count: [] } },
     })),
   };
