@@ -31,7 +31,7 @@ mkdir -p "$out"
 node_modules/.bin/esbuild src/main.tsx --bundle --minify --format=iife --target=es2023 --charset=utf8 \
   --jsx=automatic --jsx-import-source=preact --legal-comments=none --log-level=warning --outfile="$out/viewer.js"
 for file in "$out/viewer.js" "$out/viewer.css"; do
-  # The notices that the licences of Preact and uPlot ask every copy to carry.
+  # The notices that the licenses of Preact and uPlot ask every copy to carry.
   {
     printf '%s\n/*\n' "$mark"
     for library in preact uplot; do printf '%s\n\n' "$library"; cat "node_modules/$library/LICENSE"; echo; done

@@ -1,7 +1,7 @@
 //! Two records out of a file are compared without a panic, and what is said of them is JSON.
 #![no_main]
 
-use analyse::compare::{CompareOptions, Comparison, Group, compare};
+use analysis::compare::{CompareOptions, Comparison, Group, compare};
 use libfuzzer_sys::fuzz_target;
 use record::Record;
 

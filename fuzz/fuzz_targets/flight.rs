@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use units::Timestamp;
 
-use analyse::cause::{
+use analysis::cause::{
     Around, BelowKernel, Event, Evidence, Frame, Late, Receiver, Thread, What, explain, explain_arrival,
 };
 use flight::btf::Btf;

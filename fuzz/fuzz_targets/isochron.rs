@@ -2,7 +2,7 @@
 //! once in each of its series and in one interval, claims no error between two clocks, and is written and read again unchanged.
 #![no_main]
 
-use analyse::{RunOutcome, outcome, verdict};
+use analysis::{RunOutcome, outcome, verdict};
 use foreign::{IMPORTS, IsochronColumns, Options};
 use libfuzzer_sys::fuzz_target;
 use record::{Interval, Record, ValidityState};
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let stated = std::str::from_utf8(letters).ok().and_then(|letters| IsochronColumns::parse(letters).ok());
     let format = IMPORTS.iter().find(|format| format.name == "isochron");
     let options = Options { isochron: stated, ..Options::default() };
-    let _ = foreign::recognise(text);
+    let _ = foreign::recognize(text);
     let imported = match foreign::import(text, format, options) {
         Ok(imported) => imported,
         Err(error) => {

@@ -32,7 +32,7 @@ fn joined(said: &str, partner_asked: bool) {
     let own = Record::from_json(if partner_asked { PARTNER } else { INITIATOR }).expect("a seed is a record");
     let joined = if partner_asked { join(said, own) } else { join(own, said) };
     let Ok(joined) = joined else { return };
-    let _ = analyse::verdict(&joined, 10_000);
+    let _ = analysis::verdict(&joined, 10_000);
     let again = Record::from_json(&joined.to_json()).expect("what was written is read");
     // Both are far too long to be printed.
     assert!(again == joined, "what was written reads back otherwise");

@@ -28,11 +28,11 @@ fuzz_target!(|data: &[u8]| {
 fn rendered(text: &str) {
     let Ok(mut record) = Record::from_json(text) else { return };
     let deadline_ns = record.manifest().requested.deadline_ns.unwrap_or(100_000);
-    let verdict = analyse::verdict(&record, deadline_ns);
+    let verdict = analysis::verdict(&record, deadline_ns);
     if record.verdict.is_none() {
         record.verdict = Some(verdict);
     }
-    let _ = analyse::outcome(&record);
+    let _ = analysis::outcome(&record);
     let part = summary::Part::Measured(&record);
     let assessment = summary::assess(&summary::AssessmentInput {
         deadline_ns,

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use analyse::{KEPT_ROWS, StallRules, StallTotals, StallTracker};
+use analysis::{KEPT_ROWS, StallRules, StallTotals, StallTracker};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,7 @@
 //! A record out of a file tells of the time to come without a panic, what is said of it is JSON, and a claim's text is read.
 #![no_main]
 
-use analyse::tail::{Claim, Tail, TailOptions, parse_span, tail};
+use analysis::tail::{Claim, Tail, TailOptions, parse_span, tail};
 use libfuzzer_sys::fuzz_target;
 use record::Record;
 

@@ -56,7 +56,7 @@ macro_rules! targets {
 }
 
 targets! {
-    of_analyser_log "../fuzz_targets/analyser_log.rs"
+    of_analyzer_log "../fuzz_targets/analyzer_log.rs"
     of_boot "../fuzz_targets/boot.rs"
     of_campaign "../fuzz_targets/campaign.rs"
     of_capture "../fuzz_targets/capture.rs"

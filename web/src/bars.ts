@@ -59,15 +59,15 @@ export function drawBars(ctx: CanvasRenderingContext2D, width: number, height: n
   }
   bars.forEach((bar, i) => {
     const y = i * ROW + 32;
-    const colour = bar.invalid ? theme.faint : theme.series[0]!;
+    const color = bar.invalid ? theme.faint : theme.series[0]!;
     ctx.textAlign = "left";
     drawText(ctx, bar.name, box.left, i * ROW + 12, bar.invalid ? theme.muted : theme.text, theme.background);
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.fillRect(toX(bar.min), y - 1, toX(bar.max) - toX(bar.min), 2);
     ctx.fillRect(toX(bar.mean), y - 4, Math.max(1, toX(bar.meanPlusSd) - toX(bar.mean)), 8);
     ctx.fillRect(toX(bar.min) - 1, y - 6, 2, 12);
-    drawShape(ctx, "circle", toX(bar.mean), y, 9, true, colour, theme.background);
-    drawShape(ctx, "diamond", toX(bar.max), y, 9, false, colour, theme.background);
+    drawShape(ctx, "circle", toX(bar.mean), y, 9, true, color, theme.background);
+    drawShape(ctx, "diamond", toX(bar.max), y, 9, false, color, theme.background);
     drawText(ctx, format.latency(bar.max), toX(bar.max) + 9, y, theme.text, theme.background);
     if (bar.invalid) hatch(ctx, { left: box.left, top: y - 12, width: box.width, height: 24 }, theme.faint, 1);
   });

@@ -187,9 +187,9 @@ export function drawCalibration(ctx: CanvasRenderingContext2D, width: number, he
 /** The bound as a bar, every reading as a shape on it; what lies beyond is larger, so that one of hundreds is seen. */
 function drawGroup(ctx: CanvasRenderingContext2D, theme: Theme, group: Group, y: number, toX: (ns: number) => number): void {
   const isLoad = group.condition === "load";
-  const colour = theme.series[isLoad ? 1 : 0]!;
+  const color = theme.series[isLoad ? 1 : 0]!;
   ctx.globalAlpha = 0.22;
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   for (const bound of new Set(group.rows.map((row) => `${row.least_ns} ${row.most_ns}`))) {
     const [least, most] = bound.split(" ").map((ns) => toX(Number(ns)));
     ctx.fillRect(least!, y - 6, most! - least!, 12);
@@ -200,13 +200,13 @@ function drawGroup(ctx: CanvasRenderingContext2D, theme: Theme, group: Group, y:
   for (const row of group.rows) {
     if (row.outcome === "not-found") missing += 1;
     else if (row.outcome !== "within") beyond.push(row);
-    else drawShape(ctx, isLoad ? "triangle" : "circle", toX(num(row.difference_ns)), y, 6, !isLoad, colour, theme.background);
+    else drawShape(ctx, isLoad ? "triangle" : "circle", toX(num(row.difference_ns)), y, 6, !isLoad, color, theme.background);
   }
   ctx.textAlign = "left";
   for (const row of beyond) {
     const wrong = row.outcome !== "exception";
     const x = toX(num(row.difference_ns));
-    drawShape(ctx, wrong ? "cross" : "diamond", x, y, 10, wrong, wrong ? theme.broken : colour, theme.background);
+    drawShape(ctx, wrong ? "cross" : "diamond", x, y, 10, wrong, wrong ? theme.broken : color, theme.background);
     if (wrong) {
       ctx.textAlign = "right";
       drawText(ctx, "wrong", x - 9, y, theme.broken, theme.background);

@@ -5,7 +5,7 @@ import { differenceText, percentText, pText, verdictOf, WORST } from "./comparis
 import * as format from "./format.ts";
 import type { Answer, CampaignResult, Comparison } from "./generated/view.d.ts";
 import { drawShape, drawText, hatch, wrap, type Box, type Shape } from "./marks.ts";
-import { COLOURED } from "./model.ts";
+import { COLORED } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
 export const WORDS: Record<Answer["state"], string> = {
@@ -149,7 +149,7 @@ export function forestScale(width: number, range: [number, number]): { box: { le
   };
 }
 
-export function stateColour(state: Answer["state"], theme: Theme): string {
+export function stateColor(state: Answer["state"], theme: Theme): string {
   if (state === "harms" || state === "harms-body") return theme.broken;
   if (state === "helps" || state === "helps-body") return theme.series[0]!;
   return state === "trade" ? theme.text : theme.muted;
@@ -195,15 +195,15 @@ function drawRow(
   range: [number, number], toX: (value: number) => number, narrow: boolean,
 ): void {
   const { state } = answer;
-  const colour = stateColour(state, theme);
+  const color = stateColor(state, theme);
   ctx.fillStyle = theme.line;
   ctx.fillRect(0, all.top, all.width, 1);
   const y = all.top + HEAD / 2 + 2;
   ctx.textAlign = "left";
-  drawShape(ctx, STATE_SHAPES[state], 8, y, 11, isShown(state), colour, theme.background);
+  drawShape(ctx, STATE_SHAPES[state], 8, y, 11, isShown(state), color, theme.background);
   ctx.font = `600 12px ${theme.font}`;
   const word = WORDS[state];
-  drawText(ctx, word, 20, y, isShown(state) ? colour : theme.muted, theme.background);
+  drawText(ctx, word, 20, y, isShown(state) ? color : theme.muted, theme.background);
   const after = 20 + ctx.measureText(word).width + 10;
   const name = shortened(answer.condition, all.width - after - 4, (text) => ctx.measureText(text).width);
   drawText(ctx, name, after, y, theme.text, theme.background);
@@ -224,18 +224,18 @@ function drawLine(
   ctx: CanvasRenderingContext2D, theme: Theme, line: Line, y: number, box: { left: number; width: number }, [from, to]: [number, number],
   toX: (value: number) => number, narrow: boolean,
 ): void {
-  const colour = line.shown === "worse" ? theme.broken : line.shown === "better" ? theme.series[0]! : theme.muted;
+  const color = line.shown === "worse" ? theme.broken : line.shown === "better" ? theme.series[0]! : theme.muted;
   ctx.textAlign = "right";
   ctx.fillStyle = theme.muted;
   ctx.fillText(line.name, box.left - 10, y);
   if (line.low !== null && line.high !== null && line.high >= from && line.low <= to) {
     ctx.globalAlpha = line.shown === null ? 0.4 : 0.6;
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.fillRect(toX(line.low), y - 4, Math.max(2, toX(line.high) - toX(line.low)), 8);
     ctx.globalAlpha = 1;
   }
   const arrow = (x: number, way: number) => {
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.beginPath();
     ctx.moveTo(x, y);
     ctx.lineTo(x - way * 8, y - 6);
@@ -247,7 +247,7 @@ function drawLine(
   if (Math.max(line.at, line.high ?? line.at) > to) arrow(box.left + box.width, 1);
   if (Math.min(line.at, line.low ?? line.at) < from) arrow(box.left, -1);
   // A filled mark is shown, an open one is not, or was not judged.
-  if (line.at >= from && line.at <= to) drawShape(ctx, line.shown === "worse" ? "diamond" : "circle", toX(line.at), y, 9, line.shown !== null, colour, theme.background);
+  if (line.at >= from && line.at <= to) drawShape(ctx, line.shown === "worse" ? "diamond" : "circle", toX(line.at), y, 9, line.shown !== null, color, theme.background);
   ctx.textAlign = "left";
   const percent = line.percent === null ? "" : percentText(line.percent);
   const difference = differenceText(line.differenceNs);
@@ -272,12 +272,12 @@ export function comparedOf({ answers, confirmation }: CampaignResult): string[] 
 }
 
 /**
- * Which conditions have a colour of their own, the same in every figure: the first, then those that differ from it, then
- * others in their order; the rest are grey.
+ * Which conditions have a color of their own, the same in every figure: the first, then those that differ from it, then
+ * others in their order; the rest are gray.
  */
 export function ranksOf({ conditions, answers }: CampaignResult): Map<string, number | null> {
   const differs = (name: string) => answers.some((answer) => answer.condition === name && isShown(answer.state));
   const weight = ({ name, is_baseline: first }: { name: string; is_baseline: boolean }) => (first ? 0 : differs(name) ? 1 : 2);
   const order = [...conditions].sort((a, b) => weight(a) - weight(b));
-  return new Map(order.map(({ name }, place) => [name, place < COLOURED ? place : null]));
+  return new Map(order.map(({ name }, place) => [name, place < COLORED ? place : null]));
 }

@@ -111,8 +111,8 @@ export function pieceText(explanation: ExplanationView, piece: Piece): string {
   return `${what}: ${format.count(piece.samples)} of ${format.count(share.total)} ${share.of}, ${piece.percent}`;
 }
 
-/** The colour of a cause by its place among the causes; beyond the fifth grey. */
-function causeColour(cause: number, theme: Theme): string {
+/** The color of a cause by its place among the causes; beyond the fifth gray. */
+function causeColor(cause: number, theme: Theme): string {
   return theme.series[cause] ?? theme.faint;
 }
 
@@ -128,16 +128,16 @@ export function drawShares(ctx: CanvasRenderingContext2D, width: number, theme: 
   for (const { cause, percent: share, box } of piecesOf(explanation, width)) {
     const known = cause === null ? undefined : explanation.causes[cause]!;
     const inner = { left: box.left + 0.5, top: box.top + 0.5, width: Math.max(1, box.width - 1), height: box.height - 1 };
-    const colour = cause === null || invalid || known?.class === "unknown" ? theme.faint : causeColour(cause, theme);
+    const color = cause === null || invalid || known?.class === "unknown" ? theme.faint : causeColor(cause, theme);
     if (known && known.certainty !== "unknown" && !invalid) {
       ctx.globalAlpha = known.certainty === "shown" ? 1 : 0.25;
-      ctx.fillStyle = colour;
+      ctx.fillStyle = color;
       ctx.fillRect(inner.left, inner.top, inner.width, inner.height);
       ctx.globalAlpha = 1;
     }
     if (cause === null || invalid) hatch(ctx, inner, theme.muted, 1);
-    else if (known!.certainty === "likely") dots(ctx, inner, colour);
-    ctx.strokeStyle = colour;
+    else if (known!.certainty === "likely") dots(ctx, inner, color);
+    ctx.strokeStyle = color;
     ctx.lineWidth = 1.5;
     ctx.strokeRect(inner.left, inner.top, inner.width, inner.height);
     const number = cause === null ? "not explained" : `${cause + 1}`;
@@ -164,9 +164,9 @@ function clipped(ctx: CanvasRenderingContext2D, box: Box, draw: () => void): voi
 }
 
 /** Likely is dotted, shown is solid, unknown is empty. */
-function dots(ctx: CanvasRenderingContext2D, box: Box, colour: string): void {
+function dots(ctx: CanvasRenderingContext2D, box: Box, color: string): void {
   clipped(ctx, box, () => {
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     for (let y = box.top + 3, row = 0; y < box.top + box.height; y += 5, row += 1) {
       for (let x = box.left + (row % 2 === 0 ? 3 : 6); x < box.left + box.width; x += 6) ctx.fillRect(x, y, 2, 2);
     }
@@ -221,7 +221,7 @@ export const ACTIVITIES: Record<Activity, string> = {
   idle: "idle", thread: "thread", measuring: "the measuring thread", softirq: "softirq", interrupt: "interrupt", "timer-function": "timer function", nmi: "non-maskable interrupt", untold: "unknown thread",
 };
 
-/** Which of the five hues; null for grey. */
+/** Which of the five hues; null for gray. */
 export const HUES: Record<Activity, number | null> = { idle: null, thread: 0, measuring: 4, softirq: 1, interrupt: 2, "timer-function": 3, nmi: 4, untold: null };
 
 /** Thinner ones are drawn this wide (px). */
@@ -273,11 +273,11 @@ export function stretchText({ activity, name, from, to, net }: Stretch): string 
   return `${name}${kind}: from ${format.latency(from)} to ${format.latency(to)}; ${format.latency(to - from)} gross, ${format.latency(net)} net of what interrupted it`;
 }
 
-function pattern(ctx: CanvasRenderingContext2D, activity: Activity, box: Box, colour: string): void {
+function pattern(ctx: CanvasRenderingContext2D, activity: Activity, box: Box, color: string): void {
   if (box.width < 8 || activity === "thread" || activity === "interrupt") return;
   if (activity === "idle") return;
   clipped(ctx, box, () => {
-    ctx.strokeStyle = colour;
+    ctx.strokeStyle = color;
     ctx.lineWidth = 1;
     ctx.beginPath();
     if (activity === "softirq" || activity === "nmi") {
@@ -320,17 +320,17 @@ export function drawTimeline(
   }
   for (const one of placed) {
     const hue = HUES[one.activity];
-    const colour = hue === null || invalid ? theme.faint : theme.series[hue]!;
+    const color = hue === null || invalid ? theme.faint : theme.series[hue]!;
     const inner = { left: one.box.left + 0.5, top: one.box.top + 0.5, width: Math.max(1, one.box.width - 1), height: one.box.height - 1 };
     ctx.fillStyle = theme.background;
     ctx.fillRect(inner.left, inner.top, inner.width, inner.height);
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.globalAlpha = one.box.width <= THINNEST ? 1 : one.activity === "idle" ? 0.08 : 0.3;
     ctx.fillRect(inner.left, inner.top, inner.width, inner.height);
     ctx.globalAlpha = 1;
-    pattern(ctx, one.activity, inner, colour);
+    pattern(ctx, one.activity, inner, color);
     const isLifted = lifted !== null && lifted.from === one.from && lifted.depth === one.depth && lifted.to === one.to;
-    ctx.strokeStyle = isLifted ? theme.text : colour;
+    ctx.strokeStyle = isLifted ? theme.text : color;
     ctx.lineWidth = isLifted ? 2.5 : 1;
     ctx.strokeRect(inner.left, inner.top, inner.width, inner.height);
   }

@@ -8,7 +8,7 @@ import { subscribe, theme, type Theme } from "./theme.ts";
 export interface Weight {
   width: number;
   alpha: number;
-  colour: string;
+  color: string;
 }
 
 export interface ChartSpec {
@@ -85,7 +85,7 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
       },
     }, spec.data, mount.current);
     plot.current = made;
-    emphasise(made, spec, latest.current.lift, now);
+    emphasize(made, spec, latest.current.lift, now);
     // Read by the browser test: when the first pictures stood.
     performance.clearMarks("chart");
     performance.mark("chart");
@@ -95,7 +95,7 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
   }, [spec, width, height, now]);
 
   useEffect(() => {
-    if (plot.current) emphasise(plot.current, spec, lift, now);
+    if (plot.current) emphasize(plot.current, spec, lift, now);
   }, [lift]);
 
   // The height is set before anything is drawn, so that nothing below it jumps.
@@ -141,13 +141,13 @@ function stepUnder(plot: uPlot): number | null {
   return plot.data[0]![idx]! > plot.posToVal(left, "x") ? Math.max(0, idx - 1) : idx;
 }
 
-function emphasise(plot: uPlot, spec: ChartSpec, lift: string | null, now: Theme): void {
-  spec.weights(lift, now).forEach(({ width, alpha, colour }, i) => {
+function emphasize(plot: uPlot, spec: ChartSpec, lift: string | null, now: Theme): void {
+  spec.weights(lift, now).forEach(({ width, alpha, color }, i) => {
     const series = plot.series[i + 1];
     if (!series) return;
     series.width = width;
     series.alpha = alpha;
-    series.stroke = () => colour;
+    series.stroke = () => color;
   });
   plot.redraw(true, false);
 }

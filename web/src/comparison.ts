@@ -142,16 +142,16 @@ export function drawEffects(
   const labelsAt = zero < box.left + LABEL_ROOM && zero + LABEL_ROOM < box.left + box.width ? zero + 8 : box.left;
   effects.forEach((effect, i) => {
     const y = i * ROW + 32;
-    const colour = effect.verdict === "worse" ? theme.broken : theme.series[0]!;
+    const color = effect.verdict === "worse" ? theme.broken : theme.series[0]!;
     if (effect.low !== null && effect.high !== null) {
       ctx.globalAlpha = effect.verdict === null ? 0.3 : 0.55;
-      ctx.fillStyle = colour;
+      ctx.fillStyle = color;
       ctx.fillRect(toX(effect.low), y - 5, Math.max(2, toX(effect.high) - toX(effect.low)), 10);
       ctx.globalAlpha = 1;
-      arrows(ctx, effect, range, box, y, colour);
+      arrows(ctx, effect, range, box, y, color);
     }
     // A filled mark is shown, an open one is not, or was not judged.
-    drawShape(ctx, effect.verdict === "worse" ? "diamond" : "circle", toX(effect.percent), y, 10, effect.verdict !== null, colour, theme.background);
+    drawShape(ctx, effect.verdict === "worse" ? "diamond" : "circle", toX(effect.percent), y, 10, effect.verdict !== null, color, theme.background);
     ctx.textAlign = "left";
     const verdict = effect.verdict === null ? "" : `, ${effect.verdict}`;
     drawText(ctx, `${effect.name}  ${effect.words}${verdict}`, labelsAt, i * ROW + 12, theme.text, theme.background);
@@ -159,9 +159,9 @@ export function drawEffects(
 }
 
 /** What lies beyond the axis points there. */
-function arrows(ctx: CanvasRenderingContext2D, effect: Effect, [low, high]: [number, number], box: Box, y: number, colour: string): void {
+function arrows(ctx: CanvasRenderingContext2D, effect: Effect, [low, high]: [number, number], box: Box, y: number, color: string): void {
   const point = (x: number, way: number) => {
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.beginPath();
     ctx.moveTo(x, y);
     ctx.lineTo(x - way * 9, y - 7);
@@ -209,11 +209,11 @@ export function drawMaxima(ctx: CanvasRenderingContext2D, width: number, height:
   ];
   lanes.forEach(({ name, maxima, median }, i) => {
     const y = i * LANE + 36;
-    const colour = theme.series[i]!;
-    ctx.fillStyle = colour;
+    const color = theme.series[i]!;
+    ctx.fillStyle = color;
     if (typeof median === "number") ctx.fillRect(toX(median) - 1, y - 11, 2, 22);
     ctx.globalAlpha = maxima.length > 20 ? 0.6 : 1;
-    for (const ns of maxima) drawShape(ctx, i === 0 ? "circle" : "square", toX(ns), y, 8, true, colour, theme.background);
+    for (const ns of maxima) drawShape(ctx, i === 0 ? "circle" : "square", toX(ns), y, 8, true, color, theme.background);
     ctx.globalAlpha = 1;
     ctx.textAlign = "left";
     drawText(ctx, name, box.left, i * LANE + 13, theme.text, theme.background);

@@ -4,14 +4,14 @@ import type uPlot from "uplot";
 import { commonUnit, linearGrid, linearTicks, logGrid, logTicks, num, regrid, type Columns, type Grid } from "./bins.ts";
 import type { ChartSpec, Weight } from "./chart.tsx";
 import * as format from "./format.ts";
-import { colourOf, deadlineLabel, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
+import { colorOf, deadlineLabel, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
 import { invalidReason, type Lane, type Trace } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
 /** A curve dips to here where there is no sample: below the axis, which ends at one sample. */
 const NOTHING = 0.3;
 const AXIS_FOOT = 0.7;
-/** On paper, which may be without colour, and where curves are of groups. */
+/** On paper, which may be without color, and where curves are of groups. */
 const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 3], [2, 4], [6, 2, 2, 2, 2, 2]];
 
 export interface Distribution {
@@ -126,7 +126,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
       },
       series: [{}, ...traces.map((trace): uPlot.Series => ({
         scale: "y",
-        stroke: trace.invalid ? theme.faint : colourOf(trace.lane.rank, theme),
+        stroke: trace.invalid ? theme.faint : colorOf(trace.lane.rank, theme),
         paths: stepped,
         points: { show: false },
         ...(trace.invalid ? { dash: [3, 4] } : (theme.paper || trace.lane.dashed) && trace.lane.rank !== null ? { dash: DASHES[trace.lane.rank]! } : {}),
@@ -146,7 +146,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
       cursor: { y: false, points: { show: false } },
     }),
     weights: (lift, theme) => traces.map((trace) => ({
-      ...weightOf(trace.lane, trace.heavy, lift, theme), ...(trace.invalid ? { colour: theme.faint } : {}),
+      ...weightOf(trace.lane, trace.heavy, lift, theme), ...(trace.invalid ? { color: theme.faint } : {}),
     })),
     overlay: (plot, theme, lift) => drawOverlay(plot, theme, traces, shown, choice, lift),
   };
@@ -180,12 +180,12 @@ export function power(samples: number): string {
 
 export function weightOf(lane: Lane, heavy: boolean, lift: string | null, theme: Theme): Weight {
   const base = heavy ? 2 : 1.2;
-  const colour = colourOf(lane.rank, theme);
-  // A grey series that is lifted must not stay grey.
-  if (lane.key === lift) return { width: base + 1, alpha: 1, colour: lane.rank === null ? theme.text : colour };
-  if (lift !== null) return { width: 1, alpha: 0.22, colour };
-  if (lane.rank === null) return { width: 1, alpha: 0.55, colour };
-  return { width: base, alpha: heavy ? 1 : 0.75, colour };
+  const color = colorOf(lane.rank, theme);
+  // A gray series that is lifted must not stay gray.
+  if (lane.key === lift) return { width: base + 1, alpha: 1, color: lane.rank === null ? theme.text : color };
+  if (lift !== null) return { width: 1, alpha: 0.22, color };
+  if (lane.rank === null) return { width: 1, alpha: 0.55, color };
+  return { width: base, alpha: heavy ? 1 : 0.75, color };
 }
 
 function drawOverlay(
@@ -270,7 +270,7 @@ function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number,
 
 const MOST_LABELS = 8;
 
-/** A shape at each maximum, at the foot of the plot; labels for the coloured and the lifted. */
+/** A shape at each maximum, at the foot of the plot; labels for the colored and the lifted. */
 function drawMaxima(
   plot: uPlot, theme: Theme, traces: Trace[], shown: Distribution, lift: string | null, box: Box, written: Box[],
 ): void {
@@ -290,7 +290,7 @@ function drawMaxima(
     }));
   const wanted = marks.filter(({ text, dim }) => text !== "" && !dim);
   // Where there are many, the light ones stand in the key alone.
-  const labelled = wanted.length <= MOST_LABELS ? wanted : wanted.filter(({ trace }) => trace.heavy || trace.lane.key === lift);
+  const labeled = wanted.length <= MOST_LABELS ? wanted : wanted.filter(({ trace }) => trace.heavy || trace.lane.key === lift);
   const ceiling = (left: number, right: number) => {
     let most = 1;
     shown.grid.edges.forEach((edge, c) => {
@@ -300,12 +300,12 @@ function drawMaxima(
     return plot.valToPos(most, "y", true);
   };
   const places = placeLabels(
-    labelled.map(({ x, text, weight }) => ({ x, y: foot, width: ctx.measureText(text).width, weight })), 13 * ratio, box, ceiling, written);
+    labeled.map(({ x, text, weight }) => ({ x, y: foot, width: ctx.measureText(text).width, weight })), 13 * ratio, box, ceiling, written);
   ctx.textAlign = "left";
-  labelled.forEach(({ x, trace }, i) => {
+  labeled.forEach(({ x, trace }, i) => {
     const place = places[i];
     if (!place) return;
-    ctx.strokeStyle = colourOf(trace.lane.rank, theme);
+    ctx.strokeStyle = colorOf(trace.lane.rank, theme);
     ctx.lineWidth = ratio;
     ctx.globalAlpha = 0.6;
     ctx.beginPath();
@@ -316,10 +316,10 @@ function drawMaxima(
   for (const { trace, x, dim } of marks) {
     ctx.globalAlpha = dim ? 0.25 : 1;
     const size = (trace.lane.rank === null ? 4 : 8) * ratio;
-    drawShape(ctx, shapeOf(trace.lane.rank), x, foot, size, trace.heavy, colourOf(trace.lane.rank, theme), theme.background);
+    drawShape(ctx, shapeOf(trace.lane.rank), x, foot, size, trace.heavy, colorOf(trace.lane.rank, theme), theme.background);
   }
   ctx.globalAlpha = 1;
-  labelled.forEach(({ text, trace }, i) => {
+  labeled.forEach(({ text, trace }, i) => {
     const place = places[i];
     if (place) drawText(ctx, text, place.left, place.top + place.height / 2, trace.heavy ? theme.text : theme.muted, theme.background);
   });

@@ -1,4 +1,4 @@
-// The heat map: time across, latency upwards (logarithmic), colour the logarithm of the number of samples.
+// The heat map: time across, latency upwards (logarithmic), color the logarithm of the number of samples.
 
 import { heatFrom, logTicks, num } from "./bins.ts";
 import * as format from "./format.ts";
@@ -57,7 +57,7 @@ export function heat(windows: Window[], lift: string | null): Heat {
 const CIVIDIS: [number, number, number][] = [
   [0, 34, 78], [35, 62, 108], [87, 92, 109], [124, 123, 120], [149, 143, 120], [187, 175, 113], [223, 206, 91], [254, 232, 56]];
 
-/** The colour of a share from 0 to 1; on light paper more samples are darker, on dark paper brighter. */
+/** The color of a share from 0 to 1; on light paper more samples are darker, on dark paper brighter. */
 export function sequential(share: number, dark: boolean): string {
   const place = Math.min(1, Math.max(0, dark ? share : 1 - share)) * (CIVIDIS.length - 1);
   const low = Math.min(CIVIDIS.length - 2, Math.floor(place));
@@ -68,7 +68,7 @@ export function sequential(share: number, dark: boolean): string {
 const FOOT = 26;
 const TOP = 10;
 
-/** On a border of device pixels, where neighbours meet without a seam. */
+/** On a border of device pixels, where neighbors meet without a seam. */
 function onPixel(place: number): number {
   return Math.round(place * devicePixelRatio) / devicePixelRatio;
 }

@@ -6,12 +6,12 @@ import type { Theme } from "./theme.ts";
 export const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "down", "star", "bar"] as const;
 export type Shape = (typeof SHAPES)[number];
 
-/** Each of the five worst, or of eight groups, has a shape besides its colour, for print and for eyes that do not see it. */
+/** Each of the five worst, or of eight groups, has a shape besides its color, for print and for eyes that do not see it. */
 export function shapeOf(rank: number | null): Shape {
   return rank === null ? "circle" : SHAPES[rank % SHAPES.length]!;
 }
 
-export function colourOf(rank: number | null, theme: Theme): string {
+export function colorOf(rank: number | null, theme: Theme): string {
   return rank === null ? theme.faint : theme.groups[rank % theme.groups.length]!;
 }
 
@@ -66,7 +66,7 @@ export function placeLabels(
 }
 
 export function drawShape(
-  ctx: CanvasRenderingContext2D, shape: Shape, x: number, y: number, size: number, filled: boolean, colour: string, paper: string,
+  ctx: CanvasRenderingContext2D, shape: Shape, x: number, y: number, size: number, filled: boolean, color: string, paper: string,
 ): void {
   ctx.beginPath();
   const r = size / 2;
@@ -94,20 +94,20 @@ export function drawShape(
       break;
     }
   }
-  ctx.fillStyle = filled ? colour : paper;
-  ctx.strokeStyle = colour;
+  ctx.fillStyle = filled ? color : paper;
+  ctx.strokeStyle = color;
   ctx.lineWidth = size * 0.18;
   ctx.fill();
   ctx.stroke();
 }
 
-/** Text with a halo of the paper's colour, so that curves under it do not disturb. */
-export function drawText(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, colour: string, halo: string): void {
+/** Text with a halo of the paper's color, so that curves under it do not disturb. */
+export function drawText(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, color: string, halo: string): void {
   ctx.lineJoin = "round";
   ctx.lineWidth = 4 * devicePixelRatio;
   ctx.strokeStyle = halo;
   ctx.strokeText(text, x, y);
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   ctx.fillText(text, x, y);
 }
 
@@ -115,15 +115,15 @@ export function drawText(ctx: CanvasRenderingContext2D, text: string, x: number,
 export function drawDeadline(
   ctx: CanvasRenderingContext2D, theme: Theme, box: Box, y: number, deadline: number, broken: boolean, pixelRatio: number,
 ): void {
-  const colour = broken ? theme.broken : theme.text;
-  ctx.strokeStyle = colour;
+  const color = broken ? theme.broken : theme.text;
+  ctx.strokeStyle = color;
   ctx.lineWidth = 1.5 * pixelRatio;
   ctx.beginPath();
   ctx.moveTo(box.left, y);
   ctx.lineTo(box.left + box.width, y);
   ctx.stroke();
   ctx.textAlign = "left";
-  drawText(ctx, deadlineLabel(deadline, broken), box.left + 5 * pixelRatio, y - 9 * pixelRatio, colour, theme.background);
+  drawText(ctx, deadlineLabel(deadline, broken), box.left + 5 * pixelRatio, y - 9 * pixelRatio, color, theme.background);
 }
 
 export function deadlineLabel(deadline: number, broken: boolean): string {
@@ -131,12 +131,12 @@ export function deadlineLabel(deadline: number, broken: boolean): string {
 }
 
 /** The sign of everything invalid or not known: diagonal lines over it. */
-export function hatch(ctx: CanvasRenderingContext2D, box: Box, colour: string, pixelRatio: number, alpha = 0.55): void {
+export function hatch(ctx: CanvasRenderingContext2D, box: Box, color: string, pixelRatio: number, alpha = 0.55): void {
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top, box.width, box.height);
   ctx.clip();
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.globalAlpha = alpha;
   ctx.lineWidth = 1.5 * pixelRatio;
   const step = 10 * pixelRatio;

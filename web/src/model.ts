@@ -9,7 +9,7 @@ import * as format from "./format.ts";
 export interface Lane {
   key: string;
   name: string;
-  /** Place among the worst: 0 is the worst; null beyond the fifth, which are drawn grey. */
+  /** Place among the worst: 0 is the worst; null beyond the fifth, which are drawn gray. */
   rank: number | null;
   worst: number;
   /** Its curve is dashed, not on paper alone. */
@@ -28,8 +28,8 @@ export interface Trace {
   heavy: boolean;
 }
 
-/** As many as have a colour and a shape of their own. */
-export const COLOURED = 5;
+/** As many as have a color and a shape of their own. */
+export const COLORED = 5;
 
 /** Where a single sample was taken. */
 export function placeName(series: { cpu?: number | null; thread: number }): string {
@@ -98,9 +98,9 @@ export function lanesOf(runs: RunView[], ranks?: Map<string, number | null>, das
     return all;
   }
   const worstFirst = [...all].sort((a, b) => b.worst - a.worst);
-  // Up to five keep the colour of their place in the row, so that CPU 0 is the same hue in every report.
-  const coloured = all.length <= COLOURED ? all : worstFirst.slice(0, COLOURED);
-  coloured.forEach((lane, rank) => { lane.rank = rank; });
+  // Up to five keep the color of their place in the row, so that CPU 0 is the same hue in every report.
+  const colored = all.length <= COLORED ? all : worstFirst.slice(0, COLORED);
+  colored.forEach((lane, rank) => { lane.rank = rank; });
   return all;
 }
 
@@ -127,7 +127,7 @@ export function tracesOf(runs: RunView[], lanes: Lane[], corrected: boolean): Tr
     invalid: run.state === "invalid",
     heavy: isHeavy(runs, runIndex),
   })));
-  // Grey lies under colour, light under heavy.
+  // Gray lies under color, light under heavy.
   const depth = (trace: Trace) => (trace.lane.rank === null ? 0 : 2) + (trace.heavy ? 1 : 0);
   return traces.sort((a, b) => depth(a) - depth(b));
 }

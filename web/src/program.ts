@@ -135,7 +135,7 @@ export function drawPeriods(
     const top = i * PERIOD_ROW + 24;
     const foot = (i + 1) * PERIOD_ROW - 6;
     const late = toX(row.lateFrom);
-    const colour = invalid ? theme.faint : theme.series[0]!;
+    const color = invalid ? theme.faint : theme.series[0]!;
     hatch(ctx, { left: late, top, width: box.left + box.width - late, height: foot - top }, theme.faint, 1);
     ctx.strokeStyle = theme.muted;
     line(ctx, box.left, foot + 0.5, box.left + box.width, foot + 0.5);
@@ -144,7 +144,7 @@ export function drawPeriods(
       const isLate = from >= row.lateFrom;
       // A single activation stays visible, and more so where it matters.
       const tall = Math.max(isLate ? 9 : 3, (Math.log(1 + count) / tallest) * (foot - top - 2));
-      ctx.fillStyle = isLate && !invalid ? theme.text : colour;
+      ctx.fillStyle = isLate && !invalid ? theme.text : color;
       ctx.fillRect(x, foot - tall, Math.max(isLate ? 2.5 : 1.5, toX(to) - x), tall);
     }
     // The period that was asked for.
@@ -243,13 +243,13 @@ export function drawPreemptions(
   rows.forEach((row, i) => {
     const y = i * PREEMPTION_ROW + 27;
     const all = row.by === undefined;
-    const colour = invalid ? theme.faint : all ? theme.muted : theme.series[0]!;
+    const color = invalid ? theme.faint : all ? theme.muted : theme.series[0]!;
     const left = box.left + (all ? 0 : 14);
     ctx.textAlign = "left";
     drawText(
       ctx, shortened(ctx, preemptionWords(row), box.left + box.width - left), left, i * PREEMPTION_ROW + 11,
       invalid ? theme.muted : theme.text, theme.background);
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.fillRect(left, y - (all ? 2 : 5), Math.max(2, toX(row.totalNs) - left), all ? 4 : 10);
     if (!Number.isNaN(row.longestNs)) {
       drawShape(ctx, "diamond", toX(row.longestNs), y, 10, false, invalid ? theme.faint : theme.text, theme.background);

@@ -90,8 +90,8 @@ export function drawRhythm(ctx: CanvasRenderingContext2D, width: number, theme: 
   ctx.textAlign = "center";
   ctx.fillText(`within one period of ${rhythm.period}`, (LEFT + width - RIGHT) / 2, HEIGHT - 9);
   for (const one of [...folded].sort((a, b) => Number(a.inside) - Number(b.inside))) {
-    const colour = invalid || !one.inside ? theme.muted : theme.series[0]!;
-    drawShape(ctx, one.inside ? "circle" : "cross", toX(one.at), toY(one.latency), 7, one.inside, colour, theme.background);
+    const color = invalid || !one.inside ? theme.muted : theme.series[0]!;
+    drawShape(ctx, one.inside ? "circle" : "cross", toX(one.at), toY(one.latency), 7, one.inside, color, theme.background);
   }
 }
 

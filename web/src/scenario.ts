@@ -5,7 +5,7 @@ import { logTicks } from "./bins.ts";
 import { shortened } from "./campaign.ts";
 import * as format from "./format.ts";
 import type { Bar, Figure } from "./generated/view.d.ts";
-import { colourOf, drawShape, drawText, type Box } from "./marks.ts";
+import { colorOf, drawShape, drawText, type Box } from "./marks.ts";
 import type { Theme } from "./theme.ts";
 
 const PLOT = 300;
@@ -97,15 +97,15 @@ export function drawScenario(
   bars.forEach((bar, i) => {
     const x = box.left + slot * (i + 0.5);
     ctx.globalAlpha = lift !== null && lift !== bar.condition ? 0.3 : 1;
-    drawBar(ctx, theme, bar, x, slot, toY, colourOf(ranks.get(bar.condition) ?? null, theme));
+    drawBar(ctx, theme, bar, x, slot, toY, colorOf(ranks.get(bar.condition) ?? null, theme));
     drawName(ctx, theme, bar.condition, x, box.top + box.height, slot, slanted);
     ctx.globalAlpha = 1;
   });
 }
 
-function drawBar(ctx: CanvasRenderingContext2D, theme: Theme, bar: Bar, x: number, slot: number, toY: (ns: number) => number, colour: string): void {
+function drawBar(ctx: CanvasRenderingContext2D, theme: Theme, bar: Bar, x: number, slot: number, toY: (ns: number) => number, color: string): void {
   const half = Math.min(9, slot * 0.2);
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   ctx.fillRect(x - 1, toY(bar.max_ns), 2, toY(bar.min_ns) - toY(bar.max_ns));
   if (bar.sd_ns !== null && bar.sd_ns !== undefined) {
     const top = toY(bar.mean_ns + bar.sd_ns);
@@ -113,14 +113,14 @@ function drawBar(ctx: CanvasRenderingContext2D, theme: Theme, bar: Bar, x: numbe
     ctx.fillRect(x - half, top - 1, half * 2, 2);
   }
   ctx.fillRect(x - half, toY(bar.min_ns) - 1, half * 2, 2);
-  drawShape(ctx, "circle", x, toY(bar.mean_ns), Math.min(9, slot * 0.3), true, colour, theme.background);
+  drawShape(ctx, "circle", x, toY(bar.mean_ns), Math.min(9, slot * 0.3), true, color, theme.background);
   if (bar.maxima_ns.length > 1) {
     const alpha = ctx.globalAlpha;
     ctx.globalAlpha = alpha * 0.75;
-    for (const ns of bar.maxima_ns) drawShape(ctx, "circle", x + Math.min(18, slot * 0.36), toY(ns), 5, false, colour, theme.background);
+    for (const ns of bar.maxima_ns) drawShape(ctx, "circle", x + Math.min(18, slot * 0.36), toY(ns), 5, false, color, theme.background);
     ctx.globalAlpha = alpha;
   }
-  drawShape(ctx, "diamond", x, toY(bar.max_ns), Math.min(9, slot * 0.32), false, colour, theme.background);
+  drawShape(ctx, "diamond", x, toY(bar.max_ns), Math.min(9, slot * 0.32), false, color, theme.background);
   const text = format.latency(bar.max_ns);
   ctx.textAlign = "center";
   if (ctx.measureText(text).width < slot - 4) drawText(ctx, text, x, toY(bar.max_ns) - 14, theme.text, theme.background);

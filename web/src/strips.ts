@@ -2,7 +2,7 @@
 
 import { logTicks, num } from "./bins.ts";
 import * as format from "./format.ts";
-import { colourOf, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
+import { colorOf, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
 import type { Strip, Strips } from "./overview.ts";
 import type { Theme } from "./theme.ts";
 
@@ -116,7 +116,7 @@ function drawStrip(
   ctx: CanvasRenderingContext2D, theme: Theme, strip: Strip, edges: number[], counts: number[], highest: number, box: Box, toX: (ns: number) => number, deadline: number,
 ): void {
   const slot = strip.group.slot ?? null;
-  const colour = colourOf(slot, theme);
+  const color = colorOf(slot, theme);
   const base = box.top + box.height;
   // One sample stands clear of the base line.
   const toY = (count: number) => base - 5 - ((box.height - 5) * Math.log10(count)) / Math.max(1, Math.log10(highest));
@@ -141,10 +141,10 @@ function drawStrip(
   ctx.lineTo(right, before);
   ctx.lineTo(right, base);
   ctx.globalAlpha = theme.dark ? 0.4 : 0.3;
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   ctx.fill();
   ctx.globalAlpha = 1;
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.lineWidth = 1;
   ctx.stroke();
   ctx.strokeStyle = theme.line;
@@ -161,7 +161,7 @@ function drawStrip(
     ctx.lineTo(x, base);
     ctx.stroke();
   }
-  ctx.strokeStyle = slot === null ? theme.muted : colour;
+  ctx.strokeStyle = slot === null ? theme.muted : color;
   ctx.lineWidth = 1.5;
   for (const ns of strip.maxima) {
     const x = toX(ns);
@@ -175,7 +175,7 @@ function drawStrip(
     drawText(ctx, strip.group.tally.invalid === strip.group.tally.runs || strip.row?.state === "invalid" ? "invalid: no result" : "no sample", box.left + 4, base - 14, theme.muted, theme.background);
     return;
   }
-  drawShape(ctx, shapeOf(slot), toX(Math.abs(num(strip.worst.latency_ns))), base, 9, true, slot === null ? theme.muted : colour, theme.background);
+  drawShape(ctx, shapeOf(slot), toX(Math.abs(num(strip.worst.latency_ns))), base, 9, true, slot === null ? theme.muted : color, theme.background);
 }
 
 /** A text that ends where the room does. */
@@ -194,7 +194,7 @@ export function drawNames(ctx: CanvasRenderingContext2D, width: number, theme: T
   strips.forEach((strip, place) => {
     const top = HEAD + place * row + (left === 0 ? 10 : row / 2 - 9);
     const slot = strip.group.slot ?? null;
-    drawShape(ctx, shapeOf(slot), 8, top, 9, true, slot === null ? theme.muted : colourOf(slot, theme), theme.background);
+    drawShape(ctx, shapeOf(slot), 8, top, 9, true, slot === null ? theme.muted : colorOf(slot, theme), theme.background);
     ctx.textAlign = "left";
     ctx.font = `600 12px ${theme.font}`;
     drawText(ctx, cut(ctx, strip.name, names - 20), 20, top, theme.text, theme.background);

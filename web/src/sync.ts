@@ -196,7 +196,7 @@ export function trackCells(track: Track, i: number): Cell[] {
 /** So many rows of a table are shown; the CSV file has all. */
 export const MOST_ROWS = 500;
 
-/** Rows of a table of points: where they are too many, neighbours are joined. */
+/** Rows of a table of points: where they are too many, neighbors are joined. */
 export function trackRows(track: Track): Cell[][] {
   if (track.at.length <= MOST_ROWS) return track.at.map((_, i) => trackCells(track, i));
   const end = track.at[track.at.length - 1]!;

@@ -15,8 +15,8 @@ export function tick(ns: number): string {
   return ns === 0 ? "0" : format.span(Math.round(ns)).replace(/\.0 /, " ");
 }
 
-export function line(ctx: CanvasRenderingContext2D, fromX: number, fromY: number, toX: number, toY: number, colour: string, width = 1): void {
-  ctx.strokeStyle = colour;
+export function line(ctx: CanvasRenderingContext2D, fromX: number, fromY: number, toX: number, toY: number, color: string, width = 1): void {
+  ctx.strokeStyle = color;
   ctx.lineWidth = width;
   ctx.beginPath();
   ctx.moveTo(fromX, fromY);

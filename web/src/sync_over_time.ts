@@ -57,14 +57,14 @@ export function drawTimeAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: B
 
 // States
 
-/** Fills a stretch with the pattern of its state: no two of them need colour to be told apart. */
+/** Fills a stretch with the pattern of its state: no two of them need color to be told apart. */
 function fillState(ctx: CanvasRenderingContext2D, theme: Theme, state: SyncStateView, box: Box): void {
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top, box.width, box.height);
   ctx.clip();
-  const stripes = (step: number, slant: 1 | -1, colour: string, width: number) => {
-    ctx.strokeStyle = colour;
+  const stripes = (step: number, slant: 1 | -1, color: string, width: number) => {
+    ctx.strokeStyle = color;
     ctx.lineWidth = width;
     ctx.beginPath();
     for (let x = box.left - box.height; x < box.left + box.width + box.height; x += step) {
@@ -73,9 +73,9 @@ function fillState(ctx: CanvasRenderingContext2D, theme: Theme, state: SyncState
     }
     ctx.stroke();
   };
-  const fill = (colour: string, alpha: number) => {
+  const fill = (color: string, alpha: number) => {
     ctx.globalAlpha = alpha;
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.fillRect(box.left, box.top, box.width, box.height);
     ctx.globalAlpha = 1;
   };
@@ -169,10 +169,10 @@ export function drawOffsets(ctx: CanvasRenderingContext2D, width: number, height
   drawTimeAxis(ctx, theme, box, shown.range);
   const toY = drawValueAxis(ctx, theme, box, shown.vertical.range);
   const invalid = shown.run.state === "invalid";
-  const colour = invalid ? theme.muted : theme.series[0]!;
+  const color = invalid ? theme.muted : theme.series[0]!;
   clipped(ctx, box, () => {
-    drawBound(ctx, box, shown, toY, colour);
-    drawExtremes(ctx, box, shown.columns.filter(({ low }) => Number.isFinite(low)), toY, colour);
+    drawBound(ctx, box, shown, toY, color);
+    drawExtremes(ctx, box, shown.columns.filter(({ low }) => Number.isFinite(low)), toY, color);
   });
   if (Number.isFinite(shown.limit)) drawLimits(ctx, theme, box, shown, toY);
   drawEvents(ctx, theme, box, shown, toX);
@@ -197,11 +197,11 @@ export function drawCursor(ctx: CanvasRenderingContext2D, theme: Theme, box: Box
 }
 
 /** A band from the lowest to the highest bound. Between two columns both hold, so that it is never narrower than it was. */
-function drawBound(ctx: CanvasRenderingContext2D, box: Box, { columns, track }: OverTime, toY: (ns: number) => number, colour: string): void {
+function drawBound(ctx: CanvasRenderingContext2D, box: Box, { columns, track }: OverTime, toY: (ns: number) => number, color: string): void {
   const bounded = columns.filter(({ lower, upper }) => Number.isFinite(lower) && Number.isFinite(upper));
   const usual = usualSpacing(track);
   const edge = (x: number) => box.left + x;
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   const pieces = bounded.map((column, i) => {
     const next = bounded[i + 1];
     const joined = next !== undefined && !isGap(column, next, usual);
@@ -211,9 +211,9 @@ function drawBound(ctx: CanvasRenderingContext2D, box: Box, { columns, track }: 
   });
   ctx.globalAlpha = 0.17;
   for (const { left, right, top, foot } of pieces) ctx.fillRect(left, top, right - left, Math.max(1, foot - top));
-  // Its edges, so that it is a band without colour too.
+  // Its edges, so that it is a band without color too.
   ctx.globalAlpha = 0.55;
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.lineWidth = 1;
   for (const side of ["top", "foot"] as const) {
     ctx.beginPath();
@@ -228,9 +228,9 @@ function drawBound(ctx: CanvasRenderingContext2D, box: Box, { columns, track }: 
 }
 
 /** One stroke from the lowest to the highest of each column; single ones are dots. */
-function drawExtremes(ctx: CanvasRenderingContext2D, box: Box, columns: Column[], toY: (ns: number) => number, colour: string): void {
+function drawExtremes(ctx: CanvasRenderingContext2D, box: Box, columns: Column[], toY: (ns: number) => number, color: string): void {
   const dot = columns.length < box.width / 6 ? 4 : columns.length < box.width / 2 ? 2.5 : 2;
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   for (const { x, low, high } of columns) {
     const [top, foot] = [toY(high), toY(low)];
     const tall = Math.max(dot, foot - top);
@@ -239,17 +239,17 @@ function drawExtremes(ctx: CanvasRenderingContext2D, box: Box, columns: Column[]
 }
 
 function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, { limit, broken, vertical: { range } }: OverTime, toY: (ns: number) => number): void {
-  const colour = broken ? theme.broken : theme.text;
+  const color = broken ? theme.broken : theme.text;
   // Where both lie close together, one label names them.
   const isClose = toY(-limit) - toY(limit) < 44;
   for (const at of [limit, -limit]) {
     if (at < range[0] || at > range[1]) continue;
     const y = Math.round(toY(at)) + 0.5;
-    line(ctx, box.left, y, box.left + box.width, y, colour, 1.5);
+    line(ctx, box.left, y, box.left + box.width, y, color, 1.5);
     if (isClose && at < 0) continue;
     ctx.textAlign = "left";
     const text = `limit ${isClose ? "\u00b1" : at < 0 ? "-" : "+"}${tick(limit)}${broken ? ", broken" : ""}`;
-    drawText(ctx, text, box.left + 5, at > 0 && !isClose ? y + 10 : y - 10, colour, theme.background);
+    drawText(ctx, text, box.left + 5, at > 0 && !isClose ? y + 10 : y - 10, color, theme.background);
   }
 }
 
@@ -282,9 +282,9 @@ export function drawDelays(ctx: CanvasRenderingContext2D, width: number, height:
   const delays = shown.columns.map(({ delay }) => delay).filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...delays), Math.max(10, ...delays)];
   const toY = drawValueAxis(ctx, theme, box, [low, high + (high - low) * 0.1]);
-  const colour = shown.run.state === "invalid" ? theme.muted : theme.series[1]!;
+  const color = shown.run.state === "invalid" ? theme.muted : theme.series[1]!;
   clipped(ctx, box, () => drawExtremes(
-    ctx, box, shown.columns.filter(({ delay }) => Number.isFinite(delay)).map((column) => ({ ...column, low: column.delay, high: column.delay })), toY, colour));
+    ctx, box, shown.columns.filter(({ delay }) => Number.isFinite(delay)).map((column) => ({ ...column, low: column.delay, high: column.delay })), toY, color));
   drawInvalid(ctx, theme, shown.run, box);
   drawCursor(ctx, theme, box, shown.cursor, toX);
 }

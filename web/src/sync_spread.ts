@@ -199,13 +199,13 @@ export function drawAllan(ctx: CanvasRenderingContext2D, width: number, height: 
     ctx.fillStyle = theme.muted;
     ctx.fillText(ratio(at).replace(".0e", "e"), box.left - 6, place);
   }
-  const colour = run.state === "invalid" ? theme.muted : theme.series[0]!;
-  ctx.strokeStyle = colour;
+  const color = run.state === "invalid" ? theme.muted : theme.series[0]!;
+  ctx.strokeStyle = color;
   ctx.lineWidth = 1.5;
   ctx.beginPath();
   dots.forEach((dot, i) => (i === 0 ? ctx.moveTo(toX(dot.averaging), toY(dot.deviation)) : ctx.lineTo(toX(dot.averaging), toY(dot.deviation))));
   ctx.stroke();
-  for (const dot of dots) drawShape(ctx, "diamond", toX(dot.averaging), toY(dot.deviation), dot === pointed ? 12 : 8, true, colour, theme.background);
+  for (const dot of dots) drawShape(ctx, "diamond", toX(dot.averaging), toY(dot.deviation), dot === pointed ? 12 : 8, true, color, theme.background);
   drawName(ctx, theme, box, "averaging time");
   drawInvalid(ctx, theme, run, box);
 }

@@ -206,7 +206,7 @@ export function drawReturns(ctx: CanvasRenderingContext2D, width: number, height
   if (washed !== null) notice(ctx, theme, box, toX(Math.max(washed, ...tail.seen.horizon_ns.map(num), from)) + 8, refusalOf(tail));
 }
 
-/** Greyed from x on. */
+/** Grayed from x on. */
 function wash(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, x: number, reason: string): void {
   if (reason === "") return;
   const refused: Box = { ...box, left: x, width: box.left + box.width - x };

@@ -6,7 +6,7 @@ import type { ChartSpec } from "./chart.tsx";
 import { axis, weightOf } from "./distribution.ts";
 import * as format from "./format.ts";
 import type { RunView } from "./generated/view.d.ts";
-import { colourOf, drawDeadline, drawNotice, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
+import { colorOf, drawDeadline, drawNotice, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
 import { invalidReason, type Lane } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
@@ -144,11 +144,11 @@ export function timelineSpec(
           },
         },
         series: [{}, ...order.map((lane): uPlot.Series => {
-          const colour = colourOf(shown.lanes[lane]!.rank, theme);
+          const color = colorOf(shown.lanes[lane]!.rank, theme);
           const pointed = shown.lanes[lane]!.rank !== null && shown.x.length < width / 6;
           return {
-            scale: "y", stroke: colour, paths: stepped, spanGaps: false,
-            points: { show: pointed, size: 4, fill: colour, stroke: colour, filter: () => (pointed ? points : null) },
+            scale: "y", stroke: color, paths: stepped, spanGaps: false,
+            points: { show: pointed, size: 4, fill: color, stroke: color, filter: () => (pointed ? points : null) },
           };
         })],
         axes: [
@@ -171,7 +171,7 @@ export function timelineSpec(
   };
 }
 
-/** Grey lanes first, so that the coloured ones lie on top. */
+/** Gray lanes first, so that the colored ones lie on top. */
 export function drawingOrder(lanes: Lane[]): number[] {
   return lanes.map((_, i) => i).sort((a, b) => Number(lanes[a]!.rank !== null) - Number(lanes[b]!.rank !== null));
 }
@@ -228,7 +228,7 @@ export function drawWindow(
     ctx.restore();
   }
   if (run.state === "invalid") {
-    // Washed out first: colours would promise a result.
+    // Washed out first: colors would promise a result.
     ctx.save();
     ctx.globalAlpha = 0.75;
     ctx.fillStyle = theme.background;
@@ -260,7 +260,7 @@ function drawMissed(plot: uPlot, theme: Theme, shown: Timeline, lift: string | n
       if (!(missed > 0) || typeof max !== "number") return;
       ctx.globalAlpha = lift === null || lift === lane.key ? 1 : 0.25;
       const y = plot.valToPos(max, "y", true);
-      drawShape(ctx, shapeOf(lane.rank), x, y, 8 * ratio, true, colourOf(lane.rank, theme), theme.background);
+      drawShape(ctx, shapeOf(lane.rank), x, y, 8 * ratio, true, colorOf(lane.rank, theme), theme.background);
       ctx.textAlign = "left";
       const text = `${lane.name}: ${format.count(missed)} missed`;
       const width = ctx.measureText(text).width;

@@ -68,7 +68,7 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
   });
 }
 
-describe("behaviour", () => {
+describe("behavior", () => {
   it("stays within its size: 16 CPUs of 100 million samples in 2 MB", { skip: !wants("long") }, () => {
     assert.ok(statSync(join(samples, "long.html")).size <= 2_000_000);
   });
@@ -114,7 +114,7 @@ describe("behaviour", () => {
     assert.match(await page.textContent("#reasons"), /-50\.0 us of A and \+50\.0 us of B/);
     // The bars of A are left of the line of zero, those of B right of it.
     const drawn = page.locator("[data-figure='comparison'] canvas");
-    const coloured = await drawn.evaluate((canvas) => {
+    const colored = await drawn.evaluate((canvas) => {
       const { width, height } = canvas;
       const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
       const found = { blue: [Infinity, -1], gold: [Infinity, -1] };
@@ -127,7 +127,7 @@ describe("behaviour", () => {
       }
       return found;
     });
-    assert.ok(coloured.blue[1] < 0.45 && coloured.gold[0] > 0.6, JSON.stringify(coloured));
+    assert.ok(colored.blue[1] < 0.45 && colored.gold[0] > 0.6, JSON.stringify(colored));
     await drawn.scrollIntoViewIfNeeded();
     const canvas = await drawn.boundingBox();
     await page.mouse.move(canvas.x + canvas.width * 0.92, canvas.y + 240);

@@ -66,7 +66,7 @@ test("the pointer finds row and line", () => {
   assert.equal(lineAt(forest, 24 + 26 + 40 + 12 + 5)!.row.answer.condition, "ksm=on");
 });
 
-test("the first condition and those that differ have the colours", () => {
+test("the first condition and those that differ have the colors", () => {
   const names = ["baseline", "a", "b", "c", "d", "e", "f"];
   const document = {
     conditions: names.map((name, i) => ({ name, is_baseline: i === 0 })),

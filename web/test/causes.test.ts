@@ -47,7 +47,7 @@ test("a stretch of 3 us in 5 ms stays visible and can be pointed at", () => {
   const placed = placedOf(stretches, range, 360, height);
   const short = placed.find(({ name }) => name === "eth0")!;
   assert.equal(short.box.width, THINNEST);
-  assert.equal(placed.at(-1), short, "drawn last, so that no neighbour hides it");
+  assert.equal(placed.at(-1), short, "drawn last, so that no neighbor hides it");
   const { toX, toNs } = scaleOf(range, 360);
   assert.ok(Math.abs(toNs(toX(123_456)) - 123_456) < 1);
   assert.equal(stretchAt(placed, { x: toX(101_500), y: short.box.top + 5 })?.name, "eth0");

@@ -151,7 +151,7 @@ test("what lies beyond the view is counted in words", () => {
   assert.ok(data.every((column) => column.length === data[0].length));
 });
 
-test("the worst five of many have a colour; an invalid run ranks nobody", () => {
+test("the worst five of many have a color; an invalid run ranks nobody", () => {
   const cpus = Array.from({ length: 24 }, (_, cpu) => series(cpu, [[5_000, 10], [10_000 + cpu * 100, 1]]));
   const invalid = [...cpus].reverse().map((one, i) => ({ ...one, histogram: histogram([[1_000_000 + (24 - i) * 1e6, 1]]) }));
   const lanes = lanesOf([run("idle", cpus), run("bad", invalid, "invalid")]);
@@ -244,7 +244,7 @@ test("numbers beyond 2^53 keep their digits in words", () => {
     { path: "a.b", value: "x 1" }, { path: "a.c[0].d", value: "18446744073709551615" }]);
 });
 
-test("colours run evenly and reach both ends", () => {
+test("colors run evenly and reach both ends", () => {
   assert.equal(sequential(0, true), "rgb(0 34 78)");
   assert.equal(sequential(1, true), "rgb(254 232 56)");
   assert.equal(sequential(1, false), "rgb(0 34 78)");

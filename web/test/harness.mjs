@@ -95,22 +95,22 @@ export async function shot(what, name, options = {}) {
 /** Waits until the URL says what was chosen: effects run after the key. */
 export const url = (page, pattern) => page.waitForURL(pattern, { timeout: 3000 });
 
-/** Of each canvas, whether it shows hardly any colours: it is blank then. */
+/** Of each canvas, whether it shows hardly any colors: it is blank then. */
 export const blankCanvases = () => [...document.querySelectorAll("canvas")].map((canvas) => {
   const { width, height } = canvas;
   if (width === 0 || height === 0) return true;
-  const colours = new Set();
+  const colors = new Set();
   // Of a copy: a canvas that is read more than once is made a slow one by the browser, which complains of it.
   const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
   copy.drawImage(canvas, 0, 0);
   for (const pixel of new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer)) {
-    colours.add(pixel);
-    if (colours.size > 4) return false;
+    colors.add(pixel);
+    if (colors.size > 4) return false;
   }
   return true;
 });
 
-/** Waits until what a change of size or colours draws again is drawn: two frames, and what these ask for. */
+/** Waits until what a change of size or colors draws again is drawn: two frames, and what these ask for. */
 export const settled = (page) => page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))); }));
 
 /** A page scrolls down, never sideways, with all that is folded open too. */

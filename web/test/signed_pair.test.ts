@@ -21,9 +21,9 @@ test("zero is always in the range, so that a sign can be seen", () => {
 
 test("samples of opposite sign are in columns on opposite sides of zero", () => {
   const [a, b] = pairColumns(SAMPLES, pairRange(-50_000, 50_000), 100);
-  const centre = (signed: typeof a) => signed.counts.reduce((sum, count, i) => sum + count * (signed.edges[i]! + signed.edges[i + 1]!) / 2, 0) / signed.counts.reduce((sum, count) => sum + count, 0);
+  const center = (signed: typeof a) => signed.counts.reduce((sum, count, i) => sum + count * (signed.edges[i]! + signed.edges[i + 1]!) / 2, 0) / signed.counts.reduce((sum, count) => sum + count, 0);
   assert.deepEqual(a.edges, b.edges);
-  assert.ok(centre(a) < -48_000 && centre(b) > 48_000, `${centre(a)} ${centre(b)}`);
+  assert.ok(center(a) < -48_000 && center(b) > 48_000, `${center(a)} ${center(b)}`);
   const lanes: [Lane, Lane] = [{ name: "A: x", signed: a, median: -50_000 }, { name: "B: y", signed: b, median: 50_000 }];
   const rows = pairRows(lanes);
   assert.deepEqual(rows.map(([, , ofA, ofB]) => [ofA, ofB]), [["7", "0"], ["0", "9"]]);

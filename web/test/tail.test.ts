@@ -19,7 +19,7 @@ function tail(answered: number[], refused: number[], refusals: string[] = []): T
   };
 }
 
-test("what is refused is greyed from where the answer ends", () => {
+test("what is refused is grayed from where the answer ends", () => {
   assert.equal(refusedFrom(tail([HOUR, 24 * HOUR], [])), null);
   assert.equal(refusedFrom(tail([HOUR], [24 * HOUR])), HOUR);
   assert.equal(refusedFrom(tail([], [HOUR])), 0);

@@ -4,7 +4,7 @@
 //! the body (mean, quantiles) share it again. With few repetitions no difference, however large, is significant at the
 //! level that remains: hours of measuring could not show anything.
 
-use analyse::compare::{least_runs_for_body, least_runs_for_worst_case, pairs_to_show};
+use analysis::compare::{least_runs_for_body, least_runs_for_worst_case, pairs_to_show};
 use serde::Serialize;
 
 use crate::Campaign;

@@ -166,7 +166,7 @@ impl Destination {
             (None, None) => None,
         };
         match printed {
-            Printed::Table => output::data(&table(output::colour_stdout())),
+            Printed::Table => output::data(&table(output::color_stdout())),
             Printed::Json => match saved.as_ref().filter(|_| !has_intervals(record)) {
                 // Those of a long run are in its file alone.
                 Some(saved) => output::bytes(&std::fs::read(&saved.path)?),

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => {
             let help = error.render();
-            let help = if output::colour_stdout() { help.ansi().to_string() } else { help.to_string() };
+            let help = if output::color_stdout() { help.ansi().to_string() } else { help.to_string() };
             output::data(&spelling().apply(&help));
             return ExitCode::SUCCESS;
         }

@@ -46,7 +46,7 @@ enum UnitArg {
 
 /// A record and the file that it was read from.
 pub(crate) struct Found {
-    /// The record; that of an import is labelled with the name of its file.
+    /// The record; that of an import is labeled with the name of its file.
     pub(crate) record: Record,
     /// Path of the file, as named on the command line or below the folder that was named.
     pub(crate) file: PathBuf,
@@ -152,15 +152,15 @@ impl RecordArgs {
     }
 
     /// The same, with the label under which each was measured.
-    pub(crate) fn all_labelled(self, paths: &[PathBuf]) -> anyhow::Result<(Vec<Record>, Vec<String>)> {
-        Ok(labelled_by_start(self.read(paths, |_, _| true)?))
+    pub(crate) fn all_labeled(self, paths: &[PathBuf]) -> anyhow::Result<(Vec<Record>, Vec<String>)> {
+        Ok(labeled_by_start(self.read(paths, |_, _| true)?))
     }
 
     /// The record of one named file.
     fn file(self, path: &Path) -> anyhow::Result<Found> {
         let mut source = open(path)?;
         let head = head(path, &mut source)?;
-        if let Some(importer) = foreign::recognise_stream(&head).and_then(Importer::begin) {
+        if let Some(importer) = foreign::recognize_stream(&head).and_then(Importer::begin) {
             return Ok(Found { record: stream(path, importer, &head, source)?, file: path.to_owned() });
         }
         let content = rest(path, source, head)?;
@@ -201,7 +201,7 @@ impl RecordArgs {
         is_named: bool,
         why_no_record: Option<RecordError>,
     ) -> Result<Record, Refused> {
-        let Some(format) = foreign::recognise(content) else {
+        let Some(format) = foreign::recognize(content) else {
             return Err(match foreign::what_it_is(content).filter(|_| is_named) {
                 Some(what) => Refused::Import(anyhow!(what).context(cannot_import(path))),
                 None => Refused::Unknown(why_no_record),
@@ -217,7 +217,7 @@ impl RecordArgs {
     pub(crate) fn import_file(self, path: &Path, format: Option<&ImportFormat>) -> anyhow::Result<Record> {
         let mut source = open(path)?;
         let head = head(path, &mut source)?;
-        match format.or_else(|| foreign::recognise_stream(&head)).and_then(Importer::begin) {
+        match format.or_else(|| foreign::recognize_stream(&head)).and_then(Importer::begin) {
             Some(importer) => stream(path, importer, &head, source),
             None => self.import(path, &rest(path, source, head)?, format),
         }
@@ -284,11 +284,11 @@ impl Refused {
 
 /// Records by their start, each with a name of its own.
 pub(crate) fn by_start(found: Vec<Found>) -> Vec<Record> {
-    labelled_by_start(found).0
+    labeled_by_start(found).0
 }
 
 /// The same, with the label under which each was measured: names of their own would hide that runs belong together.
-fn labelled_by_start(mut found: Vec<Found>) -> (Vec<Record>, Vec<String>) {
+fn labeled_by_start(mut found: Vec<Found>) -> (Vec<Record>, Vec<String>) {
     let labels: Vec<String> = found.iter().map(|found| found.record.label.clone()).collect();
     names::distinguish(&mut found);
     let mut runs: Vec<(Record, String)> = found.into_iter().map(|found| found.record).zip(labels).collect();

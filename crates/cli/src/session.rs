@@ -25,10 +25,10 @@ pub(crate) struct LabelArgs {
 
 /// The exit code of a run.
 pub(crate) fn exit_of(record: &Record) -> Exit {
-    match analyse::outcome(record) {
-        analyse::RunOutcome::Holds => Exit::Holds,
-        analyse::RunOutcome::Broken => Exit::Broken,
-        analyse::RunOutcome::Invalid => Exit::Invalid,
+    match analysis::outcome(record) {
+        analysis::RunOutcome::Holds => Exit::Holds,
+        analysis::RunOutcome::Broken => Exit::Broken,
+        analysis::RunOutcome::Invalid => Exit::Invalid,
     }
 }
 
@@ -152,13 +152,13 @@ pub(crate) fn carry_out(request: RunRequest, asked: Asked<'_>) -> anyhow::Result
         record.manifest_mut().ended_because = Some(why);
         // It was judged before it was known that the claim ended it, as one that was cut short.
         if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
-            record.verdict = Some(analyse::verdict(&record, deadline_ns));
+            record.verdict = Some(analysis::verdict(&record, deadline_ns));
         }
     }
     let file = destination.file().map(Path::to_owned);
-    let exit = destination.deliver(&record, |colour| match record.app() {
-        Some(_) => app::app(&record, colour),
-        None => result::table_of_file(&record, file.as_deref(), colour),
+    let exit = destination.deliver(&record, |color| match record.app() {
+        Some(_) => app::app(&record, color),
+        None => result::table_of_file(&record, file.as_deref(), color),
     })?;
     claim.conclude(&record, sure.as_ref(), exit)
 }

@@ -171,7 +171,7 @@ fn cyclictest_as_the_user_s_program_says_the_same() {
         apart(Some(mean), mean_ns),
         apart(histogram.max_ns(), max_ns)
     );
-    // The figures of an optimised build on a quiet machine agree within 2 us; here another program may come between
+    // The figures of an optimized build on a quiet machine agree within 2 us; here another program may come between
     // the event and the reading, so this only holds the two to the same events: a wrong clock or moment is far off.
     assert!(apart(histogram.min_ns(), min_ns).abs() < 20_000, "minimum");
     assert!(apart(Some(mean), mean_ns).abs() < 20_000, "mean");

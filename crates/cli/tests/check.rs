@@ -63,7 +63,7 @@ fn a_contradiction_fails_and_is_shown_with_its_evidence() {
     let folder = tempfile::tempdir().unwrap();
     let root = tree(folder.path(), &CPUS);
     tree(folder.path(), &[("proc/cmdline", "ro isolcpus=2-3 irqaffinity=0-3\n")]);
-    // Without a word from outside it has to see by itself that a pipe gets no colour.
+    // Without a word from outside it has to see by itself that a pipe gets no color.
     let output = punctual(&["check", "--root", &root]).env_remove("NO_COLOR").output().unwrap();
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
@@ -74,7 +74,7 @@ fn a_contradiction_fails_and_is_shown_with_its_evidence() {
         text.rsplit("\n\n").next().is_some_and(|end| end.contains("[irqaffinity-includes-isolated-cpus]")),
         "{text}"
     );
-    assert!(!text.contains('\u{1b}'), "no colour into a pipe");
+    assert!(!text.contains('\u{1b}'), "no color into a pipe");
 
     let json: Value = serde_json::from_slice(&run(&["check", "--json", "--root", &root]).stdout).unwrap();
     assert_eq!((&json["schema"], &json["version"]), (&"punctual/findings".into(), &1.into()));

@@ -69,7 +69,7 @@ fn a_worst_case_that_is_a_fiftieth_decides_and_the_body_counts_by_its_margin() {
     assert_eq!(exit(&generic, &slower, &["--fail-on", "worse-body:10us"]), 0);
     // By the rate beyond a deadline: all of A's disturbances are beyond it, and none of B's.
     let output = compare_groups(&generic, &realtime, &["--deadline", "100us", "--fail-on", "worse", "--json"]);
-    let document: analyse::compare::Comparison = serde_json::from_slice(&output.stdout).unwrap();
+    let document: analysis::compare::Comparison = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((code(&output), document.gates.len()), (0, 1));
     assert_eq!(document.worst.rate.map(|rate| (rate.a_beyond[0], rate.b_beyond[0])), Some((12, 0)));
 }
@@ -112,9 +112,9 @@ fn the_document_is_json_and_the_same_for_the_same_seed() {
     let a = synthetic(folder.path(), "a", 10_000);
     let b = synthetic(folder.path(), "b", 12_000);
     let json = |seed: &str| compared(&[&a, &b], &["--resamples", "500", "--seed", seed, "--json"]).stdout;
-    let document: analyse::compare::Comparison = serde_json::from_slice(&json("9")).unwrap();
+    let document: analysis::compare::Comparison = serde_json::from_slice(&json("9")).unwrap();
     assert_eq!((document.schema.as_str(), document.version, document.method.seed), ("punctual/comparison", 1, 9));
-    assert_eq!(document.verdict.state, analyse::compare::ComparisonState::Worse);
+    assert_eq!(document.verdict.state, analysis::compare::ComparisonState::Worse);
     assert_eq!(json("9"), json("9"));
     assert_ne!(json("9"), json("10"));
 }

@@ -61,7 +61,7 @@ fn run_of_two_cpus() -> Record {
         series.counters.samples = series.histogram.count();
     }
     record.series[1].counters.missed_periods = 2;
-    record.verdict = Some(analyse::verdict(&record, DEADLINE_NS));
+    record.verdict = Some(analysis::verdict(&record, DEADLINE_NS));
     record
 }
 

@@ -1,4 +1,4 @@
-//! `punctual lab link`, `analyser` and `status` about a lab whose QEMU is played by a script: what is asked of a switch
+//! `punctual lab link`, `analyzer` and `status` about a lab whose QEMU is played by a script: what is asked of a switch
 //! is done, and what was logged is read.
 
 #![cfg(feature = "lab")]
@@ -43,7 +43,7 @@ impl Lab {
             .unwrap();
         let node = |name: &str| {
             serde_json::json!({
-                "node": { "name": name, "kernel": "6.12-rt", "analyser": true },
+                "node": { "name": name, "kernel": "6.12-rt", "analyzer": true },
                 "kernel": { "release": "6", "boot": "/k", "modules": "/m", "configuration": "/c", "package": "p" },
                 "image": "/i",
             })
@@ -169,25 +169,25 @@ fn pulses_are_compared_by_the_logs_of_both_nodes() {
                     &format!("7@{seconds}.{within:06}:parallel_ioport_write write [SW] addr 0x00 val 0x{value:02x}\n");
             }
         }
-        fs::write(lab.at(&format!("{node}.analyser")), text).unwrap();
+        fs::write(lab.at(&format!("{node}.analyzer")), text).unwrap();
     };
     log("a", 0);
     log("b", 5_000);
-    let told = lab.told(&["analyser", "two", "--between", "a", "b", "--expect", "median=4ms..6ms"]);
+    let told = lab.told(&["analyzer", "two", "--between", "a", "b", "--expect", "median=4ms..6ms"]);
     assert!(told.contains("b acts 5\u{202f}000 us later than a: median of 40 pairs"), "{told}");
-    let json = lab.told(&["analyser", "two", "--between", "b", "a", "--json"]);
+    let json = lab.told(&["analyzer", "two", "--between", "b", "a", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["shift"]["median_ns"], &json["a"]["unmatched"]), (&(-5_000_000).into(), &0.into()));
-    assert!(lab.told(&["analyser", "two", "--between", "a", "a"]).contains("a: 40 pulses, 100.0000 ms apart"));
+    assert!(lab.told(&["analyzer", "two", "--between", "a", "a"]).contains("a: 40 pulses, 100.0000 ms apart"));
 
-    let (code, said) = lab.refused(&["analyser", "two", "--between", "a", "b", "--expect", "median=-1ms..1ms"]);
+    let (code, said) = lab.refused(&["analyzer", "two", "--between", "a", "b", "--expect", "median=-1ms..1ms"]);
     assert!(code == 1 && said.contains("median is 5ms, expected are -1ms to 1ms"), "{code} {said}");
     // Nothing is written from now on.
-    let (code, said) = lab.refused(&["analyser", "two", "--between", "a", "b", "--pairs", "1", "--patience", "300ms"]);
+    let (code, said) = lab.refused(&["analyzer", "two", "--between", "a", "b", "--pairs", "1", "--patience", "300ms"]);
     assert!(code == 2 && said.contains("0 of 1 pairs"), "{code} {said}");
-    let (code, said) = lab.refused(&["analyser", "two", "--between", "a", "c"]);
-    assert!(code == 2 && said.contains("lacks 'analyser = true'"), "{code} {said}");
-    fs::write(lab.at("a.analyser"), "parallel_ioport_write write [SW]\n").unwrap();
-    let (code, said) = lab.refused(&["analyser", "two", "--between", "a", "b"]);
+    let (code, said) = lab.refused(&["analyzer", "two", "--between", "a", "c"]);
+    assert!(code == 2 && said.contains("lacks 'analyzer = true'"), "{code} {said}");
+    fs::write(lab.at("a.analyzer"), "parallel_ioport_write write [SW]\n").unwrap();
+    let (code, said) = lab.refused(&["analyzer", "two", "--between", "a", "b"]);
     assert!(code == 2 && said.contains("line 1 of QEMU's log"), "{code} {said}");
 }

@@ -216,7 +216,7 @@ fn parts_take_turns_and_every_turn_is_in_the_result() {
         assert!(two[0].start_monotonic_ns < two[0].end_monotonic_ns);
         assert!(two[0].end_monotonic_ns <= two[1].start_monotonic_ns);
     }
-    let seen = analyse::load_turns(&record).unwrap();
+    let seen = analysis::load_turns(&record).unwrap();
     let in_turns: u64 = seen.turns.iter().map(|turn| turn.samples).sum();
     assert_eq!(in_turns + seen.between.samples, record.samples(), "every sample is in one of them");
     assert!(seen.turns.iter().filter(|turn| turn.samples > 0).count() >= 3, "{seen:?}");

@@ -7,7 +7,7 @@ use std::process::Output;
 use crate::support::{punctual, said, stdout};
 
 fn profile(args: &[&str]) -> Output {
-    // Without a word from outside it has to see by itself that a pipe gets no colour.
+    // Without a word from outside it has to see by itself that a pipe gets no color.
     punctual(&[&["profile"], args].concat()).env_remove("NO_COLOR").output().unwrap()
 }
 
@@ -34,7 +34,7 @@ fn a_page_for_people() {
     ] {
         assert!(page.contains(line), "{line:?} is not in\n{page}");
     }
-    assert!(!page.contains('\u{1b}'), "no colour into a pipe");
+    assert!(!page.contains('\u{1b}'), "no color into a pipe");
     assert!(page.lines().all(|line| line.trim_end() == line), "no blanks at the ends of lines");
 }
 

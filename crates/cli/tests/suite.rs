@@ -29,6 +29,7 @@ mod packet_explain;
 mod profile;
 mod readme;
 mod record_file;
+mod spelling;
 mod support;
 mod sync;
 mod sync_apply;

@@ -203,7 +203,7 @@ fn names_a_latency(line: &str) -> bool {
 #[test]
 fn what_judges_or_shows_records_names_no_latency() {
     assert!(names_a_latency("    (\"sent_to_transmitted\", \"driver\"),"));
-    let rust = ["analyse", "campaign", "report", "summary", "cli"]
+    let rust = ["analysis", "campaign", "report", "summary", "cli"]
         .into_iter()
         .flat_map(|name| rust_files(&root().join("crates").join(name).join("src")));
     let web = [".ts", ".tsx"].into_iter().flat_map(|ending| files(&root().join("web/src"), ending));

@@ -232,7 +232,7 @@ fn a_profile_of_tuned_s_is_told_its_cpus_and_the_old_one_comes_back() {
         assert!(plan.contains(row), "no '{row}' in:\n{plan}");
     }
     let stays = plan.contains("      # isolated_cores=2,4-7\n") && !plan.contains("- #") && !plan.contains("+ #");
-    assert!(stays, "a line that stays is a neighbour of those that change, no change itself:\n{plan}");
+    assert!(stays, "a line that stays is a neighbor of those that change, no change itself:\n{plan}");
     let applied = bench.with_intent("apply");
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
     let read = |path: &str| fs::read_to_string(bench.at(path)).unwrap();

@@ -177,7 +177,7 @@ pub const fn leap_value(leap: LeapStatus) -> i64 {
     match leap {
         LeapStatus::InsertSecond => 1,
         LeapStatus::DeleteSecond => 2,
-        LeapStatus::Normal | LeapStatus::Unsynchronised | LeapStatus::Other(_) => 0,
+        LeapStatus::Normal | LeapStatus::Unsynchronized | LeapStatus::Other(_) => 0,
     }
 }
 

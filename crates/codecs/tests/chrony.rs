@@ -105,7 +105,7 @@ fn leap(leap: LeapStatus) -> &'static str {
         LeapStatus::Normal => "Normal",
         LeapStatus::InsertSecond => "Insert second",
         LeapStatus::DeleteSecond => "Delete second",
-        LeapStatus::Unsynchronised => "Not synchronised",
+        LeapStatus::Unsynchronized => "Not synchronised",
         LeapStatus::Other(_) => "Invalid",
     }
 }
@@ -431,7 +431,7 @@ fn only_who_follows_a_source_has_a_bound() {
         assert_eq!(tracking("observer-tracking").bound_ns(), None);
         let local = tracking("local-tracking");
         assert_eq!((local.leap, local.is_local_clock(), local.bound_ns()), (LeapStatus::Normal, true, None));
-        for leap in [LeapStatus::Unsynchronised, LeapStatus::Other(9)] {
+        for leap in [LeapStatus::Unsynchronized, LeapStatus::Other(9)] {
             assert_eq!(Tracking { leap, ..client }.bound_ns(), None);
         }
         assert_eq!(Tracking { reference_id: 0, ..client }.bound_ns(), None);

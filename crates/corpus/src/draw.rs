@@ -130,7 +130,7 @@ pub(crate) fn run_with(process: &Process, plan: &Plan, besides: &[Late], random:
     if record.samples() == 0 {
         record.validity.add(ReasonCode::NoSamples, "the run ended before its first wake-up".to_owned());
     }
-    record.verdict = plan.deadline_ns.map(|deadline_ns| analyse::verdict(&record, deadline_ns));
+    record.verdict = plan.deadline_ns.map(|deadline_ns| analysis::verdict(&record, deadline_ns));
     record
 }
 

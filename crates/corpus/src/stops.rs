@@ -3,11 +3,11 @@
 //! Nothing here states the cause. The program's own rules explain each late wake-up from the simulated events and
 //! counters, so that the cause they name can be compared with what really took the CPU.
 
-use analyse::cause::{
+use analysis::cause::{
     Around, BelowKernel, Counted, Event, Evidence, Frame, Late as LateSample, Surroundings, Thread, Totals, What,
     explain, explain_by_counters, put_remedies,
 };
-use analyse::rhythm::{self, LateThread, LateWakeup, ScanInput, scan, with_causes};
+use analysis::rhythm::{self, LateThread, LateWakeup, ScanInput, scan, with_causes};
 use record::{ExplainedSample, Explanation, Owner, Record};
 use units::Random;
 use units::approx_f64;

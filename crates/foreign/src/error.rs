@@ -7,7 +7,7 @@ pub enum ForeignError {
     #[error(
         "the format is not recognized; the known formats are: {known}. If it is one of them, name it with --format"
     )]
-    NotRecognised {
+    NotRecognized {
         /// Names of the known formats, separated by commas.
         known: String,
     },

@@ -55,9 +55,9 @@ pub struct ImportFormat {
 #[derive(Clone, Copy)]
 enum Reader {
     /// As a whole text.
-    Text { recognise: fn(&str) -> bool, read: fn(&str, Options) -> Result<Imported, ForeignError>, form: Form },
+    Text { recognize: fn(&str) -> bool, read: fn(&str, Options) -> Result<Imported, ForeignError>, form: Form },
     /// By its first bytes, and piece by piece: logs and captures can be larger than the memory.
-    Stream { recognise: fn(&[u8]) -> bool, begin: fn() -> Box<dyn StreamReader> },
+    Stream { recognize: fn(&[u8]) -> bool, begin: fn() -> Box<dyn StreamReader> },
 }
 
 /// What shows that a text is whole.
@@ -149,24 +149,24 @@ pub fn import_format(name: &str) -> Result<&'static ImportFormat, ForeignError> 
 /// Recognizes a format that is read piece by piece by the first bytes of a file, up to [`HEAD_BYTES`]; `None` if it is none of
 /// these.
 #[must_use]
-pub fn recognise_stream(head: &[u8]) -> Option<&'static ImportFormat> {
+pub fn recognize_stream(head: &[u8]) -> Option<&'static ImportFormat> {
     let head = unwrapped_head(head.get(..HEAD_BYTES).unwrap_or(head));
     let head = head.as_ref();
     // A document that quotes a log is none.
     if head.trim_ascii_start().starts_with(b"{") {
         return None;
     }
-    IMPORTS.iter().find(|format| matches!(format.reader, Reader::Stream { recognise, .. } if recognise(head)))
+    IMPORTS.iter().find(|format| matches!(format.reader, Reader::Stream { recognize, .. } if recognize(head)))
 }
 
 /// Recognizes the format of a text by its content; `None` if no format does.
 #[must_use]
-pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
-    recognise_stream(bytes).or_else(|| recognise_text(&plain_text(bytes).ok()?))
+pub fn recognize(bytes: &[u8]) -> Option<&'static ImportFormat> {
+    recognize_stream(bytes).or_else(|| recognize_text(&plain_text(bytes).ok()?))
 }
 
-fn recognise_text(text: &str) -> Option<&'static ImportFormat> {
-    IMPORTS.iter().find(|format| matches!(format.reader, Reader::Text { recognise, .. } if recognise(text)))
+fn recognize_text(text: &str) -> Option<&'static ImportFormat> {
+    IMPORTS.iter().find(|format| matches!(format.reader, Reader::Text { recognize, .. } if recognize(text)))
 }
 
 /// The text of a file, without what the file and its lines are wrapped in.
@@ -186,16 +186,16 @@ fn plain_text(bytes: &[u8]) -> Result<Cow<'_, str>, ForeignError> {
 pub fn import(bytes: &[u8], format: Option<&ImportFormat>, options: Options) -> Result<Imported, ForeignError> {
     let unknown = || match what_it_is(bytes) {
         Some(what) => ForeignError::Text(what),
-        None => ForeignError::NotRecognised { known: names() },
+        None => ForeignError::NotRecognized { known: names() },
     };
-    if let Some(format) = format.or_else(|| recognise_stream(bytes)) {
+    if let Some(format) = format.or_else(|| recognize_stream(bytes)) {
         if let Some(mut importer) = Importer::begin(format) {
             importer.feed(bytes)?;
             return importer.finish();
         }
     }
     let text = plain_text(bytes)?;
-    let format = format.or_else(|| recognise_text(&text)).ok_or_else(unknown)?;
+    let format = format.or_else(|| recognize_text(&text)).ok_or_else(unknown)?;
     let Reader::Text { read, form, .. } = format.reader else { return Err(unknown()) };
     let mut imported = read_whole(&text, read, form, options)?;
     imported.finish(format.name, source::fnv1a(bytes));

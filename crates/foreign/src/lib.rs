@@ -18,5 +18,5 @@ pub use error::{ExportError, ForeignError};
 pub use export::{EXPORTS, ExportFormat, export, export_format, export_format_of_file};
 pub use import::{
     HEAD_BYTES, IMPORTS, ImportFormat, Imported, Importer, IsochronColumns, Options, Unit, always_missing,
-    format_in_words, import, import_format, recognise, recognise_stream, unwrapped, what_it_is,
+    format_in_words, import, import_format, recognize, recognize_stream, unwrapped, what_it_is,
 };

@@ -34,7 +34,7 @@ fn import(bytes: &[u8]) -> Record {
 }
 
 fn format_of(bytes: &[u8]) -> &'static str {
-    foreign::recognise(bytes).unwrap().name
+    foreign::recognize(bytes).unwrap().name
 }
 
 fn refused(bytes: &[u8], format: &str) -> String {
@@ -240,7 +240,7 @@ fn a_log_is_the_same_however_it_is_fed() {
     let text = fixture("linuxptp-journal.txt");
     let whole = import(&text);
     for piece in [1, 100, 4_096] {
-        let mut importer = Importer::begin(foreign::recognise_stream(&text).unwrap()).unwrap();
+        let mut importer = Importer::begin(foreign::recognize_stream(&text).unwrap()).unwrap();
         text.chunks(piece).for_each(|bytes| importer.feed(bytes).unwrap());
         assert_eq!(importer.finish().unwrap().into_record("clocks"), whole, "{piece}");
     }
@@ -487,9 +487,9 @@ fn bad_captures() {
 #[test]
 fn documents_that_quote_a_log_are_no_logs() {
     let quoted = "{\n\"text\": \"\nptp4l[10.000]: master offset 5 s2 freq +1 path delay 9\n\"}";
-    assert!(foreign::recognise_stream(quoted.as_bytes()).is_none());
+    assert!(foreign::recognize_stream(quoted.as_bytes()).is_none());
     for name in ["cyclictest-histogram.txt", "rteval.xml", "oslat.txt", "osadl-columns.txt"] {
-        assert!(foreign::recognise_stream(&fixture(name)).is_none(), "{name}");
+        assert!(foreign::recognize_stream(&fixture(name)).is_none(), "{name}");
     }
 }
 

@@ -382,10 +382,10 @@ fn every_fixture_is_recognized_as_its_own_format() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name == "README.md" {
-            assert!(foreign::recognise(&text(&name)).is_none(), "prose has no format");
+            assert!(foreign::recognize(&text(&name)).is_none(), "prose has no format");
             continue;
         }
-        let found = foreign::recognise(&text(&name)).unwrap_or_else(|| panic!("{name} is not recognized"));
+        let found = foreign::recognize(&text(&name)).unwrap_or_else(|| panic!("{name} is not recognized"));
         let family = name.split(['-', '.']).next().unwrap().replace("osadl", "columns");
         assert!(found.name.starts_with(&family), "{name} was taken for {}", found.name);
         seen += 1;

@@ -167,7 +167,7 @@ fn no_other_program_s_output_is_taken_for_a_table_of_isochron() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let found = foreign::recognise(&std::fs::read(&path).unwrap()).map(|format| format.name);
+        let found = foreign::recognize(&std::fs::read(&path).unwrap()).map(|format| format.name);
         let is_ours = path.file_name().unwrap().to_string_lossy().starts_with("isochron-");
         assert_eq!(found == Some("isochron"), is_ours, "{}", path.display());
     }

@@ -21,8 +21,8 @@ const PROG_TYPE_TRACING: u32 = 26;
 const ATTACH_TO_TRACE_POINT: u32 = 23;
 /// What the kernel says of a program that it refuses.
 const LOG_BYTES: usize = 64 * 1024;
-/// The kernel lets programs call its services for tracing where their licence is compatible with its own.
-const LICENCE: &std::ffi::CStr = c"Dual MIT/GPL";
+/// The kernel lets programs call its services for tracing where their license is compatible with its own.
+const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
 
 #[repr(C)]
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct ProgLoad {
     prog_type: u32,
     instruction_count: u32,
     instructions: u64,
-    licence: u64,
+    license: u64,
     log_level: u32,
     log_size: u32,
     log: u64,
@@ -264,7 +264,7 @@ pub(crate) fn load(
         attach_btf_id,
         instruction_count: u32::try_from(instructions.len()).unwrap_or(u32::MAX),
         instructions: address(instructions.as_ptr()),
-        licence: address(LICENCE.as_ptr()),
+        license: address(LICENSE.as_ptr()),
         ..ProgLoad::default()
     };
     attributes.name[..8].copy_from_slice(b"punctual");
@@ -301,7 +301,7 @@ mod tests {
             [offset_of!(MapCreate, map_flags), offset_of!(MapCreate, name), size_of::<MapCreate>()],
             [16, 28, 44]
         );
-        assert_eq!([offset_of!(ProgLoad, instructions), offset_of!(ProgLoad, licence)], [8, 16]);
+        assert_eq!([offset_of!(ProgLoad, instructions), offset_of!(ProgLoad, license)], [8, 16]);
         assert_eq!([offset_of!(ProgLoad, log_level), offset_of!(ProgLoad, log)], [24, 32]);
         assert_eq!([offset_of!(ProgLoad, name), offset_of!(ProgLoad, expected_attach_type)], [48, 68]);
         assert_eq!([offset_of!(ProgLoad, func_info), offset_of!(ProgLoad, line_info)], [80, 96]);

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    // Const-initialised and without a destructor: reading it allocates nothing.
+    // Const-initialized and without a destructor: reading it allocates nothing.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 

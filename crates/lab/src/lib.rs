@@ -5,7 +5,7 @@
 // The part that runs inside guests, and the protocol with it.
 pub use guest;
 
-pub mod analyser;
+pub mod analyzer;
 pub mod cache;
 pub mod calibrate;
 pub mod calibrator;

@@ -54,7 +54,7 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
     /// Instead of `run`: a subcommand of `punctual lab` that the host runs on this lab, without the lab's name
-    /// (`analyser --between a b`); one of [`STEP_COMMANDS`].
+    /// (`analyzer --between a b`); one of [`STEP_COMMANDS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<String>,
     /// Instead of `run`, for a node with a disk: how to reboot it. The step passes if the node's agent answers
@@ -77,7 +77,7 @@ pub struct Step {
 }
 
 /// The subcommands of `punctual lab` that a step may run: those that neither start nor end a lab.
-pub const STEP_COMMANDS: [&str; 2] = ["analyser", "link"];
+pub const STEP_COMMANDS: [&str; 2] = ["analyzer", "link"];
 
 fn success() -> Vec<i32> {
     vec![0]
@@ -195,7 +195,7 @@ pub struct Node {
     /// Whether the host records what this node writes to its parallel port (0x378), with the host's time. Only on
     /// amd64.
     #[serde(default)]
-    pub analyser: bool,
+    pub analyzer: bool,
     /// Whether its clock counts the instructions of its one CPU, so that the host's timing does not affect it. Only on
     /// amd64 and with `kernel`.
     #[serde(default)]
@@ -212,8 +212,8 @@ impl Node {
             None
         } else if self.frequency_offset_ppm.is_some() {
             Some("frequency-offset-ppm, which needs an x86 time-stamp counter, is not possible there")
-        } else if self.analyser {
-            Some("analyser, which listens on the parallel port, is not possible there")
+        } else if self.analyzer {
+            Some("analyzer, which listens on the parallel port, is not possible there")
         } else if self.deterministic {
             Some("deterministic is not possible there")
         } else if self.proof {
@@ -502,7 +502,7 @@ mod tests {
         let board = node.replace("6.12-rt", "6.1-rt-armhf");
         check(&format!("{head}{board}cpus = 9\n"), "1 to 8 are possible");
         check(&format!("{head}{board}memory-mib = 4096\n"), "128 to 3072");
-        check(&format!("{head}{board}analyser = true\n"), "not amd64: analyser");
+        check(&format!("{head}{board}analyzer = true\n"), "not amd64: analyzer");
         check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "not amd64: frequency-offset-ppm");
         check(&format!("{head}{board}deterministic = true\n"), "not amd64: deterministic");
         check(&format!("{head}{board}proof = true\n"), "not amd64: proof");
@@ -567,10 +567,10 @@ mod tests {
         check(disk, "run = \"true\"\nwithin-s = 60", "");
         check(disk, "lab = \"link\"\nwithin-s = 60", "both 'within-s'");
         check(kernel, "reboot = \"orderly\"", "reboots node a, which has no disk");
-        check(kernel, "lab = \"analyser --between a b\"", "");
+        check(kernel, "lab = \"analyzer --between a b\"", "");
         check(kernel, "run = \"true\"\nlab = \"link\"", "more than one of");
         check(kernel, "node = \"a\"\nlab = \"link\"", "and 'node'");
-        check(kernel, "lab = \"down\"", "'lab down': allowed are analyser and link");
+        check(kernel, "lab = \"down\"", "'lab down': allowed are analyzer and link");
         check(kernel, "lab = \"\"", "allowed are");
     }
 

@@ -1,6 +1,6 @@
 //! The late wake-ups of a thread, for the scan for rhythms: as many as there is room for, the latest.
 
-use analyse::rhythm::LateWakeup;
+use analysis::rhythm::LateWakeup;
 
 /// How often the threshold has to have risen before a wake-up above it is rare: about one in 2^5.
 const RARE_AFTER: u32 = 5;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use analyse::rhythm::Surroundings;
+use analysis::rhythm::Surroundings;
 use units::CpuSet;
 
 use crate::witness::tightest_period_ns;

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn every_schedule_is_taken_or_missed() {
-        let offsets = analyse::rhythm::offsets(200_000, 9, 1 << 10);
+        let offsets = analysis::rhythm::offsets(200_000, 9, 1 << 10);
         let table = Timetable { first_ns: 5_000_000, interval_ns: 200_000, offsets: offsets.into() };
         let (mut turn, mut taken, mut missed) = (0_i64, 0_u64, 0_u64);
         for n in 0..3_000_i64 {

@@ -1,4 +1,4 @@
-//! What a receiver knew of the packets of a flow over time, in bounded memory: neighbouring intervals are joined as a run grows.
+//! What a receiver knew of the packets of a flow over time, in bounded memory: neighboring intervals are joined as a run grows.
 
 use record::{FlowInterval, PacketFlow};
 

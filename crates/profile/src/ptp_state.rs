@@ -37,13 +37,13 @@ pub struct PtpPortState {
     pub state: Option<String>,
     /// Whether it takes part in IEEE 802.1AS.
     pub as_capable: Option<bool>,
-    /// The delay of the link, as it is measured between neighbours, in nanoseconds; 0 before the first measurement.
+    /// The delay of the link, as it is measured between neighbors, in nanoseconds; 0 before the first measurement.
     pub link_delay_ns: Option<i64>,
     /// The longest delay with which the port takes part, in nanoseconds.
     pub delay_threshold_ns: Option<u64>,
     /// Questions for the delay of the link that it sent.
     pub delay_requests_sent: Option<u64>,
-    /// Answers to them that came in: more than questions where several neighbours answer.
+    /// Answers to them that came in: more than questions where several neighbors answer.
     pub delay_answers_received: Option<u64>,
 }
 
@@ -96,7 +96,7 @@ impl PtpState {
 }
 
 impl PtpPortState {
-    /// Whether the port is up and takes part in the protocol: a link that is down is no neighbour that does not answer.
+    /// Whether the port is up and takes part in the protocol: a link that is down is no neighbor that does not answer.
     #[must_use]
     pub fn is_up(&self) -> bool {
         let down = [PortState::Initializing, PortState::Faulty, PortState::Disabled].map(|state| state.to_string());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_down_is_no_silent_neighbour() {
+    fn a_link_that_is_down_is_no_silent_neighbor() {
         let port = |state: Option<&str>| PtpPortState { state: state.map(str::to_owned), ..PtpPortState::default() };
         assert!(port(Some("SLAVE")).is_up() && port(Some("LISTENING")).is_up());
         assert!(!port(Some("FAULTY")).is_up() && !port(Some("DISABLED")).is_up() && !port(None).is_up());

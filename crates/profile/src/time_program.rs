@@ -104,7 +104,7 @@ pub struct PtpPort {
     pub interface: String,
     /// Whether it never follows another clock (`serverOnly`, before 4.0 `masterOnly`).
     pub server_only: bool,
-    /// Whether the delay of the link is measured between neighbours (`delay_mechanism` P2P).
+    /// Whether the delay of the link is measured between neighbors (`delay_mechanism` P2P).
     pub is_peer_to_peer: bool,
     /// The longest delay of the link with which the port takes part (`neighborPropDelayThresh`), in nanoseconds.
     pub neighbor_delay_threshold_ns: u64,

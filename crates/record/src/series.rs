@@ -224,7 +224,7 @@ impl Spoiled {
         self.count == 0
     }
 
-    /// The listed intervals with neighbours of the same reasons joined, for people.
+    /// The listed intervals with neighbors of the same reasons joined, for people.
     #[must_use]
     pub fn stretches(&self) -> Vec<SpoiledInterval> {
         let mut joined: Vec<SpoiledInterval> = Vec::new();

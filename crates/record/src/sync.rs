@@ -75,7 +75,7 @@ impl SyncRun {
 }
 
 impl SyncSource {
-    /// The largest number of points in a track: neighbouring ones are joined until no more are left.
+    /// The largest number of points in a track: neighboring ones are joined until no more are left.
     pub const MOST_POINTS: usize = 4_096;
 
     /// By how much the offset would have grown without corrections; `None` if that is not known.

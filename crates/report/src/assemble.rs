@@ -1,6 +1,6 @@
 //! Puts the data of a page together.
 
-use analyse::tail::ClaimAnswer;
+use analysis::tail::ClaimAnswer;
 use summary::{Assessment, Measured, is_line_of_causes, late_table};
 
 use crate::exact::{Exact, Instant, safe_integers};

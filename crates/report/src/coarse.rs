@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn every_bin_of_a_source_that_counts_microseconds_stays_one_bin() {
         let mut histogram = Histogram::new();
-        // A flat table from 1 us to 400 us: a bin that is split or joined with its neighbour would not hold 1,000 samples.
+        // A flat table from 1 us to 400 us: a bin that is split or joined with its neighbor would not hold 1,000 samples.
         (1..=400).for_each(|us| histogram.record_n(us * 1_000, 1_000));
         let bins = coarse_bins(&histogram, Resolution::PLOT, 1_000);
         let found: Vec<(u32, u64)> = bins.into_iter().collect();

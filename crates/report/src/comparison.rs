@@ -1,6 +1,6 @@
 //! The view of a comparison: its document, and both groups as curves of one plot.
 
-use analyse::compare::{self, Comparison, ComparisonState};
+use analysis::compare::{self, Comparison, ComparisonState};
 use record::{Interval, Record, Series};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The conditions of a measurement as they stand at the top of a page: machine, kernel, processor, load, policy, deadline.
 
-use analyse::compare::Comparison;
+use analysis::compare::Comparison;
 use record::{LoadManifest, Manifest, Record};
 use serde_json::Value;
 use summary::{are_delays, are_offsets};

@@ -12,7 +12,7 @@ mod top;
 
 use std::fmt::Write as _;
 
-use analyse::compare::Comparison;
+use analysis::compare::Comparison;
 use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Origin, Record};
 use summary::label;

@@ -1,6 +1,6 @@
 //! Converts a record's load to the view.
 
-use analyse::{LoadTurn, load_turns};
+use analysis::{LoadTurn, load_turns};
 use record::{LoadPart, LoadWindow, Record};
 use summary::load::{dropped, rate};
 

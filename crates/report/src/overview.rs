@@ -100,16 +100,16 @@ fn grouped(results: &Results) -> (Vec<String>, String) {
     let runs = &results.runs;
     let labels: Vec<Option<&str>> =
         runs.iter().enumerate().map(|(at, _)| results.label_of(at).filter(|label| !label.is_empty())).collect();
-    let unlabelled: Vec<&Record> =
+    let unlabeled: Vec<&Record> =
         runs.iter().zip(&labels).filter(|(_, label)| label.is_none()).map(|(run, _)| run).collect();
-    let differs = |(_, of): &&Property| unlabelled.iter().any(|run| of(run) != of(unlabelled[0]));
+    let differs = |(_, of): &&Property| unlabeled.iter().any(|run| of(run) != of(unlabeled[0]));
     let differing: Vec<&Property> = PROPERTIES.iter().filter(differs).collect();
-    let are_all_labelled = unlabelled.is_empty();
-    let is_any_labelled = unlabelled.len() < runs.len();
+    let are_all_labeled = unlabeled.is_empty();
+    let is_any_labeled = unlabeled.len() < runs.len();
     let name = |(run, label): (&Record, &Option<&str>)| {
         let Some(label) = label else {
             let parts: Vec<String> = differing.iter().map(|(_, of)| of(run)).filter(|part| !part.is_empty()).collect();
-            return match (parts.is_empty(), is_any_labelled) {
+            return match (parts.is_empty(), is_any_labeled) {
                 (true, true) => "no label".to_owned(),
                 (true, false) => run.measurement.name().to_owned(),
                 (false, true) => format!("no label: {}", parts.join(", ")),
@@ -127,7 +127,7 @@ fn grouped(results: &Results) -> (Vec<String>, String) {
     };
     let names = runs.iter().zip(&labels).map(name).collect();
     let words: Vec<&str> = differing.iter().map(|(word, _)| *word).collect();
-    let by = match (are_all_labelled, is_any_labelled) {
+    let by = match (are_all_labeled, is_any_labeled) {
         (true, _) => "label".to_owned(),
         (false, true) if words.is_empty() => "label".to_owned(),
         (false, true) => format!("label, or without one by {}", joined(&words)),
@@ -236,7 +236,7 @@ fn load(run: &Record) -> Option<String> {
 
 /// The verdict of a run about its deadline, judged anew as the headline's is.
 fn judged(run: &Record) -> Option<Verdict> {
-    run.verdict.as_ref().map(|verdict| analyse::verdict(run, verdict.deadline_ns))
+    run.verdict.as_ref().map(|verdict| analysis::verdict(run, verdict.deadline_ns))
 }
 
 fn verdict_state(run: &Record, verdict: Option<&Verdict>) -> HeadlineState {

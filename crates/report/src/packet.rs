@@ -162,7 +162,7 @@ fn worst_packet(sample: &WorstSample, record: &Record) -> Option<PacketWorstView
 /// The error of the interval that contains a moment, or else of the whole series.
 fn error_at(series: &Series, at: Moment, started: Moment) -> Option<Uncertainty> {
     let offset_ns = u64::try_from(at.monotonic.as_ns().saturating_sub(started.monotonic.as_ns())).unwrap_or(0);
-    // Intervals are cut by when packets were sent, moments are of when they arrived: the neighbours count too.
+    // Intervals are cut by when packets were sent, moments are of when they arrived: the neighbors count too.
     let is_near = |interval: &&Interval| {
         let (start_ns, length_ns) = (interval.start_offset_ns, interval.length_ns);
         offset_ns.saturating_add(length_ns) >= start_ns

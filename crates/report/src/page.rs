@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::compare::Comparison;
+use analysis::compare::Comparison;
 use campaign::result::CampaignResult;
 use profile::check::Finding;
 use record::{Record, ToolVersion};

@@ -15,8 +15,8 @@ pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
             .rhythms
             .iter()
             .map(|rhythm| RhythmView {
-                sentence: analyse::rhythm::sentence(rhythm),
-                period: analyse::rhythm::period(rhythm.period_ns, rhythm.period_uncertainty_ns),
+                sentence: analysis::rhythm::sentence(rhythm),
+                period: analysis::rhythm::period(rhythm.period_ns, rhythm.period_uncertainty_ns),
                 period_ns: rhythm.period_ns,
                 width_ns: rhythm.width_ns.into(),
                 end: match rhythm.end {

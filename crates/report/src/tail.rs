@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use analyse::tail::{
+use analysis::tail::{
     ByCause, Claim, ClaimAnswer, ClaimState, Tail, TailOptions, WorstBasis, latencies, span_words, tail,
 };
 use record::Record;
@@ -64,7 +64,7 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
     let how = prediction.how();
     let Tail { stationarity, maxima, curve, expectations, .. } = prediction;
     let exact = |values: &[u64]| values.iter().map(|&value| Exact::from(value)).collect();
-    let expectation = |one: &analyse::tail::Expectation| ExpectationView {
+    let expectation = |one: &analysis::tail::Expectation| ExpectationView {
         horizon_ns: one.horizon_ns.into(),
         horizon: span_words(one.horizon_ns),
         low_ns: one.worst.map(|worst| worst.low_ns),
@@ -73,7 +73,7 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
         model_free_chance: one.model_free_chance,
         basis: one.basis.map(|basis| basis.word().to_owned()),
         only_bound: one.basis == Some(WorstBasis::Interval),
-        refusal: one.refusal.as_ref().map(analyse::tail::Refusal::words),
+        refusal: one.refusal.as_ref().map(analysis::tail::Refusal::words),
     };
     Some(TailView {
         run: run.id.clone(),
@@ -83,7 +83,7 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
         stationary: stationarity.stationary,
         stationarity: stationarity.sentence,
         change_ns: stationarity.change_ns.map(Exact::from),
-        refusals: prediction.refusals.iter().map(analyse::tail::Refusal::words).collect(),
+        refusals: prediction.refusals.iter().map(analysis::tail::Refusal::words).collect(),
         expectations: expectations.iter().map(expectation).collect(),
         by_cause: prediction.by_cause.as_ref().map(by_cause),
         claim: prediction.claim.map(|answer| ClaimView {
@@ -118,7 +118,7 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
 }
 
 fn by_cause(tail: &ByCause) -> ByCauseView {
-    let cause = |cause: &analyse::tail::CauseTail| {
+    let cause = |cause: &analysis::tail::CauseTail| {
         let words = cause.words();
         let left = tail.without.iter().find(|without| without.causes.last() == Some(&words));
         CauseTailView {

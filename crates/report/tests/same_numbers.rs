@@ -1,8 +1,8 @@
 //! A number that stands twice on a page is the same number: the sentence, the lines below it, the tiles, the table of causes and
 //! the tables of series are compared with each other, on pages of runs, of an assessment and of a program.
 
-use analyse::compare::CompareOptions;
-use analyse::verdict;
+use analysis::compare::CompareOptions;
+use analysis::verdict;
 use record::{
     AppRun, CauseClass, CauseTotal, Certainty, Counters, Detail, Explanation, Histogram, Manifest, Measurement, Owner,
     Place, ReasonCode, Record, Series, Validity,
@@ -210,11 +210,11 @@ fn a_program_says_the_same_numbers_everywhere() {
 #[test]
 fn a_comparison_begins_with_what_is_in_the_files() {
     let (a, b) = ([run("a", "", &[60_000], 0)], [run("b", "", &[90_000], 0)]);
-    fn group(runs: &[Record; 1]) -> analyse::compare::Group<'_> {
-        analyse::compare::Group { name: runs[0].label.clone(), runs: runs.iter().collect() }
+    fn group(runs: &[Record; 1]) -> analysis::compare::Group<'_> {
+        analysis::compare::Group { name: runs[0].label.clone(), runs: runs.iter().collect() }
     }
     let document =
-        |a: &[Record; 1], b: &[Record; 1]| analyse::compare::compare(&group(a), &group(b), &CompareOptions::default());
+        |a: &[Record; 1], b: &[Record; 1]| analysis::compare::compare(&group(a), &group(b), &CompareOptions::default());
     let shown = |a: [Record; 1], b: [Record; 1]| {
         let comparison = document(&a, &b).unwrap();
         let input = ComparisonInput { comparison: comparison.clone(), a: a.to_vec(), b: b.to_vec() };

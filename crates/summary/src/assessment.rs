@@ -4,7 +4,7 @@ use record::Certainty;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use analyse::tail::ClaimAnswer;
+use analysis::tail::ClaimAnswer;
 
 /// The answer to "will this machine act on time?". Its words here are those of version 1 of `assessment.json`; from version 2
 /// on the document has those of [`record::VerdictState`].

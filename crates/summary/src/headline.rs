@@ -101,7 +101,7 @@ fn results_headline(page: &Measured<'_>) -> Headline {
             // Every wake-up run counts, including those with idle states disabled: a sample above the deadline contradicts
             // "holds".
             let beyond = |run: &Record| {
-                analyse::verdict(run, assessment.deadline_ns).deciding.map_or(0, |deciding| deciding.beyond)
+                analysis::verdict(run, assessment.deadline_ns).deciding.map_or(0, |deciding| deciding.beyond)
             };
             if let Some((run, beyond)) = page.wakeups().map(|run| (run, beyond(run))).find(|(_, beyond)| *beyond > 0) {
                 let sentence = format!(
@@ -159,7 +159,7 @@ fn decisive<'a>(page: &Measured<'a>) -> Vec<&'a Record> {
 fn from_runs(page: &Measured<'_>) -> Headline {
     let runs = decisive(page);
     // Judge again: a record by an earlier version may have concluded "holds" from very few samples.
-    let judge = |run: &Record| Some(analyse::verdict(run, run.verdict.as_ref()?.deadline_ns));
+    let judge = |run: &Record| Some(analysis::verdict(run, run.verdict.as_ref()?.deadline_ns));
     let judged: Vec<(&Record, Verdict)> = runs.iter().filter_map(|run| Some((*run, judge(run)?))).collect();
     let worst_of = |state: VerdictState| {
         judged
@@ -391,7 +391,7 @@ mod tests {
     fn judged(label: &str, worst_ns: u64, deadline_ns: u64) -> Record {
         let mut record = run_of(label, &[worst_ns; 2_000], Validity::default());
         record.label = label.to_owned();
-        record.verdict = Some(analyse::verdict(&record, deadline_ns));
+        record.verdict = Some(analysis::verdict(&record, deadline_ns));
         record
     }
 

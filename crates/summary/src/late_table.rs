@@ -213,7 +213,7 @@ mod tests {
     fn run(id: &str, samples: &[u64], causes: Vec<CauseTotal>) -> Record {
         let mut run = samples::run_of(id, samples, Validity::default());
         run.label = id.to_owned();
-        run.verdict = Some(analyse::verdict(&run, 100_000));
+        run.verdict = Some(analysis::verdict(&run, 100_000));
         run.late_samples.explanation = Some(Explanation {
             sources: vec!["tracepoints".to_owned()],
             outliers: units::total(causes.iter().map(|cause| cause.samples)),

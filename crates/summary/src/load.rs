@@ -1,6 +1,6 @@
 //! What is said of the load of a run.
 
-use analyse::{LoadTurn, load_turns};
+use analysis::{LoadTurn, load_turns};
 use record::{DroppedPart, LoadPart, PartRate, Record};
 use serde::Serialize;
 use units::{format, round_u64};

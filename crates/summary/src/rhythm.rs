@@ -20,7 +20,7 @@ pub struct RhythmSummary {
 pub fn summary(record: &Record) -> Option<RhythmSummary> {
     let scan = record.rhythm()?;
     Some(RhythmSummary {
-        rhythms: scan.rhythms.iter().map(analyse::rhythm::sentence).collect(),
+        rhythms: scan.rhythms.iter().map(analysis::rhythm::sentence).collect(),
         hidden: scan.hidden.clone(),
         scanned: sentence(scan),
     })

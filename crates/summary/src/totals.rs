@@ -1,6 +1,6 @@
 //! The sums over several runs. Sentences, tiles and tables take their numbers from here, so that no two of them differ.
 
-use analyse::verdict;
+use analysis::verdict;
 use record::{Place, Record, Series};
 use units::format;
 

@@ -92,7 +92,7 @@ impl Follower {
         }
     }
 
-    /// Follows a source through a run of unknown length: from intervals of a second on, neighbouring ones are joined where they
+    /// Follows a source through a run of unknown length: from intervals of a second on, neighboring ones are joined where they
     /// become many.
     #[must_use]
     pub fn with_growing_intervals(about: About, started: Moment) -> Self {

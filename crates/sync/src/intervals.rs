@@ -29,7 +29,7 @@ pub(crate) fn push(intervals: &mut Vec<Interval>, interval: Interval) {
     }
 }
 
-/// Joins neighbouring intervals of `interval_ns` until each of the series has few enough; how long they are then (ns). The first one
+/// Joins neighboring intervals of `interval_ns` until each of the series has few enough; how long they are then (ns). The first one
 /// begins at `begun_ns` at the earliest.
 pub(crate) fn join(series: &mut [Vec<Interval>], interval_ns: u64, begun_ns: u64) -> u64 {
     let mut interval_ns = interval_ns;

@@ -1,4 +1,4 @@
-//! What a source showed over time, in bounded memory: neighbouring points are joined, so that extremes are never lost.
+//! What a source showed over time, in bounded memory: neighboring points are joined, so that extremes are never lost.
 
 use record::{SyncSource, TrackPoint};
 

@@ -1,4 +1,4 @@
-//! How a program speaks: data on stdout, everything else on stderr, meaning never by colour alone.
+//! How a program speaks: data on stdout, everything else on stderr, meaning never by color alone.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
@@ -60,7 +60,7 @@ fn message(text: &str, painted: Option<(&str, &str)>) {
         all.push_str(line);
     }
     let mut all = wrap::between_words(&all, wrap::row_width_of_stderr());
-    if let Some((word, style)) = painted.filter(|_| stderr.is_terminal() && may_colour()) {
+    if let Some((word, style)) = painted.filter(|_| stderr.is_terminal() && may_color()) {
         all = all.replacen(word, &format!("\u{1b}[{style}m{word}\u{1b}[0m"), 1);
     }
     // With stderr closed, nobody can be informed.
@@ -134,9 +134,9 @@ const fn exit_code_of_closed_pipe() -> i32 {
     141
 }
 
-/// Whether stdout shall carry colour: a terminal that knows it, and NO_COLOR unset or empty.
-pub fn colour_stdout() -> bool {
-    io::stdout().is_terminal() && may_colour()
+/// Whether stdout shall carry color: a terminal that knows it, and NO_COLOR unset or empty.
+pub fn color_stdout() -> bool {
+    io::stdout().is_terminal() && may_color()
 }
 
 /// Whether a stream is a terminal on which lines can be drawn over, as a progress bar does.
@@ -144,7 +144,7 @@ pub fn draws_on(stream: &impl io::IsTerminal) -> bool {
     stream.is_terminal() && !is_dumb()
 }
 
-fn may_colour() -> bool {
+fn may_color() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
 
@@ -156,7 +156,7 @@ fn is_dumb() -> bool {
 /// `text` in the given SGR style where `enabled` (and NO_COLOR or a dumb terminal does not forbid it), else plain. For
 /// [`data`] alone.
 pub fn paint(enabled: bool, sgr: &str, text: &str) -> String {
-    if enabled && may_colour() {
+    if enabled && may_color() {
         format!("{}{text}{}", steering(&format!("{sgr}m")), steering("0m"))
     } else {
         text.to_owned()

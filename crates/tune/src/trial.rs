@@ -71,7 +71,7 @@ pub fn try_all(
     absent
 }
 
-/// Values of each form: all words, the bounds of a number and its neighbours, sets of CPUs.
+/// Values of each form: all words, the bounds of a number and its neighbors, sets of CPUs.
 fn choices(knob: &Knob, before: &Value, online: &CpuSet) -> Vec<String> {
     let number = match before {
         Value::Text(text) => text.trim().parse::<i64>().ok(),

@@ -3214,7 +3214,7 @@ export interface Method {
    */
   block_pieces: number;
   /**
-   * How alike neighbouring pieces are, 0 to 1.
+   * How alike neighboring pieces are, 0 to 1.
    */
   correlation: number;
   /**

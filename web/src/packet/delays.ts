@@ -126,29 +126,29 @@ export function drawDelaysOverTime(ctx: CanvasRenderingContext2D, width: number,
   drawTimeAxis(ctx, theme, box, range);
   drawAxis(ctx, theme, box, vertical, toY);
   const invalid = run.state === "invalid";
-  const colours = invalid ? [theme.muted, theme.muted] : [theme.series[0]!, theme.series[1]!];
+  const colors = invalid ? [theme.muted, theme.muted] : [theme.series[0]!, theme.series[1]!];
   const seen = delays.from.map((_, i) => i).filter((i) => Number.isFinite(delays.median[i]!));
   clipped(ctx, box, () => {
-    ([[delays.median, colours[0]!], [delays.highest, colours[1]!]] as const).forEach(([values, colour]) => drawBand(ctx, delays, seen, values, toX, toY, colour));
-    drawSteps(ctx, delays, seen, delays.median, toX, toY, colours[0]!, 1.5);
-    drawSteps(ctx, delays, seen, delays.highest, toX, toY, colours[1]!, 2);
+    ([[delays.median, colors[0]!], [delays.highest, colors[1]!]] as const).forEach(([values, color]) => drawBand(ctx, delays, seen, values, toX, toY, color));
+    drawSteps(ctx, delays, seen, delays.median, toX, toY, colors[0]!, 1.5);
+    drawSteps(ctx, delays, seen, delays.highest, toX, toY, colors[1]!, 2);
     const inView = seen.filter((i) => delays.to[i]! > range[0] && delays.from[i]! < range[1]);
     if (inView.length <= MOST_MARKS) {
       for (const i of inView) {
         const x = toX((delays.from[i]! + delays.to[i]!) / 2);
-        drawShape(ctx, "circle", x, toY(delays.median[i]!), 5, false, colours[0]!, theme.background);
-        drawShape(ctx, "diamond", x, toY(delays.highest[i]!), 7, true, colours[1]!, theme.background);
+        drawShape(ctx, "circle", x, toY(delays.median[i]!), 5, false, colors[0]!, theme.background);
+        drawShape(ctx, "diamond", x, toY(delays.highest[i]!), 7, true, colors[1]!, theme.background);
       }
     }
   });
   if (Number.isFinite(limit) && limit >= vertical.range[0] && limit <= vertical.range[1]) {
     const y = Math.round(toY(limit)) + 0.5;
-    const colour = broken ? theme.broken : theme.text;
-    line(ctx, box.left, y, box.left + box.width, y, colour, 1.5);
+    const color = broken ? theme.broken : theme.text;
+    line(ctx, box.left, y, box.left + box.width, y, color, 1.5);
     ctx.textAlign = "right";
-    drawText(ctx, `limit ${tick(limit)}${broken ? ", broken" : ""}`, box.left + box.width - 5, y - 9, colour, theme.background);
+    drawText(ctx, `limit ${tick(limit)}${broken ? ", broken" : ""}`, box.left + box.width - 5, y - 9, color, theme.background);
   }
-  if (!invalid && seen.length > 0) drawNames(ctx, theme, box, colours);
+  if (!invalid && seen.length > 0) drawNames(ctx, theme, box, colors);
   drawInvalid(ctx, theme, run, box, true);
   drawCursor(ctx, theme, box, shown.cursor, toX);
 }
@@ -164,9 +164,9 @@ function drawAxis(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, { range
 }
 
 function drawBand(
-  ctx: CanvasRenderingContext2D, delays: Delays, seen: number[], values: number[], toX: (s: number) => number, toY: (ns: number) => number, colour: string,
+  ctx: CanvasRenderingContext2D, delays: Delays, seen: number[], values: number[], toX: (s: number) => number, toY: (ns: number) => number, color: string,
 ): void {
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   for (const i of seen) {
     const [below, above] = [delays.below[i]!, delays.above[i]!];
     if (!Number.isFinite(below) || !Number.isFinite(above)) continue;
@@ -174,7 +174,7 @@ function drawBand(
     const [left, right] = [toX(delays.from[i]!), toX(delays.to[i]!)];
     ctx.globalAlpha = 0.2;
     ctx.fillRect(left, top, Math.max(0.5, right - left), Math.max(1, foot - top));
-    // Its edges, so that it is a band without colour too.
+    // Its edges, so that it is a band without color too.
     ctx.globalAlpha = 0.5;
     ctx.fillRect(left, top, Math.max(0.5, right - left), 1);
     ctx.fillRect(left, foot - 1, Math.max(0.5, right - left), 1);
@@ -184,9 +184,9 @@ function drawBand(
 
 /** Steps through the values; intervals without a packet are gaps. */
 function drawSteps(
-  ctx: CanvasRenderingContext2D, delays: Delays, seen: number[], values: number[], toX: (s: number) => number, toY: (ns: number) => number, colour: string, width: number,
+  ctx: CanvasRenderingContext2D, delays: Delays, seen: number[], values: number[], toX: (s: number) => number, toY: (ns: number) => number, color: string, width: number,
 ): void {
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.lineWidth = width;
   ctx.beginPath();
   seen.forEach((i, n) => {
@@ -199,11 +199,11 @@ function drawSteps(
 }
 
 /** The names of both lines in a corner, each with its mark: where the lines end there is no room on a phone. */
-function drawNames(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, colours: string[]): void {
+function drawNames(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, colors: string[]): void {
   ctx.textAlign = "left";
   let x = box.left + 10;
-  ([["diamond", "worst", colours[1]!, true], ["circle", "median", colours[0]!, false]] as const).forEach(([shape, name, colour, filled]) => {
-    drawShape(ctx, shape, x, box.top + 10, 8, filled, colour, theme.background);
+  ([["diamond", "worst", colors[1]!, true], ["circle", "median", colors[0]!, false]] as const).forEach(([shape, name, color, filled]) => {
+    drawShape(ctx, shape, x, box.top + 10, 8, filled, color, theme.background);
     drawText(ctx, name, x + 8, box.top + 10, theme.text, theme.background);
     x += 8 + ctx.measureText(name).width + 20;
   });

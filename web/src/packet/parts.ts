@@ -96,19 +96,19 @@ export function partsHeight(bars: PartBar[]): number {
   return bars.reduce((sum, bar) => sum + heightOf(bar), 0);
 }
 
-/** Fills a box with the pattern of a part: no two of them need colour to be told apart. */
+/** Fills a box with the pattern of a part: no two of them need color to be told apart. */
 function fillPart(ctx: CanvasRenderingContext2D, theme: Theme, part: number, box: Box, invalid: boolean): void {
-  const colour = invalid ? theme.muted : theme.series[Math.max(0, part) % theme.series.length]!;
+  const color = invalid ? theme.muted : theme.series[Math.max(0, part) % theme.series.length]!;
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top, box.width, box.height);
   ctx.clip();
-  ctx.fillStyle = colour;
+  ctx.fillStyle = color;
   ctx.globalAlpha = part === 0 ? 0.85 : 0.3;
   // What is not known is left white.
   if (part !== UNDIVIDED) ctx.fillRect(box.left, box.top, box.width, box.height);
   ctx.globalAlpha = 1;
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.lineWidth = 1.5;
   ctx.beginPath();
   if (part === 1) {

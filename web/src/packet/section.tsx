@@ -209,7 +209,7 @@ function ArrivalsOverTime({ run, flow, suffix }: Props) {
   );
 }
 
-/** The delays from program to program alone, named by their flows, as series of one run: of several runs each flow has a colour of its own. */
+/** The delays from program to program alone, named by their flows, as series of one run: of several runs each flow has a color of its own. */
 function delaysAlone(runs: RunView[]): RunView[] {
   const isInvalid = (run: RunView) => run.state === "invalid";
   const groups = [runs.filter((run) => !isInvalid(run)), runs.filter(isInvalid)].filter((group) => group.length > 0);

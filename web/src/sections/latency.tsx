@@ -18,13 +18,13 @@ interface Props {
   /** What a sample is: "wake-ups", "gaps". */
   what: string;
   runs: RunView[];
-  /** Who has which colour; the worst five where absent. */
+  /** Who has which color; the worst five where absent. */
   ranks?: Map<string, number | null>;
   /** Fewer words than its title, over the plot; none where the section's own title is enough. */
   caption?: string;
   /** Whether what spoils the runs stands over the plot; elsewhere on the page otherwise. */
   caveats?: boolean;
-  /** Whether curves differ by dashes too, and what their colours mean if not all have one. */
+  /** Whether curves differ by dashes too, and what their colors mean if not all have one. */
   dashed?: string;
   /** More buttons before its own. */
   switches?: ComponentChildren;
@@ -91,7 +91,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
       {dashed !== undefined || weightsText(runs) === "" ? "" : `; ${weightsText(runs)}`}
-      {lanes.some((lane) => lane.rank === null) ? dashed ?? (ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour") : ""}.
+      {lanes.some((lane) => lane.rank === null) ? dashed ?? (ranks ? "; in color: the first condition and others, those that differ before the rest" : "; the worst five in color") : ""}.
       {shown.unit > 1 && <> The source counted in bins of {format.latency(shown.unit)}; none is drawn finer.</>}
       {shown.unplaced !== null && <> {unplacedText(shown)}.</>}
       {outside !== "" && <> {outside}.</>}

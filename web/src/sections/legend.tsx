@@ -30,7 +30,7 @@ export function Legend({ lanes, runs, head, values, readout }: Props) {
   const [state, store] = useChoices();
   // Names may be those of conditions, longer than any CPU's.
   const name = Math.min(17, Math.max(6, ...lanes.map((lane) => lane.name.length * 0.5 + 2)));
-  // Where not all stand open, those that the picture colours come first: they are the worst.
+  // Where not all stand open, those that the picture colors come first: they are the worst.
   const ordered = lanes.length > MOST_LANES ? [...lanes].sort((a, b) => Number(a.rank === null) - Number(b.rank === null)) : lanes;
   const row = (lane: Lane) => (
     <button

@@ -149,7 +149,7 @@ export function OverTimeFigures({ run, source, suffix, track, first = "first" }:
       run.label, run.state, source.name, ns, source.track.count[i], source.track.lowest_ns[i], source.track.highest_ns[i], source.track.lower_bound_ns[i],
       source.track.upper_bound_ns[i], source.track.delay_ns[i]]),
   });
-  const joined = track.at.length > MOST_ROWS ? " Its table joins neighbouring points; the CSV file has all." : "";
+  const joined = track.at.length > MOST_ROWS ? " Its table joins neighboring points; the CSV file has all." : "";
   const beyond = near.beyond.length > 0 && reach === "first" ? ` Beyond this view: ${near.beyond.join("; ")}; All shows it.` : "";
   return (
     <>

@@ -55,7 +55,7 @@ export function WorstOverTime({ runs, grouped = false }: Props) {
     </>
   );
   const note = state.heat
-    ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; colour: samples from 1 (${themeNow.dark ? "dark" : "light"}) to ${format.count(heatShown?.most ?? 1)} (${themeNow.dark ? "light" : "dark"}), logarithmic; line: the exact maximum.`
+    ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; color: samples from 1 (${themeNow.dark ? "dark" : "light"}) to ${format.count(heatShown?.most ?? 1)} (${themeNow.dark ? "light" : "dark"}), logarithmic; line: the exact maximum.`
     : `Worst sample of each ${length} in us, never averaged${shown.log ? "; logarithmic" : ""}. Time counts from the start of each run${runs.some((run) => run.state !== "invalid" && run.series.some((series) => series.spoiled.length > 0)) ? "; hatched: spoiled, and in no number" : ""}${runs.some((run) => run.loaded) && runs.length > 1 ? "; shaded: under load" : ""}.`;
   return (
     <Figure

@@ -1,6 +1,6 @@
 //! The document that `punctual campaign report --json` prints.
 
-use analyse::compare::Comparison;
+use analysis::compare::Comparison;
 use record::ValidityState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use analyse::compare::{
+use analysis::compare::{
     CompareError, CompareOptions, Comparison, ComparisonState, Group, PartState, WorstComparison, compare,
     least_runs_for_worst_case,
 };

@@ -252,7 +252,7 @@ fn the_better_level_removes_more_of_the_deciding_quantity() {
     comparison.worst.median_difference_percent = Some(20.0);
     assert!((removed_percent(&comparison.worst) + 20.0).abs() < 1e-9);
     // Nine of ten late periods are gone; the few that remain are later.
-    comparison.worst.rate = Some(analyse::compare::RateComparison {
+    comparison.worst.rate = Some(analysis::compare::RateComparison {
         deadline_ns: 100_000,
         a_beyond: vec![6, 4],
         a_exposure: vec![1_000, 1_000],

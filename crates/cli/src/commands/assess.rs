@@ -7,8 +7,8 @@ mod print;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use analyse::cause::Surroundings;
-use analyse::tail::Claim;
+use analysis::cause::Surroundings;
+use analysis::tail::Claim;
 use anyhow::{Context as _, bail};
 use record::{
     ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunLength, RunRequest,
@@ -206,7 +206,7 @@ impl AssessArgs {
                 &(serde_json::to_string_pretty(&document).context("cannot write the conclusion as JSON")? + "\n"),
             );
         } else {
-            output::data(&print::conclusion(assessment, runs, written, output::colour_stdout(), self.verbose));
+            output::data(&print::conclusion(assessment, runs, written, output::color_stdout(), self.verbose));
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ impl CheckArgs {
         let text = if self.json {
             serde_json::to_string_pretty(&audit).context("cannot write the findings as JSON")? + "\n"
         } else {
-            show(&audit, self.verbose, wrap::width(), output::colour_stdout())
+            show(&audit, self.verbose, wrap::width(), output::color_stdout())
         };
         output::data(&text);
         Ok(exit(&audit.findings))
@@ -108,16 +108,16 @@ fn exit(findings: &[Finding]) -> Exit {
 }
 
 /// What is to be changed with its change, notes a line each; all of it where `is_verbose`.
-fn show(audit: &Findings, is_verbose: bool, width: usize, colour: bool) -> String {
+fn show(audit: &Findings, is_verbose: bool, width: usize, color: bool) -> String {
     let mut text = String::new();
     for finding in &audit.findings {
-        findings::head(&mut text, finding, width, colour);
+        findings::head(&mut text, finding, width, color);
         if is_verbose || finding.severity != Severity::Note {
-            findings::labelled(&mut text, "read", findings::readings(finding), width);
+            findings::labeled(&mut text, "read", findings::readings(finding), width);
             if is_verbose {
-                findings::labelled(&mut text, "why", std::iter::once(finding.why.clone()), width);
+                findings::labeled(&mut text, "why", std::iter::once(finding.why.clone()), width);
             }
-            findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+            findings::labeled(&mut text, "change", finding.remedy.iter().cloned(), width);
             text.push('\n');
         }
     }

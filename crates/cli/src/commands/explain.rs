@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ::profile::catalogue::{Explanation, resembling};
 use ::profile::check::{self, Explanations};
-use analyse::audit;
+use analysis::audit;
 use anyhow::{Context as _, anyhow, bail};
 
 use crate::exit::Exit;

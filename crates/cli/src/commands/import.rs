@@ -41,7 +41,7 @@ impl ImportArgs {
         if let Some(label) = self.label {
             record.label = label;
         }
-        let exit = destination.deliver(&record, |colour| table(&record, colour))?;
+        let exit = destination.deliver(&record, |color| table(&record, color))?;
         if !is_kept {
             output::note(&format!(
                 "nothing was kept: -o FILE writes the record; 'report', 'compare', 'tail' and 'export' take {} itself too",
@@ -52,8 +52,8 @@ impl ImportArgs {
     }
 }
 
-fn table(record: &Record, colour: bool) -> String {
-    let mut text = result::table(record, colour);
+fn table(record: &Record, color: bool) -> String {
+    let mut text = result::table(record, color);
     if let Origin::Imported { lacks, .. } = &record.manifest().origin {
         text.push_str("\nThe source does not contain:\n");
         for lack in lacks {

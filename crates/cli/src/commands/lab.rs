@@ -1,6 +1,6 @@
 //! `punctual lab`: virtual machines with real PREEMPT_RT kernels.
 
-mod analyser;
+mod analyzer;
 mod calibrate;
 mod expect;
 mod get;
@@ -72,7 +72,7 @@ enum LabCommand {
     /// Show the settings and counters of a running lab's links, or change a link
     Link(link::LinkArgs),
     /// Which of two machines acts later, and by how much: the pulses on their parallel ports by the host's clock
-    Analyser(analyser::AnalyserArgs),
+    Analyzer(analyzer::AnalyzerArgs),
     /// Start a scenario, check its steps, and end it; without a name all scenarios
     Test {
         /// A built-in scenario, or a TOML file
@@ -103,7 +103,7 @@ impl LabArgs {
             LabCommand::Reboot(arguments) => arguments.run(),
             LabCommand::Status { json } => status(json),
             LabCommand::Link(args) => args.run(),
-            LabCommand::Analyser(args) => args.run(),
+            LabCommand::Analyzer(args) => args.run(),
             LabCommand::Test { scenario } => scenarios::test(scenario.as_deref()),
             LabCommand::Calibrate(arguments) => arguments.run(),
             LabCommand::Down { name } => {

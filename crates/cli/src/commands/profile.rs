@@ -54,7 +54,7 @@ impl ProfileArgs {
         let text = if self.json {
             serde_json::to_string_pretty(&profile).context("cannot write the profile as JSON")? + "\n"
         } else {
-            show::show(&profile, output::colour_stdout())
+            show::show(&profile, output::color_stdout())
         };
         output::data(&text);
         print_issues(&issues);

@@ -30,7 +30,7 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let (runs, labels) = self.read.all_labelled(&self.runs)?;
+        let (runs, labels) = self.read.all_labeled(&self.runs)?;
         records::warn_of_invalid(&runs);
         let companions = match self.runs.as_slice() {
             // One conclusion fits one folder; of several, none speaks for all.

@@ -29,7 +29,7 @@ impl RecordArgs {
             if !(condition.is_measured)(run) {
                 return false;
             }
-            // Imports are labelled with their files' names, which are no conditions.
+            // Imports are labeled with their files' names, which are no conditions.
             labels.insert(if run.manifest().is_imported() { String::new() } else { run.label.clone() });
             condition.label.is_none_or(|wanted| run.label == wanted)
         })?;
@@ -50,7 +50,7 @@ impl Condition<'_> {
         }
         match self.label {
             Some(wanted) if !labels.contains(wanted) => {
-                bail!("no run in {folder} is labelled '{wanted}': there are {listed}")
+                bail!("no run in {folder} is labeled '{wanted}': there are {listed}")
             }
             None if labels.len() > 1 => {
                 let choice = self.choice.replace("{}", &listed);

@@ -78,7 +78,7 @@ mod tests {
             Found { record, file: PathBuf::from(file) }
         };
         let all = vec![found("idle", "2.json", 2), found("", "3.json", 3), found("idle", "1.json", 1)];
-        let (runs, labels) = super::super::labelled_by_start(all);
+        let (runs, labels) = super::super::labeled_by_start(all);
         let names: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
         assert_eq!(
             (names, labels),

@@ -18,8 +18,8 @@ const SHOWN: usize = 3;
 const SHOWN_THREADS: usize = 24;
 
 /// The whole result.
-pub(crate) fn app(record: &Record, colour: bool) -> String {
-    let (Some(app), Some(program)) = (record.app(), summary(record)) else { return conclusion(record, colour) };
+pub(crate) fn app(record: &Record, color: bool) -> String {
+    let (Some(app), Some(program)) = (record.app(), summary(record)) else { return conclusion(record, color) };
     let mut text = wrap::paragraph(&head(record, &program), "", wrap::width());
     text.push_str(&load::description(record));
     for latency in record.measurement.kind().latencies {
@@ -45,8 +45,8 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
     text.push_str(&threads(app, &program));
     text.push_str(&worst(record, app));
     text.push_str(&tracing(&program));
-    text.push_str(&audit(app, colour));
-    text.push_str(&conclusion(record, colour));
+    text.push_str(&audit(app, color));
+    text.push_str(&conclusion(record, color));
     text
 }
 
@@ -156,16 +156,16 @@ fn tracing(program: &ProgramSummary) -> String {
 }
 
 /// The findings, and what was not looked for: without that, no finding reads as no fault.
-fn audit(app: &AppRun, colour: bool) -> String {
+fn audit(app: &AppRun, color: bool) -> String {
     let (found, width) = (&app.findings, wrap::width());
     let mut text = String::from("\n");
     if found.is_empty() {
         text.push_str("audit: nothing found\n");
     }
     for finding in found {
-        findings::head(&mut text, finding, width, colour);
-        findings::labelled(&mut text, "seen", findings::readings(finding), width);
-        findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+        findings::head(&mut text, finding, width, color);
+        findings::labeled(&mut text, "seen", findings::readings(finding), width);
+        findings::labeled(&mut text, "change", finding.remedy.iter().cloned(), width);
     }
     for sentence in app.looked_for() {
         text.push_str(&wrap::paragraph(&format!("audit: {sentence}"), "", width));

@@ -16,7 +16,7 @@ const NARROW_BELOW: usize = 60;
 const NARROW_INDENT: usize = 2;
 
 /// The severity, and the title with the finding's name.
-pub(crate) fn head(text: &mut String, finding: &Finding, width: usize, colour: bool) {
+pub(crate) fn head(text: &mut String, finding: &Finding, width: usize, color: bool) {
     let style = match finding.severity {
         Severity::Problem => "1;31",
         Severity::Warning => "1;33",
@@ -25,7 +25,7 @@ pub(crate) fn head(text: &mut String, finding: &Finding, width: usize, colour: b
     let word = format!("{:<SEVERITY_COLUMNS$}", finding.severity.as_str().to_uppercase());
     let head = format!("{}  [{}]", finding.title, finding.id);
     for (position, line) in wrap::lines(&head, width.saturating_sub(SEVERITY_COLUMNS)).iter().enumerate() {
-        let start = if position == 0 { output::paint(colour, style, &word) } else { " ".repeat(SEVERITY_COLUMNS) };
+        let start = if position == 0 { output::paint(color, style, &word) } else { " ".repeat(SEVERITY_COLUMNS) };
         // Writing to a string does not fail.
         let _ = writeln!(text, "{start}{line}");
     }
@@ -37,7 +37,7 @@ pub(crate) fn readings(finding: &Finding) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Paragraphs beside a label, which stands at the first line only.
-pub(crate) fn labelled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
+pub(crate) fn labeled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
     let margin = if width < NARROW_BELOW { NARROW_INDENT } else { SEVERITY_COLUMNS };
     let indent = margin + LABEL_COLUMNS;
     let mut label = label;

@@ -9,9 +9,9 @@ use terminal::table::Table;
 use terminal::wrap;
 
 /// The result of a run.
-pub(crate) fn table(record: &Record, colour: bool) -> String {
+pub(crate) fn table(record: &Record, color: bool) -> String {
     let width = wrap::width();
-    let Some(run) = summary(record) else { return conclusion(record, colour) };
+    let Some(run) = summary(record) else { return conclusion(record, color) };
     let mut text = String::new();
     for flow in &run.flows {
         let head = format!("{} -> {}: {}, {}", flow.from, flow.to, flow.way, flow.schedule);
@@ -30,7 +30,7 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
         text.push_str(&wrap::paragraph(&format!("{sentence}."), "", width));
     }
     text.push_str(&super::explanation::of_packets(record));
-    text.push_str(&conclusion(record, colour));
+    text.push_str(&conclusion(record, color));
     text
 }
 

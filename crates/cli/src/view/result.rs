@@ -42,24 +42,24 @@ fn duration(record: &Record) -> Option<String> {
 }
 
 /// The result of a run, as its kind is shown.
-pub(crate) fn table(record: &Record, colour: bool) -> String {
-    table_of_file(record, None, colour)
+pub(crate) fn table(record: &Record, color: bool) -> String {
+    table_of_file(record, None, color)
 }
 
 /// The same where the record is kept in a file, which further commands can name.
-pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, colour: bool) -> String {
+pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, color: bool) -> String {
     let kind = record.measurement.kind();
     match kind.figure {
-        Figure::Gaps if kind.sampling.counts_by_time() => gaps(record, colour),
-        Figure::Wakeups | Figure::Gaps => wakeups(record, file, colour),
-        Figure::Costs => costs(record, colour),
-        Figure::Offsets => super::sync::table(record, colour),
-        Figure::Delays => super::packet::table(record, colour),
+        Figure::Gaps if kind.sampling.counts_by_time() => gaps(record, color),
+        Figure::Wakeups | Figure::Gaps => wakeups(record, file, color),
+        Figure::Costs => costs(record, color),
+        Figure::Offsets => super::sync::table(record, color),
+        Figure::Delays => super::packet::table(record, color),
     }
 }
 
 /// Latencies of threads, with what made the worst of them late.
-fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
+fn wakeups(record: &Record, file: Option<&Path>, color: bool) -> String {
     let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
     let all = series(record);
     for one in &all {
@@ -100,12 +100,12 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     text.push_str(&rows(record));
     text.push_str(&spoiled(record));
     text.push_str(&load::turns(record));
-    text.push_str(&conclusion(record, colour));
+    text.push_str(&conclusion(record, color));
     text
 }
 
 /// What one reading of each clock costs.
-fn costs(record: &Record, colour: bool) -> String {
+fn costs(record: &Record, color: bool) -> String {
     let cpu = &record.manifest().requested.cpus;
     let source = record.manifest().instrument.clocksource.as_deref().unwrap_or("unknown");
     let head = format!("cost of reading clocks, on CPU {cpu}, clock source {source}");
@@ -138,7 +138,7 @@ fn costs(record: &Record, colour: bool) -> String {
             format!("reading {clock} costs as much by the C library as by a system call: no vDSO serves it here");
         let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
     }
-    text.push_str(&conclusion(record, colour));
+    text.push_str(&conclusion(record, color));
     text
 }
 
@@ -163,7 +163,7 @@ fn without_vdso(record: &Record) -> Vec<String> {
 }
 
 /// Gaps, and what they took of each second.
-fn gaps(record: &Record, colour: bool) -> String {
+fn gaps(record: &Record, color: bool) -> String {
     let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
     let all = series(record);
     for one in &all {
@@ -189,7 +189,7 @@ fn gaps(record: &Record, colour: bool) -> String {
     let mut text = format!("{head}{}\n{}", load::description(record), table.render());
     text.push_str(&worst(record, SHOWN_WORST));
     text.push_str(&spoiled(record));
-    text.push_str(&conclusion(record, colour));
+    text.push_str(&conclusion(record, color));
     text
 }
 
@@ -308,11 +308,11 @@ fn spoiled(record: &Record) -> String {
 
 /// Validity with its reasons, then the verdict: one paragraph each. What was seen for each caveat, and what cannot be observed
 /// on this machine, is for who asks; why a run is invalid is always there.
-pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
-    conclusion_in(record, output::is_verbose(), colour)
+pub(crate) fn conclusion(record: &Record, color: bool) -> String {
+    conclusion_in(record, output::is_verbose(), color)
 }
 
-fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
+fn conclusion_in(record: &Record, is_verbose: bool, color: bool) -> String {
     let width = wrap::width();
     let validity = validity(record);
     let state = validity.state;
@@ -338,9 +338,9 @@ fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
     if long.is_empty() {
         let between = if caveats.is_empty() { "" } else { ": " };
         let plain = wrap::paragraph(&format!("{}{between}{}{more}", state.word(), caveats.join("; ")), "", width);
-        text.push_str(&plain.replacen(state.word(), &paint(colour, sgr, state.word()), 1));
+        text.push_str(&plain.replacen(state.word(), &paint(color, sgr, state.word()), 1));
     } else {
-        let _ = writeln!(text, "{}", paint(colour, sgr, state.word()));
+        let _ = writeln!(text, "{}", paint(color, sgr, state.word()));
         for reason in long {
             let words = format!("{}: {}", reason.state.word(), reason.meaning);
             text.push_str(&wrap::paragraph(&words, "  ", width));
@@ -366,7 +366,7 @@ fn conclusion_in(record: &Record, is_verbose: bool, colour: bool) -> String {
         };
         // Painted after it was wrapped: escape codes have no width.
         let plain = wrap::paragraph(&verdict.sentence(), "", width);
-        text.push_str(&plain.replacen(verdict.word, &paint(colour, sgr, verdict.word), 1));
+        text.push_str(&plain.replacen(verdict.word, &paint(color, sgr, verdict.word), 1));
     }
     text
 }

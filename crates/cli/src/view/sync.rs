@@ -13,9 +13,9 @@ use terminal::wrap;
 const SHOWN_EVENTS: usize = 12;
 
 /// The result of a run.
-pub(crate) fn table(record: &Record, colour: bool) -> String {
+pub(crate) fn table(record: &Record, color: bool) -> String {
     let width = wrap::width();
-    let Some(run) = summary(record) else { return conclusion(record, colour) };
+    let Some(run) = summary(record) else { return conclusion(record, color) };
     let whose = if record.manifest().is_imported() { "clocks" } else { "this machine's clocks" };
     let elapsed = coverage(record).map_or_else(String::new, |coverage| format!(", for {}", coverage.measured));
     let mut text = wrap::paragraph(&format!("offsets of {whose}{elapsed}"), "", width);
@@ -31,7 +31,7 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
         text.push_str(&wrap::paragraph(&format!("not followed: {why}"), "  ", width));
     }
     text.push_str(&events(record, &run));
-    text.push_str(&conclusion(record, colour));
+    text.push_str(&conclusion(record, color));
     text
 }
 

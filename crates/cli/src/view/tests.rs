@@ -47,7 +47,7 @@ fn records() -> Vec<Record> {
         worst_at: None,
         reasons: Vec::new(),
     });
-    back.verdict = Some(analyse::verdict(&back, 100_000));
+    back.verdict = Some(analysis::verdict(&back, 100_000));
     let mut gaps = samples::record_of(Measurement::Noise, &[900, 14_000]);
     gaps.series[0].detail =
         SeriesDetail::Gaps(NoiseTotals { observed_ns: 1_000_000_000, stolen_ns: 14_900_000, ..NoiseTotals::default() });

@@ -42,7 +42,7 @@ pub enum PtpBody {
         /// Who sent it.
         requester: PortIdentity,
     },
-    /// A message between neighbours.
+    /// A message between neighbors.
     PeerDelay,
     /// Whose time the master gives.
     Announce(Announce),

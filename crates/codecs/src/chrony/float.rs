@@ -11,7 +11,7 @@ const NS_PER_S: u128 = 1_000_000_000;
 /// A number as chronyd sends it: a signed exponent of 7 bits above a signed coefficient of 25 bits, without a hidden bit.
 ///
 /// Its value is `coefficient * 2^(exponent - 25)`. Every such number is exactly a finite `f64`. chronyd rounds what it
-/// sends, in part towards zero, so its own value can be larger in magnitude by almost one unit of the coefficient, which
+/// sends, in part toward zero, so its own value can be larger in magnitude by almost one unit of the coefficient, which
 /// is at most 1.2e-7 of the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WireFloat {

@@ -91,7 +91,7 @@ pub struct Statistics<'a> {
 pub struct TrackingUpdate<'a> {
     /// When the last measurement was processed, to the second.
     pub time: UtcTime,
-    /// Address of the source, the letters of a reference clock, or `0.0.0.0` where not synchronised.
+    /// Address of the source, the letters of a reference clock, or `0.0.0.0` where not synchronized.
     pub source: &'a str,
     /// As [`super::Tracking::stratum`].
     pub stratum: u16,
@@ -101,7 +101,7 @@ pub struct TrackingUpdate<'a> {
     pub skew_ppm: f64,
     /// Estimated offset at this update, in seconds. Positive: the system clock, as chronyd corrects it, is ahead.
     pub offset_s: f64,
-    /// Whether the clock is synchronised, and whether a leap second is near.
+    /// Whether the clock is synchronized, and whether a leap second is near.
     pub leap: LeapStatus,
     /// Sources that were combined.
     pub combined_sources: u32,
@@ -280,7 +280,7 @@ impl<'a> Columns<'a> {
             "N" => Ok(LeapStatus::Normal),
             "+" => Ok(LeapStatus::InsertSecond),
             "-" => Ok(LeapStatus::DeleteSecond),
-            "?" => Ok(LeapStatus::Unsynchronised),
+            "?" => Ok(LeapStatus::Unsynchronized),
             _ => Err(self.foreign("leap status")),
         }
     }

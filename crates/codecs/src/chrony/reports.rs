@@ -18,17 +18,17 @@ pub(super) const SOURCE_NAME_BYTES: usize = 256;
 /// Reference ID of a chronyd that serves the machine's own clock (`local`): 127.127.1.1.
 const REFERENCE_ID_LOCAL: u32 = 0x7f7f_0101;
 
-/// Whether a leap second is near, and whether the clock is synchronised at all.
+/// Whether a leap second is near, and whether the clock is synchronized at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeapStatus {
-    /// Synchronised; the day ends as usual.
+    /// Synchronized; the day ends as usual.
     Normal,
-    /// Synchronised; a second is inserted at the end of the day in UTC.
+    /// Synchronized; a second is inserted at the end of the day in UTC.
     InsertSecond,
-    /// Synchronised; the last second of the day in UTC is left out.
+    /// Synchronized; the last second of the day in UTC is left out.
     DeleteSecond,
     /// Not synchronised.
-    Unsynchronised,
+    Unsynchronized,
     /// A number that has no meaning in NTP.
     Other(u16),
 }
@@ -39,14 +39,14 @@ impl LeapStatus {
             0 => Self::Normal,
             1 => Self::InsertSecond,
             2 => Self::DeleteSecond,
-            3 => Self::Unsynchronised,
+            3 => Self::Unsynchronized,
             other => Self::Other(other),
         }
     }
 
     /// Whether the clock follows a reference.
     #[must_use]
-    pub const fn is_synchronised(self) -> bool {
+    pub const fn is_synchronized(self) -> bool {
         matches!(self, Self::Normal | Self::InsertSecond | Self::DeleteSecond)
     }
 }
@@ -55,15 +55,15 @@ impl LeapStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tracking {
     /// An IPv4 server's address, the start of the MD5 sum of an IPv6 server's, a reference clock's four letters,
-    /// `7f7f0101` for the machine's own clock, and 0 where not synchronised.
+    /// `7f7f0101` for the machine's own clock, and 0 where not synchronized.
     pub reference_id: u32,
     /// Of the server that is followed; unspecified for a reference clock, the machine's own clock and none.
     pub address: Address,
-    /// Hops from a clock of reference, 1 for one that is attached; 0 where not synchronised.
+    /// Hops from a clock of reference, 1 for one that is attached; 0 where not synchronized.
     pub stratum: u16,
-    /// Whether the clock is synchronised, and whether a leap second is near.
+    /// Whether the clock is synchronized, and whether a leap second is near.
     pub leap: LeapStatus,
-    /// When the last measurement of the reference was processed, by chronyd's estimate; zero where not synchronised.
+    /// When the last measurement of the reference was processed, by chronyd's estimate; zero where not synchronized.
     pub reference_time: UtcTime,
     /// chronyd's estimate of true time minus the system clock: what it still has to add to the system clock.
     ///
@@ -80,9 +80,9 @@ pub struct Tracking {
     pub residual_frequency_ppm: WireFloat,
     /// Estimated bound of the frequency's error, in parts per million.
     pub skew_ppm: WireFloat,
-    /// Delay of the round trips to the stratum-1 server, all hops together; 1 s where not synchronised.
+    /// Delay of the round trips to the stratum-1 server, all hops together; 1 s where not synchronized.
     pub root_delay: Seconds,
-    /// Dispersion of all hops to the stratum-1 server, grown up to the moment of the reply; 1 s where not synchronised.
+    /// Dispersion of all hops to the stratum-1 server, grown up to the moment of the reply; 1 s where not synchronized.
     pub root_dispersion: Seconds,
     /// Between the last two updates of the clock.
     pub last_update_interval: Seconds,
@@ -117,7 +117,7 @@ impl Tracking {
     /// Largest error of the system clock at the moment of the reply, in nanoseconds, rounded up: the magnitude of the
     /// remaining correction, the root dispersion and half the root delay.
     ///
-    /// `None` where there is no such bound: chronyd is not synchronised, serves the machine's own clock, or a part is
+    /// `None` where there is no such bound: chronyd is not synchronized, serves the machine's own clock, or a part is
     /// beyond the range.
     ///
     /// chrony documents this sum under `tracking` in chronyc(1) as an absolute bound, provided that the stratum-1 computer
@@ -135,7 +135,7 @@ impl Tracking {
     /// It is the error at the moment of the reply, and grows from then on.
     #[must_use]
     pub fn bound_ns(&self) -> Option<u64> {
-        if !self.leap.is_synchronised() || self.reference_id == 0 || self.is_local_clock() {
+        if !self.leap.is_synchronized() || self.reference_id == 0 || self.is_local_clock() {
             return None;
         }
         let half_delay_ns = self.root_delay.magnitude_upper_ns()?.div_ceil(2);

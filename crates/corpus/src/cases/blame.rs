@@ -3,8 +3,8 @@
 //!
 //! Each case knows what took the CPU. It simulates the events that this leaves; the program's own rules explain them.
 
-use analyse::cause::{Surroundings, Thread};
-use analyse::rhythm::{self, FALSE_ALARM};
+use analysis::cause::{Surroundings, Thread};
+use analysis::rhythm::{self, FALSE_ALARM};
 use profile::Profile;
 use profile::kernel::Preemption;
 use record::{CauseClass, Certainty, Owner, ReasonCode, Record};

@@ -1,6 +1,6 @@
 //! What `compare` has to conclude about two groups of runs, and how its gates have to end.
 
-use analyse::compare::{
+use analysis::compare::{
     CompareError, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group,
     compare, gate,
 };

@@ -1,6 +1,6 @@
 //! What the verdict of one run has to say about its deadline.
 
-use analyse::verdict;
+use analysis::verdict;
 use record::{Measurement, ReasonCode, Record, VerdictState};
 use units::Random;
 

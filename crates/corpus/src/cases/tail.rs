@@ -1,6 +1,6 @@
 //! What `tail` may predict about the worst case of a future time span, and answer to claims.
 
-use analyse::tail::{Claim, ClaimState, TailOptions, Watch, tail};
+use analysis::tail::{Claim, ClaimState, TailOptions, Watch, tail};
 use record::{ReasonCode, Record};
 use units::approx_f64;
 use units::{Ns, Random};

@@ -17,7 +17,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "capture",
     what: "pcap or pcapng file with messages of PTP or NTP, as tcpdump and Wireshark write it",
     is_distinct: true,
-    reader: Reader::Stream { recognise: is_capture, begin: || Box::new(Capture::default()) },
+    reader: Reader::Stream { recognize: is_capture, begin: || Box::new(Capture::default()) },
 };
 
 /// As `measure sync` assumes it unless it is told otherwise (parts per billion).

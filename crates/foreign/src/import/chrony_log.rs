@@ -29,7 +29,7 @@ pub(super) const TRACKING: ImportFormat = ImportFormat {
     what: "chronyd's tracking.log",
     is_distinct: true,
     reader: Reader::Stream {
-        recognise: |head| recognise(Kind::Tracking, head),
+        recognize: |head| recognize(Kind::Tracking, head),
         begin: || Box::new(ChronyLog::new(Kind::Tracking)),
     },
 };
@@ -39,7 +39,7 @@ pub(super) const STATISTICS: ImportFormat = ImportFormat {
     what: "chronyd's statistics.log",
     is_distinct: true,
     reader: Reader::Stream {
-        recognise: |head| recognise(Kind::Statistics, head),
+        recognize: |head| recognize(Kind::Statistics, head),
         begin: || Box::new(ChronyLog::new(Kind::Statistics)),
     },
 };
@@ -49,7 +49,7 @@ pub(super) const MEASUREMENTS: ImportFormat = ImportFormat {
     what: "chronyd's measurements.log",
     is_distinct: true,
     reader: Reader::Stream {
-        recognise: |head| recognise(Kind::Measurements, head),
+        recognize: |head| recognize(Kind::Measurements, head),
         begin: || Box::new(ChronyLog::new(Kind::Measurements)),
     },
 };
@@ -84,7 +84,7 @@ fn is_of(kind: Kind, line: &str) -> bool {
         }
 }
 
-fn recognise(kind: Kind, head: &[u8]) -> bool {
+fn recognize(kind: Kind, head: &[u8]) -> bool {
     let mut lines = Lines::default();
     let mut found = false;
     lines.feed(head, &mut |_, line| found |= !found && is_of(kind, &String::from_utf8_lossy(line)));
@@ -273,7 +273,7 @@ impl State {
     fn update(&mut self, at: Moment, update: &TrackingUpdate<'_>) {
         let Some(source) = self.source("chronyd") else { return };
         let follower = &mut source.follower;
-        let is_synchronized = update.leap != LeapStatus::Unsynchronised;
+        let is_synchronized = update.leap != LeapStatus::Unsynchronized;
         let state = match (is_synchronized, source.has_offsets) {
             (true, _) => SyncState::Locked,
             (false, true) => SyncState::Lost,

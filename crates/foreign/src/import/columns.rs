@@ -16,14 +16,14 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "columns",
     what: "columns of a latency plot, as used by OSADL: microseconds, then one count for each CPU",
     is_distinct: false,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
 fn is_comment(row: &str) -> bool {
     row.is_empty() || row.starts_with('#')
 }
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text);
     // The last line of the head may be incomplete.
     let whole = if head.len() < text.len() { head.rsplit_once('\n').map_or("", |(whole, _)| whole) } else { head };

@@ -26,10 +26,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-histogram",
     what: "cyclictest -h or -H on stdout, or --histfile's file",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     text.contains("# Max Latencies:") && text.contains("# Min Latencies:")
 }
 

@@ -14,14 +14,14 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-json",
     what: "cyclictest --json, with or without -h",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Document },
+    reader: Reader::Text { recognize, read, form: Form::Document },
 };
 
 /// Other programs of rt-tests: their JSON has the same keys, but their numbers are other latencies.
 const OTHERS: &[&str] =
     &["cyclicdeadline", "deadline_test", "pmqtest", "ptsematest", "signaltest", "sigwaittest", "ssdd", "svsematest"];
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text);
     rt_tests::is_json(head)
         && head.contains("\"resolution_in_ns\"")

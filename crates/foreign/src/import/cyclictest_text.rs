@@ -21,7 +21,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-text",
     what: "cyclictest's table of threads, -q or redrawn",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
 /// A shortest latency from this number on cannot be in microseconds: no machine is that slow. A smaller number cannot be in
@@ -34,7 +34,7 @@ pub(super) const BROKE: &str = "a latency above the requested limit ended it, as
 /// What a table lacks that ends with its last row.
 pub(super) const NO_END: &str = "a mark of its end: rows that were cut off after the last one would not be missed";
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     lines(head(text)).any(|(line, row)| row.starts_with("T:") && Status::parse(&row, line).is_ok())
 }
 

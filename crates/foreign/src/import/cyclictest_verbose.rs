@@ -23,10 +23,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-verbose",
     what: "cyclictest -v, each sample on its own line",
     is_distinct: false,
-    reader: Reader::Text { recognise, read, form: Form::Moments },
+    reader: Reader::Text { recognize, read, form: Form::Moments },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     lines(head(text))
         .any(|(_, row)| sample(&row).is_some_and(|words| words.iter().all(|word| word.parse::<u64>().is_ok())))
 }

@@ -21,7 +21,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "isochron",
     what: "table of isochron report --printf-format, with the letters of --printf-args as its first line or as --printf-args here",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Document },
+    reader: Reader::Text { recognize, read, form: Form::Document },
 };
 
 /// First bytes of isochron's own file.
@@ -31,7 +31,7 @@ const MAGIC: &str = "ISOCHRON";
 const RECIPE: &str = "isochron report --input-file isochron.dat --printf-format \"%u,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d\\n\" --printf-args \
                       qSACwstTRra > run.csv, and then: punctual import run.csv --printf-args qSACwstTRra";
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     if is_binary(text) {
         return true;
     }

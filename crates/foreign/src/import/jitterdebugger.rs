@@ -16,10 +16,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "jitterdebugger",
     what: "jitterdebugger's results.json",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Document },
+    reader: Reader::Text { recognize, read, form: Form::Document },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text);
     head.trim_start().starts_with('{')
         && head.contains("\"cpu\"")

@@ -29,7 +29,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "linuxptp-log",
     what: "log of ptp4l, phc2sys or ts2phc, also from journald or syslog and among other programs' lines",
     is_distinct: true,
-    reader: Reader::Stream { recognise, begin: || Box::new(LinuxptpLog::default()) },
+    reader: Reader::Stream { recognize, begin: || Box::new(LinuxptpLog::default()) },
 };
 
 /// More processes or clocks are not followed: their lines are counted.
@@ -45,7 +45,7 @@ const WINDOW: &str = "phc2sys read both clocks within the delay that it prints, 
 const SUMMARIES_ONLY: &str = "the log has summaries alone (rms and max), which have no sign: no offset is known; ptp4l lists each one with \
                               'summary_interval' at the interval of Sync or below, phc2sys without -u";
 
-fn recognise(head: &[u8]) -> bool {
+fn recognize(head: &[u8]) -> bool {
     let mut lines = Lines::default();
     let mut is_ours = false;
     lines.feed(head, &mut |_, line| is_ours |= !is_ours && is_telling(line));

@@ -17,10 +17,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "oslat-json",
     what: "oslat --json",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Document },
+    reader: Reader::Text { recognize, read, form: Form::Document },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text);
     rt_tests::is_json(head) && head.contains("\"freq\"") && !head.contains("\"resolution_in_ns\"")
 }

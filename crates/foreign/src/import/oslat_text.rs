@@ -24,10 +24,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "oslat-text",
     what: "oslat's text",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     // rt-tests before 2.0 has "CPU Freq:".
     text.contains("Freq:") && text.contains("Core:") && text.contains("(us):")
 }

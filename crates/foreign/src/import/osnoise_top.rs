@@ -22,10 +22,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-osnoise-top",
     what: "rtla osnoise top and rtla hwnoise, best with -q",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text);
     head.contains("Max Single") && head.contains("% CPU Aval")
 }

@@ -17,10 +17,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rteval",
     what: "rteval's summary.xml, of cyclictest or timerlat",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Document },
+    reader: Reader::Text { recognize, read, form: Form::Document },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text).trim_start();
     head.starts_with('<') && head.contains("<rteval")
 }

@@ -28,10 +28,10 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-hist",
     what: "rtla timerlat hist and rtla osnoise hist",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     let head = head(text);
     // A prompt or a mark may stand before it.
     ["# RTLA timerlat histogram", "# RTLA osnoise histogram"].iter().any(|mark| head.contains(mark))

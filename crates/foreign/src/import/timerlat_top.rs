@@ -22,13 +22,13 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "rtla-timerlat-top",
     what: "rtla timerlat top, best with -q",
     is_distinct: true,
-    reader: Reader::Text { recognise, read, form: Form::Summary },
+    reader: Reader::Text { recognize, read, form: Form::Summary },
 };
 
 /// The latencies of the groups, in the order of the columns.
 const NAMES: [&str; 3] = ["scheduled_to_irq", "scheduled_to_thread", "scheduled_to_user_return"];
 
-fn recognise(text: &str) -> bool {
+fn recognize(text: &str) -> bool {
     head(text).contains("IRQ Timer Latency (")
 }
 

@@ -107,7 +107,7 @@ impl RawAddress {
 
     fn read<T: Address>(&self) -> T {
         // SAFETY: `Address` promises a structure of integers that is no longer than the storage, which is aligned for all
-        // of them and initialised as a whole.
+        // of them and initialized as a whole.
         unsafe { (&raw const self.storage).cast::<T>().read() }
     }
 
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn the_port_stands_in_network_order() {
         let raw = RawAddress::from("127.0.0.1:258".parse::<SocketAddr>().unwrap());
-        // SAFETY: the storage is initialised and longer than four bytes.
+        // SAFETY: the storage is initialized and longer than four bytes.
         let bytes = unsafe { raw.as_ptr().cast::<[u8; 4]>().read() };
         assert_eq!(bytes[2..], [1, 2]);
         assert_eq!(raw.length(), 16);

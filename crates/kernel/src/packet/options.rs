@@ -355,7 +355,7 @@ impl Incoming {
 }
 
 /// Padding is zero too, where the kernel's lengths are longer than the C library's. The calls are made without the C library's own
-/// functions: those take several times the instructions, since a thread may be cancelled in them.
+/// functions: those take several times the instructions, since a thread may be canceled in them.
 #[inline]
 const fn empty_message() -> libc::msghdr {
     // SAFETY: null pointers and zero lengths are a value of this structure: nothing of each.

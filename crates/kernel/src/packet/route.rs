@@ -20,7 +20,7 @@ const ROUTE_VIA: u16 = 18;
 const KIND_UNICAST: u8 = 1;
 const KIND_LOCAL: u8 = 2;
 const GET_NEIGHBOR: u16 = 30;
-/// `struct ndmsg`, include/uapi/linux/neighbour.h.
+/// `struct ndmsg`, include/uapi/linux/neighbor.h.
 const NEIGHBOR_BYTES: usize = 12;
 const NEIGHBOR_ADDRESS: u16 = 1;
 const NEIGHBOR_MAC: u16 = 2;

@@ -73,7 +73,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "cpu.resume-latency-us",
         about: "how long a CPU's way out of idle may take (us); 0: any time, n/a: none, so it only polls",
-        cost: "power: an idle CPU stays awake; its neighbours may turbo less",
+        cost: "power: an idle CPU stays awake; its neighbors may turbo less",
         scope: KnobScope::Cpu,
         path: "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
         how: How::File,
@@ -85,7 +85,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "cpu.idle-state-off",
         about: "1: a CPU does not enter this idle state; 0: it may. By the states' names in [idle]",
-        cost: "power; without deep states the neighbours may turbo less",
+        cost: "power; without deep states the neighbors may turbo less",
         scope: KnobScope::IdleState,
         path: "/sys/devices/system/cpu/cpu{}/disable",
         how: How::File,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{EVENTS, TimeIntent, TimeProfile, TimeRole};
 
-/// Longest delay to a neighbour with stamps in software (ns): 802.1AS means 800 ns, which only hardware measures.
+/// Longest delay to a neighbor with stamps in software (ns): 802.1AS means 800 ns, which only hardware measures.
 pub(super) const SOFTWARE_NEIGHBOR_DELAY_NS: u32 = 20_000_000;
 
 /// The file that both programs read; `tai_less_utc_s` where it is known.

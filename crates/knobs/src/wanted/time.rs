@@ -256,7 +256,7 @@ impl Demand {
 
 fn in_software(names: &str, profile: TimeProfile) -> String {
     let more = if profile == TimeProfile::Gptp {
-        "; the longest neighbour delay is set to 20 ms, since the 800 ns of the standard are below what software stamps show"
+        "; the longest neighbor delay is set to 20 ms, since the 800 ns of the standard are below what software stamps show"
     } else {
         ""
     };

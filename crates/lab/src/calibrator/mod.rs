@@ -156,7 +156,7 @@ fn node(name: &str, script: &str, packages: &[&str], module: &str, packages_from
         setup: vec![job, hand_over.to_owned(), "poweroff -f".to_owned()],
         epoch: None,
         frequency_offset_ppm: None,
-        analyser: false,
+        analyzer: false,
         deterministic: false,
         proof: false,
     }

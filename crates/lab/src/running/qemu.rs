@@ -6,7 +6,7 @@ use std::process::Command;
 use super::clock_rate;
 use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::{KernelBoot, PreparedNode, System};
-use crate::{analyser, deterministic, disk};
+use crate::{analyzer, deterministic, disk};
 
 /// Kernel parameters of every guest, beside those of its machine. A panic ends the guest instead of halting it, or
 /// reboots it if it has a disk. Self-tests of ciphers and certificates are off: nothing here uses them, and they take
@@ -54,9 +54,9 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
     if let Some(epoch) = epoch {
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
     }
-    if node.analyser {
+    if node.analyzer {
         // QEMU logs each write in one line with the host's time of day (scripts/tracetool/backend/log.py).
-        let log = analyser::log_path(folder, name).display().to_string().replace(',', ",,");
+        let log = analyzer::log_path(folder, name).display().to_string().replace(',', ",,");
         command.args(["-parallel", "null", "-msg", "timestamp=on"]);
         command.args(["-trace", &format!("parallel_ioport_write,file={log}")]);
     }

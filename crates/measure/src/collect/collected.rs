@@ -1,7 +1,7 @@
 //! What was collected of one thread, and how it stands in a record.
 
-use analyse::rhythm::LateWakeup;
-use analyse::{Row, StallTotals};
+use analysis::rhythm::LateWakeup;
+use analysis::{Row, StallTotals};
 use record::{
     Counters, Histogram, Interval, MissedRow, Moment, Place, Reason, Series, Spoiled, Uncertainty, WorstSample,
 };

@@ -3,12 +3,12 @@
 mod collected;
 mod standing;
 
-use analyse::{StallRules, StallTracker};
+use analysis::{StallRules, StallTracker};
 use record::{Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, Place, Uncertainty};
 
 pub(crate) use self::collected::Collected;
 use self::standing::{Ended, Standing};
-pub(crate) use self::standing::{MOST_KEPT, neighbours_merged};
+pub(crate) use self::standing::{MOST_KEPT, neighbors_merged};
 use crate::clock_watch::ClockWatch;
 use crate::explain::{IntervalEnd, Known};
 use crate::late::Late;
@@ -432,7 +432,7 @@ impl Collector {
         }
     }
 
-    /// Neighbours became one: the interval that is open becomes as long as they are.
+    /// Neighbors became one: the interval that is open becomes as long as they are.
     fn lengthen(&mut self) {
         self.interval_maximum_ns = self.interval_maximum_ns.saturating_mul(2);
         self.interval_end_ns = self.end_after(self.interval_start_ns);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-use analyse::{Row, StallTotals, keep_longest};
+use analysis::{Row, StallTotals, keep_longest};
 use record::{Histogram, Interval, Reason, ReasonCode, Sign, Spoiled, SpoiledInterval, Uncertainty};
 
 use super::Keeping;
@@ -14,14 +14,14 @@ use super::collected::Collected;
 use crate::spoil::Spoil;
 use crate::worst::{KeptSample, Worst};
 
-/// Intervals that a run of unknown length keeps in memory where nobody takes them over; beyond, neighbours become one.
+/// Intervals that a run of unknown length keeps in memory where nobody takes them over; beyond, neighbors become one.
 pub(crate) const MOST_KEPT: u64 = 4_096;
 
 /// Waits of spoiled intervals that are kept, so that a stop of several intervals has one length.
 const SPOILED_WAITS: usize = 16;
 
 /// Two intervals each made one.
-pub(crate) fn neighbours_merged(intervals: &[Interval]) -> Vec<Interval> {
+pub(crate) fn neighbors_merged(intervals: &[Interval]) -> Vec<Interval> {
     let one = |pair: &[Interval]| match pair {
         [first, second] => first.followed_by(second),
         [alone, ..] => alone.clone(),
@@ -212,7 +212,7 @@ impl Standing {
         }
         self.intervals.push(ended.interval);
         if self.keeping == Keeping::Merged && self.intervals.len() as u64 >= MOST_KEPT {
-            self.merge_neighbours();
+            self.merge_neighbors();
         }
     }
 
@@ -245,8 +245,8 @@ impl Standing {
     }
 
     /// Makes two intervals one, now; the caller makes those that come as long.
-    fn merge_neighbours(&mut self) {
-        self.intervals = neighbours_merged(&self.intervals);
+    fn merge_neighbors(&mut self) {
+        self.intervals = neighbors_merged(&self.intervals);
     }
 
     /// The intervals that stand, as far as they are kept.

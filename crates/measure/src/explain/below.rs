@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use analyse::cause::{Around, BelowKernel, Usual, chance_by_rate};
+use analysis::cause::{Around, BelowKernel, Usual, chance_by_rate};
 use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use analyse::cause::{Counted, Seldom, Thread};
+use analysis::cause::{Counted, Seldom, Thread};
 use kernel::clock::{KernelClock, now_ns};
 use profile::irq::Interrupts;
 use units::{ClockId, CpuSet};

@@ -306,7 +306,7 @@ impl OfCpu {
                     // The function that wakes a sleeper is a part of each wake-up, and is reported if it runs late.
                     let expires_ns = expires_ns?;
                     let late_ns = slot.time_ns.saturating_add(clock_offset_ns).saturating_sub(expires_ns);
-                    if late_ns < analyse::cause::LATE_TIMER_NS {
+                    if late_ns < analysis::cause::LATE_TIMER_NS {
                         return None;
                     }
                     slot.kind = Kind::LateTimer;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use analyse::cause::{self, BelowKernel, Evidence, Late, Receiver, Surroundings, Thread, Totals};
+use analysis::cause::{self, BelowKernel, Evidence, Late, Receiver, Surroundings, Thread, Totals};
 use flight::ring::Slot;
 use kernel::sched::Policy;
 use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation, ReceiveMode};

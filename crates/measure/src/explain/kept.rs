@@ -106,7 +106,7 @@ fn completed(mut slot: Slot, now: &mut HashMap<u32, Now>) -> Slot {
     let tid = low(slot.b);
     let now = now.entry(tid).or_insert_with(|| match kernel::sched::scheduling_of(tid).ok().filter(|_| tid != 0) {
         Some(now) => Now { policy: now.policy, prio: kernel_prio(now) },
-        None => Now { policy: if tid == 0 { 0 } else { analyse::cause::POLICY_NOT_TOLD }, prio: ORDINARY },
+        None => Now { policy: if tid == 0 { 0 } else { analysis::cause::POLICY_NOT_TOLD }, prio: ORDINARY },
     });
     slot.c = (slot.c & !u64::from(u32::MAX)) | u64::from(now.policy);
     if slot.name[0] == 0 {

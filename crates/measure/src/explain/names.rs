@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::sync::OnceLock;
 
-use analyse::cause::{Event, Frame, LATE_TICK_NS, Thread, What};
+use analysis::cause::{Event, Frame, LATE_TICK_NS, Thread, What};
 use flight::programs::VECTORS;
 use flight::ring::{Kind, Slot};
 use record::Owner;
@@ -56,7 +56,7 @@ impl Symbols {
                 if address != 0 && TICKS.contains(&name) {
                     symbols.ticks.push(address);
                 }
-                if analyse::cause::is_interrupt_entry(name) {
+                if analysis::cause::is_interrupt_entry(name) {
                     open = Some((address, name.to_owned()));
                 }
             }

@@ -77,7 +77,7 @@ impl Programs {
                 (false, true) => 100,
                 (false, false) => 140,
             },
-            late_from_ns: u32::try_from(analyse::cause::LATE_TIMER_NS).unwrap_or(u32::MAX),
+            late_from_ns: u32::try_from(analysis::cause::LATE_TIMER_NS).unwrap_or(u32::MAX),
             may_move: threads.may_move,
             wakings: threads.wakings,
             clock_offset_ns: ClockWatch::new(clock).measured_less_monotonic_ns(),

@@ -262,7 +262,7 @@ impl RunningLoad {
             windows,
         };
         if let Some(deadline_ns) = record.manifest().requested.deadline_ns {
-            record.verdict = Some(analyse::verdict(record, deadline_ns));
+            record.verdict = Some(analysis::verdict(record, deadline_ns));
         }
     }
 

@@ -20,7 +20,7 @@ const MSR_SOURCE: &str = "/sys/bus/event_source/devices/msr";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Vendor {
     Intel,
-    /// AMD, and Hygon by its licence; with the family.
+    /// AMD, and Hygon by its license; with the family.
     Amd(u32),
     /// A processor without system management mode.
     Other,

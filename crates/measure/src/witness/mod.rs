@@ -26,7 +26,7 @@ pub(crate) use read_back::{Grant, ReadBack, Wanted};
 use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};
 pub(crate) use rivals::{Rank, Rival, find as find_rivals};
 pub(crate) use stat::{NS_PER_TICK, Stat};
-pub(crate) use throttle::{LEAST_STOP_NS, Measuring, StopLimits, ThrottleJudgement, ThrottleWatch};
+pub(crate) use throttle::{LEAST_STOP_NS, Measuring, StopLimits, ThrottleJudgment, ThrottleWatch};
 use units::CpuSet;
 
 use self::counters::{Counters, NoSmiCounter};

@@ -1,6 +1,6 @@
 //! Catalogues of findings: what every one of them is made of, whatever its rules look at.
 //!
-//! [`crate::check`] looks at a profile; the audit of programs, in the crate `punctual-analyse`, at what was seen of a
+//! [`crate::check`] looks at a profile; the audit of programs, in the crate `punctual-analysis`, at what was seen of a
 //! program. Both are a [`Catalogue`] of [`Rule`]s, which lie beside their texts, and both get their list of findings,
 //! their document and their explanations from here.
 

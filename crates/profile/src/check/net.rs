@@ -196,7 +196,7 @@ pub(super) static NO_HARDWARE_STAMPS: Rule = Rule {
     title: "An interface cannot stamp packets in hardware",
     severities: &[Note],
     what: "The driver offers no hardware time stamps for sent and received packets, or no PTP hardware clock.",
-    why: "Time synchronisation over it is good to tens of microseconds at best instead of tens of nanoseconds, since \
+    why: "Time synchronization over it is good to tens of microseconds at best instead of tens of nanoseconds, since \
           its stamps contain interrupt and scheduling latency; measurements of packets on the wire share that error.",
     see: "`ethtool -T NAME`.",
     change: "Use an interface with a PTP hardware clock (for example Intel i210, i225, i226, and many SoC Ethernet \

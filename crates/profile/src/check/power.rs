@@ -272,7 +272,7 @@ pub(super) static BOOST: Rule = Rule {
     severities: &[Note],
     what: "Turbo or boost raises the clock while power and heat allow it, depending on how many cores are busy.",
     why: "Execution time varies with what the other cores do and how warm it is; heavy vector code lowers the clock \
-          of its neighbours.",
+          of its neighbors.",
     see: "/sys/devices/system/cpu/cpufreq/boost or /sys/devices/system/cpu/intel_pstate/no_turbo.",
     change: "echo 0 > /sys/devices/system/cpu/cpufreq/boost, or echo 1 > \
              /sys/devices/system/cpu/intel_pstate/no_turbo.",

@@ -310,9 +310,9 @@ fn refusal(port: &PtpPortState) -> &'static str {
     let counts = port.delay_requests_sent.zip(port.delay_answers_received);
     let delay = port.link_delay_ns.zip(port.delay_threshold_ns);
     match (counts, delay) {
-        // Of a pair some are always under way; half as many again are of another neighbour.
-        (Some((sent, received)), _) if sent >= 4 && received > sent + sent / 2 => "several neighbours answer",
-        (Some((sent, 0)), _) if sent >= 4 => "no neighbour answers",
+        // Of a pair some are always under way; half as many again are of another neighbor.
+        (Some((sent, received)), _) if sent >= 4 && received > sent + sent / 2 => "several neighbors answer",
+        (Some((sent, 0)), _) if sent >= 4 => "no neighbor answers",
         (_, Some((delay_ns, threshold_ns))) if u64::try_from(delay_ns).is_ok_and(|ns| ns > threshold_ns) => {
             "the delay of the link is above the threshold"
         }
@@ -325,12 +325,12 @@ pub(super) static NOT_CAPABLE: Rule = Rule {
     title: "A port of ptp4l is not asCapable, and takes no part in 802.1AS",
     severities: &[Warning],
     what: "A port with the settings of IEEE 802.1AS is up and said, when it was asked, that it is not asCapable: its \
-           neighbour does not answer, several do, or the delay of the link is above neighborPropDelayThresh. A ptp4l that \
+           neighbor does not answer, several do, or the delay of the link is above neighborPropDelayThresh. A ptp4l that \
            was started seconds ago is not asCapable yet.",
     why: "Such a port neither sends nor takes Sync: the clock runs free, and what follows it drifts.",
     see: "`pmc -u -b 0 'GET PORT_DATA_SET_NP' 'GET PORT_STATS_NP'`: rx_Pdelay_Resp above tx_Pdelay_Req means several \
-          neighbours; `journalctl -u 'ptp4l*' | grep -e asCapable -e 'peer responses'`.",
-    change: "Several neighbours: a switch or a hub that does not speak 802.1AS stands between; the delay of a link takes \
+          neighbors; `journalctl -u 'ptp4l*' | grep -e asCapable -e 'peer responses'`.",
+    change: "Several neighbors: a switch or a hub that does not speak 802.1AS stands between; the delay of a link takes \
              two ends, so put one that does there, or use the end-to-end mechanism of IEEE 1588. None: speak 802.1AS at \
              the other end. Too long a delay: see neighbor-delay-threshold. asCapable true leaves the checks out.",
     price: "Without the checks time also comes over paths whose delay varies.",
@@ -364,10 +364,10 @@ const SHORTEST_SOFTWARE_DELAY_NS: u64 = 1_000;
 
 pub(super) static NEIGHBOR_DELAY: Rule = Rule {
     id: "neighbor-delay-threshold",
-    title: "The neighbour delay threshold refuses software time stamps",
+    title: "The neighbor delay threshold refuses software time stamps",
     severities: &[Warning],
     what: "A port of ptp4l with the settings of IEEE 802.1AS (follow_up_info 1, delay_mechanism P2P) takes part only \
-           where the delay of the link to its neighbour is measured below neighborPropDelayThresh. The gPTP.cfg of \
+           where the delay of the link to its neighbor is measured below neighborPropDelayThresh. The gPTP.cfg of \
            linuxptp has 800 ns, and ptp4l uses software time stamps on a network card here.",
     why: "A delay that is measured with software time stamps contains the way through the driver and the interrupt, \
           microseconds and more, so the port does not become asCapable: it sends and takes no Sync, and calls \
@@ -375,7 +375,7 @@ pub(super) static NEIGHBOR_DELAY: Rule = Rule {
     see: "`pmc -u -b 0 'GET PORT_DATA_SET_NP'` (asCapable).",
     change: "neighborPropDelayThresh 20000000 (linuxptp's default) for software time stamps; asCapable true where both \
              ends are known; or hardware time stamps.",
-    price: "A neighbour that does not speak 802.1AS, or a switch between, is no longer found out by its delay.",
+    price: "A neighbor that does not speak 802.1AS, or a switch between, is no longer found out by its delay.",
     checked: Checked::Independent("IEEE 802.1AS and the behavior of linuxptp 3.1 to 4.4"),
     sources: &[
         "IEEE 802.1AS-2020 clause 11.2.2",
@@ -406,6 +406,6 @@ pub(super) static NEIGHBOR_DELAY: Rule = Rule {
             })
             .collect();
         (!readings.is_empty())
-            .then(|| Found::warning("The neighbour delay threshold refuses software time stamps").read_many(readings))
+            .then(|| Found::warning("The neighbor delay threshold refuses software time stamps").read_many(readings))
     },
 };

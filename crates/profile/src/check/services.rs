@@ -9,7 +9,7 @@ use crate::services::Service;
 
 pub(super) static PTP_ORDINARY: Rule = Rule {
     id: "time-sync-not-realtime",
-    title: "Time synchronisation runs as an ordinary task",
+    title: "Time synchronization runs as an ordinary task",
     severities: &[Warning],
     what: "ptp4l, phc2sys or ts2phc have no real-time policy, so any load may keep them from running.",
     why: "A correction that comes late, or a clock pair read with a pause between its halves, shifts the clock by up \

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::{ClockId, Ns};
 
 use super::InjectError;
-use lab::analyser::{DATA_PORT, LABELS, pulse_bytes};
+use lab::analyzer::{DATA_PORT, LABELS, pulse_bytes};
 
 /// Shortest time from pulse to pulse: an emulated machine needs a part of it for each pulse.
 pub(crate) const MIN_INTERVAL: Ns = Ns::from_ms(1);

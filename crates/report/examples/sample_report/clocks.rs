@@ -143,7 +143,7 @@ fn run(followed: Vec<Followed>, duration_ns: u64, limit_ns: Option<u64>, validit
     let mut record =
         Record { label: "an hour of sync".to_owned(), validity, series, detail: Detail::Sync(sync), ..empty }
             .with_node_named();
-    record.verdict = limit_ns.map(|limit_ns| analyse::verdict(&record, limit_ns));
+    record.verdict = limit_ns.map(|limit_ns| analysis::verdict(&record, limit_ns));
     record
 }
 

@@ -1,6 +1,6 @@
 //! Comparisons of synthetic runs.
 
-use analyse::compare::{self, CompareOptions, Group};
+use analysis::compare::{self, CompareOptions, Group};
 use profile::Profile;
 use record::{ReasonCode, Record, Validity};
 use report::ComparisonInput;

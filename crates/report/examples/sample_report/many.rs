@@ -127,7 +127,7 @@ pub(crate) fn of_all_kinds() -> Vec<Record> {
     for series in &mut silent.series {
         *series = Series { name: series.name.clone(), place: series.place.clone(), ..Series::default() };
     }
-    silent.verdict = silent.verdict.as_ref().map(|verdict| analyse::verdict(&silent, verdict.deadline_ns));
+    silent.verdict = silent.verdict.as_ref().map(|verdict| analysis::verdict(&silent, verdict.deadline_ns));
     silent.worst.clear();
     runs.push(silent);
     runs

@@ -338,7 +338,7 @@ fn run(label: &str, ways: &[Way], limit_ns: Option<u64>, validity: Validity) -> 
     let error_ns = ways.first().map_or(UDP.error_ns, |way| way.error_ns);
     let clocks = [0, 1].map(|node| clocks(node, error_ns, seconds, &mut random)).to_vec();
     record.detail = Detail::Packet(PacketRun { flows, clocks, ..PacketRun::default() });
-    record.verdict = limit_ns.map(|limit_ns| analyse::verdict(&record, limit_ns));
+    record.verdict = limit_ns.map(|limit_ns| analysis::verdict(&record, limit_ns));
     record
 }
 

@@ -32,6 +32,6 @@ pub(crate) fn apart(mut run: Record) -> Record {
     }
     let spoiled = "3 intervals, 30 s of 10 min: realtime was stepped by 300 ms, noticed 3 min 24.7 s into the run; stopped for 1.3 s until 6 min 40.6 s into the run";
     run.validity.add(ReasonCode::IntervalsSpoiled, spoiled);
-    run.verdict = run.verdict.as_ref().map(|verdict| analyse::verdict(&run, verdict.deadline_ns));
+    run.verdict = run.verdict.as_ref().map(|verdict| analysis::verdict(&run, verdict.deadline_ns));
     run
 }

@@ -1,6 +1,6 @@
 //! Runs from which worst cases can be predicted, and runs from which they cannot.
 
-use analyse::tail::Claim;
+use analysis::tail::Claim;
 use record::{Histogram, Record, Validity};
 use summary::{Answer, Assessment};
 use units::round_u64;
@@ -44,7 +44,7 @@ fn run(label: &'static str, load: &'static str, drift_ns: u64) -> Record {
     let worst_ns = record.worst_of_all().map_or(0, |(worst, _)| worst);
     record.worst.truncate(1);
     record.worst.iter_mut().for_each(|worst| worst.latency_ns = worst_ns);
-    record.verdict = Some(analyse::verdict(&record, 100_000));
+    record.verdict = Some(analysis::verdict(&record, 100_000));
     record
 }
 

@@ -10,7 +10,7 @@ const DEADLINE_NS: u64 = 100_000;
 fn run(id: &str, label: &str, worst_ns: u64) -> Record {
     let samples = [[5_000; 20_000].as_slice(), &[worst_ns]].concat();
     let mut run = Record { label: label.to_owned(), ..run_of(id, &samples, Validity::default()) };
-    run.verdict = Some(analyse::verdict(&run, DEADLINE_NS));
+    run.verdict = Some(analysis::verdict(&run, DEADLINE_NS));
     run
 }
 
@@ -24,7 +24,7 @@ fn on(mut run: Record, node: &str, kernel: &str, load: &str) -> Record {
 
 fn spoilt(mut run: Record, code: ReasonCode) -> Record {
     run.validity.add(code, "CPU 1");
-    run.verdict = Some(analyse::verdict(&run, DEADLINE_NS));
+    run.verdict = Some(analysis::verdict(&run, DEADLINE_NS));
     run
 }
 

@@ -1,6 +1,6 @@
 //! A comparison of two groups of runs as it is drawn.
 
-use analyse::compare::Comparison;
+use analysis::compare::Comparison;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -5,8 +5,8 @@
 //! not ranked. Findings about settings that no measurement supports come last. If the deadline holds, samples beyond half of it
 //! count instead: there is advice only while the margin is small.
 
-use analyse::cause::{DEEP_EXIT_US, IdleStates, remedy};
-use analyse::rhythm::log_binomial_above;
+use analysis::cause::{DEEP_EXIT_US, IdleStates, remedy};
+use analysis::rhythm::log_binomial_above;
 use record::{CauseClass, Certainty, Owner, Reason, ReasonCode, Record, ValidityState};
 use units::{approx_f64, format};
 

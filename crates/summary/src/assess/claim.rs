@@ -3,7 +3,7 @@
 use record::Record;
 
 use crate::{Answer, Assessment};
-use analyse::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
+use analysis::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
 
 /// Before the answer to a claim.
 const CLAIM: &str = "Claim: ";

@@ -15,7 +15,7 @@ use super::part::{Judged, Part};
 use super::{AssessmentInput, late_causes};
 use crate::late::{LateCauses, causes_above};
 use crate::{Answer, Assessment, Change};
-use analyse::tail::ClaimAnswer;
+use analysis::tail::ClaimAnswer;
 
 /// The name of the schema of `assessment.json`.
 pub const ASSESSMENT_SCHEMA: &str = "punctual/assessment";

@@ -163,7 +163,7 @@ fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>, counted: &Counted) -> V
         clauses.push(format!("firmware interrupted {times} (SMI)"));
     }
     for run in runs {
-        clauses.extend(analyse::rhythm::clause(run.record, &run.when));
+        clauses.extend(analysis::rhythm::clause(run.record, &run.when));
     }
     clauses.extend(noise.and_then(|noise| gap(noise, runs)));
     clauses

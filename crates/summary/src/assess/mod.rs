@@ -21,7 +21,7 @@ pub use self::late::{is_line_of_causes, late_causes};
 use self::part::Judged;
 pub use self::part::Part;
 use crate::{Answer, Assessment, Change};
-use analyse::cause::Surroundings;
+use analysis::cause::Surroundings;
 
 /// The inputs of [`assess`]: the parts that were measured, the findings of `check`, and the machine.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use super::AssessmentInput;
 use super::advice::was_limited;
 use super::late::Counted;
 use super::part::Judged;
-use analyse::cause::{IdleStates, Surroundings};
+use analysis::cause::{IdleStates, Surroundings};
 
 use crate::late::{LateCauses, LateRun};
 

@@ -7,7 +7,7 @@ use record::{
 use units::Timestamp;
 
 use super::*;
-use analyse::cause::IdleStates;
+use analysis::cause::IdleStates;
 use samples::{explained, record_of};
 
 const S: i64 = 1_000_000_000;

@@ -88,7 +88,7 @@ mod tests {
 
     fn headline_of(runs: Vec<Record>, limit_ns: Option<u64>) -> Headline {
         let judged = |mut run: Record| {
-            run.verdict = limit_ns.map(|limit_ns| analyse::verdict(&run, limit_ns));
+            run.verdict = limit_ns.map(|limit_ns| analysis::verdict(&run, limit_ns));
             run
         };
         let runs: Vec<Record> = runs.into_iter().map(judged).collect();

@@ -130,7 +130,7 @@ mod tests {
     const LIMIT_NS: u64 = 50_000;
 
     fn headline_of(mut run: Record, limit_ns: Option<u64>) -> Headline {
-        run.verdict = limit_ns.map(|limit_ns| analyse::verdict(&run, limit_ns));
+        run.verdict = limit_ns.map(|limit_ns| analysis::verdict(&run, limit_ns));
         headline(&Measured { assessment: None, runs: &[run] })
     }
 

@@ -1,6 +1,6 @@
 //! The counts of late samples, and that all texts of an assessment state the same ones.
 
-use analyse::cause::remedy;
+use analysis::cause::remedy;
 use proptest::prelude::*;
 use record::{Histogram, LoadManifest, Measurement};
 use units::Timestamp;
@@ -60,7 +60,7 @@ fn run(late: &[Late], load: &str) -> Record {
             beyond_deadline: None,
             owner: Owner::Other,
             latencies,
-            remedy: remedy(class, name, Owner::Other, &analyse::cause::Surroundings::default()).words,
+            remedy: remedy(class, name, Owner::Other, &analysis::cause::Surroundings::default()).words,
             finding: None,
         });
     }

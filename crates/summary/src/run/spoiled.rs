@@ -11,13 +11,13 @@ use super::series::lane;
 pub struct SpoiledSummary {
     /// Number of intervals over all series.
     pub intervals: u64,
-    /// Neighbours of the same reasons joined, series by series, in chronological order.
+    /// Neighbors of the same reasons joined, series by series, in chronological order.
     pub rows: Vec<SpoiledRow>,
     /// How many intervals the record did not keep one by one, as a sentence; `None` if it kept all.
     pub not_kept: Option<String>,
 }
 
-/// Neighbouring intervals that the same reasons spoiled, with the figures that they would have had.
+/// Neighboring intervals that the same reasons spoiled, with the figures that they would have had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpoiledRow {
     /// Label of the series.
@@ -52,7 +52,7 @@ pub fn spoiled(record: &Record) -> SpoiledSummary {
     summary
 }
 
-/// The intervals of a series that something spoiled, neighbours of the same reasons joined, with the label of the series.
+/// The intervals of a series that something spoiled, neighbors of the same reasons joined, with the label of the series.
 #[must_use]
 pub fn rows(series: &Series, lane: &str) -> Vec<SpoiledRow> {
     let row = |stretch: SpoiledInterval| SpoiledRow {

@@ -35,7 +35,7 @@ impl VerdictSummary {
 /// found invalid after its verdict was stored.
 #[must_use]
 pub fn verdict(record: &Record) -> Option<VerdictSummary> {
-    let verdict = analyse::verdict(record, record.verdict.as_ref()?.deadline_ns);
+    let verdict = analysis::verdict(record, record.verdict.as_ref()?.deadline_ns);
     Some(VerdictSummary {
         deadline_ns: verdict.deadline_ns,
         state: verdict.state,

@@ -81,7 +81,7 @@ fn full() -> Record {
     // A second thread on the same CPU.
     let other = Series { place: Place::thread(1, Some(1)), ..series.clone() };
     record.series.push(other);
-    record.verdict = Some(analyse::verdict(&record, 100_000));
+    record.verdict = Some(analysis::verdict(&record, 100_000));
     record.worst = vec![WorstSample { latency_ns: 2_991_000, ..WorstSample::default() }];
     record.rows = vec![MissedRow {
         node: String::new(),

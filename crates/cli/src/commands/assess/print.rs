@@ -21,7 +21,7 @@ pub(crate) fn conclusion(
     assessment: &Assessment,
     runs: &[Record],
     written: &Written,
-    colour: bool,
+    color: bool,
     verbose: bool,
 ) -> String {
     let mut table = Table::new(&["wake-ups", "samples", "min", "mean", "p99.9", "max", "missed", ""]);
@@ -52,7 +52,7 @@ pub(crate) fn conclusion(
             for (at, line) in title.iter().enumerate() {
                 let lead = if at == 0 { format!("  {number}. ") } else { "     ".to_owned() };
                 let _ =
-                    write!(text, "{lead}{}{}", paint(colour, "1", line), if at + 1 < title.len() { "\n" } else { "" });
+                    write!(text, "{lead}{}{}", paint(color, "1", line), if at + 1 < title.len() { "\n" } else { "" });
             }
             let used = 5 + title.last().map_or(0, |line| line.chars().count());
             let below = if used + explain.chars().count() > width { "\n   " } else { "" };
@@ -94,7 +94,7 @@ pub(crate) fn conclusion(
     }
     let _ = writeln!(text, "\nReport:  {}", written.report.display());
     let _ = writeln!(text, "Records: {}", written.folder.display());
-    let _ = writeln!(text, "\n{}", paint(colour, sgr, &mark));
+    let _ = writeln!(text, "\n{}", paint(color, sgr, &mark));
     text.push_str(&wrap::paragraph(&assessment.conclusion(), "", width));
     text
 }

@@ -356,7 +356,7 @@ impl Commander {
         let records = conduct::records(path, held)?;
         let result = conduct::evidence(held, &conduct::borrowed(&records)).conclude();
         save::write_or_fall_back(&path.join(RESULT), result.to_json().as_bytes())?;
-        self.print(&result, || present::result(&result, wrap::width(), output::colour_stdout()))?;
+        self.print(&result, || present::result(&result, wrap::width(), output::color_stdout()))?;
         Folder::tidy(path);
         output::note(&format!("the records are in {}", path.display()));
         let exit = exit_of(&result);

@@ -222,7 +222,7 @@ pub(super) fn status(status: &Status) -> String {
     text
 }
 
-pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> String {
+pub(super) fn result(result: &CampaignResult, width: usize, color: bool) -> String {
     let mut text = format!("{} on {}\n", result.name, result.node);
     text.push_str(&wrap::paragraph(&result.about, "  ", width));
     for figure in &result.figures {
@@ -233,19 +233,19 @@ pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> Str
     if !result.answers.is_empty() {
         text.push_str("Against the first condition:\n");
         for answer in &result.answers {
-            text.push_str(&one(answer, result, width, colour));
+            text.push_str(&one(answer, result, width, color));
         }
         if !result.confirmation.is_empty() {
             text.push_str("Measured again, the winners together:\n");
         }
         for answer in &result.confirmation {
-            text.push_str(&one(answer, result, width, colour));
+            text.push_str(&one(answer, result, width, color));
         }
         text.push('\n');
     }
     // Painted after it was wrapped: what paints has no width.
     let headline = wrap::paragraph(&result.headline, "", width);
-    let _ = writeln!(text, "{}", output::paint(colour, "1", headline.trim_end()));
+    let _ = writeln!(text, "{}", output::paint(color, "1", headline.trim_end()));
     for note in &result.notes {
         text.push_str(&wrap::paragraph(note, "", width));
     }
@@ -259,7 +259,7 @@ pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> Str
     text
 }
 
-fn one(answer: &Answer, result: &CampaignResult, width: usize, colour: bool) -> String {
+fn one(answer: &Answer, result: &CampaignResult, width: usize, color: bool) -> String {
     let style = match answer.state {
         AnswerState::Helps => "1;32",
         AnswerState::Harms | AnswerState::HarmsBody => "1;31",
@@ -269,7 +269,7 @@ fn one(answer: &Answer, result: &CampaignResult, width: usize, colour: bool) -> 
     };
     let several = result.answers.iter().any(|other| other.measurement != answer.measurement);
     let of = if several { format!(", {}", answer.measurement) } else { String::new() };
-    let head = format!("  {}{of}: {}\n", answer.condition, output::paint(colour, style, answer.state.word()));
+    let head = format!("  {}{of}: {}\n", answer.condition, output::paint(color, style, answer.state.word()));
     head + &wrap::paragraph(&answer.sentence, "      ", width)
 }
 

@@ -1,6 +1,6 @@
 //! `--fail-on worse[:SIZE]`, `--fail-on worse-body[:SIZE]`, `--pass-on not-worse:SIZE`.
 
-use analyse::compare::{Gate, GateKind, GatePart, GateSize};
+use analysis::compare::{Gate, GateKind, GatePart, GateSize};
 use units::Ns;
 
 /// A factor of ten thousand; of far more, sums of latencies would no longer be numbers.

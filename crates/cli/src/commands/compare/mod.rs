@@ -6,7 +6,7 @@ mod show;
 
 use std::path::PathBuf;
 
-use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
+use analysis::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
 use anyhow::{Context as _, bail};
 use record::{KINDS, Measurement, Record};
 use report::ComparisonInput;
@@ -158,7 +158,7 @@ impl CompareArgs {
         let text = if self.json {
             serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")? + "\n"
         } else {
-            show::show(&comparison, self.verbose, wrap::width(), output::colour_stdout())
+            show::show(&comparison, self.verbose, wrap::width(), output::color_stdout())
         };
         output::data(&text);
         records::warn_of_invalid(a.iter().chain(&b));

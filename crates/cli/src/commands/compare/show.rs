@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analyse::compare::{
+use analysis::compare::{
     Comparison, ComparisonState, ContextDifference, DifferenceInterval, GateAnswer, GroupSummary, SettingDifference,
     SignedComparison, WorstComparison,
 };
@@ -18,7 +18,7 @@ const SHOWN_VALUES: usize = 3;
 const SHOWN_SETTINGS: usize = 12;
 
 /// `is_verbose` adds how it was judged, and what could have been seen where something was.
-pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, colour: bool) -> String {
+pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, color: bool) -> String {
     let mut text = String::new();
     // What is in the files, and what that shows, before any table.
     let first = [comparison.description(), comparison.standing()];
@@ -70,7 +70,7 @@ pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, colo
     for line in comparison.notes.iter().cloned().chain(reach).chain(how) {
         text.push_str(&wrap::paragraph(&line, "", width));
     }
-    let _ = writeln!(text, "\n{}", output::paint(colour, style, &comparison.word().to_uppercase()));
+    let _ = writeln!(text, "\n{}", output::paint(color, style, &comparison.word().to_uppercase()));
     text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
     for gate in &comparison.gates {
         let style = match gate.answer {
@@ -78,7 +78,7 @@ pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, colo
             GateAnswer::Broken => "1;31",
             GateAnswer::CannotTell => "1;33",
         };
-        let answer = output::paint(colour, style, &gate.answer.to_string().to_uppercase());
+        let answer = output::paint(color, style, &gate.answer.to_string().to_uppercase());
         text.push_str(&wrap::paragraph(&format!("{}: {answer}. {}.", gate.question, gate.reason), "", width));
     }
     text

@@ -140,11 +140,11 @@ impl ListenArgs {
             match served {
                 Ok(record) => {
                     warn_of_loss(&record);
-                    let table = |colour| result::table_of_file(&record, None, colour);
+                    let table = |color| result::table_of_file(&record, None, color);
                     let exit = match destination.take_if(|_| once) {
                         Some(destination) => destination.deliver(&record, table)?,
                         None => {
-                            output::data(&table(output::colour_stdout()));
+                            output::data(&table(output::color_stdout()));
                             session::exit_of(&record)
                         }
                     };

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use analyse::tail::{self, Claim, ClaimAnswer, ClaimState, TailOptions, Watch};
+use analysis::tail::{self, Claim, ClaimAnswer, ClaimState, TailOptions, Watch};
 use anyhow::bail;
 use record::{Interval, Record};
 use run::Decider;

@@ -80,7 +80,7 @@ impl Elsewhere {
         }
         let record = fold.into_record().context("the other node told no record")?;
         let file = destination.file().map(std::path::Path::to_owned);
-        destination.deliver(&record, |colour| result::table_of_file(&record, file.as_deref(), colour))
+        destination.deliver(&record, |color| result::table_of_file(&record, file.as_deref(), color))
     }
 }
 

@@ -222,7 +222,7 @@ impl Host<'_> {
         listening.connection.close();
         let record = measured?;
         warn_of_loss(&record);
-        destination.deliver(&record, |colour| view::table(&record, colour))
+        destination.deliver(&record, |color| view::table(&record, color))
     }
 }
 

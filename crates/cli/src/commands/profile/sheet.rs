@@ -16,12 +16,12 @@ const CONTINUED: usize = 2;
 /// The lines of the profile as printed.
 pub(crate) struct Sheet {
     text: String,
-    colour: bool,
+    color: bool,
 }
 
 impl Sheet {
-    pub(crate) const fn new(colour: bool) -> Self {
-        Self { text: String::new(), colour }
+    pub(crate) const fn new(color: bool) -> Self {
+        Self { text: String::new(), color }
     }
 
     pub(crate) fn into_text(self) -> String {
@@ -32,7 +32,7 @@ impl Sheet {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        self.text.push_str(&paint(self.colour, "1", title));
+        self.text.push_str(&paint(self.color, "1", title));
         self.text.push('\n');
     }
 
@@ -41,7 +41,7 @@ impl Sheet {
         match value {
             Some(value) => self.known(name, value.as_ref()),
             None => {
-                let unknown = paint(self.colour, "2", "unknown");
+                let unknown = paint(self.color, "2", "unknown");
                 self.text.push_str(&format!("  {name:<width$}{unknown}\n", width = VALUE_COLUMN - 2));
             }
         }
@@ -83,7 +83,7 @@ impl Sheet {
             format!("  {}", padded.join("  ")).trim_end().to_owned()
         };
         let title = line(&mut head.iter().copied());
-        self.text.push_str(&paint(self.colour, "2", &title));
+        self.text.push_str(&paint(self.color, "2", &title));
         self.text.push('\n');
         for cells in &lines {
             self.text.push_str(&line(&mut cells.iter().map(String::as_str)));

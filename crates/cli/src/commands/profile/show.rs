@@ -13,8 +13,8 @@ const TASKS_SHOWN_MAX: usize = 24;
 /// Enough of a SHA-256 to distinguish profiles by eye.
 const HASH_SHOWN_LEN: usize = 12;
 
-pub(crate) fn show(profile: &Profile, colour: bool) -> String {
-    let mut sheet = Sheet::new(colour);
+pub(crate) fn show(profile: &Profile, color: bool) -> String {
+    let mut sheet = Sheet::new(color);
     node(&mut sheet, profile);
     kernel(&mut sheet, profile);
     cpus(&mut sheet, profile);

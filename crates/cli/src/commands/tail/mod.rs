@@ -5,7 +5,7 @@ mod show;
 
 use std::path::PathBuf;
 
-use analyse::tail::{self, Claim, ClaimState, TailOptions, parse_span};
+use analysis::tail::{self, Claim, ClaimState, TailOptions, parse_span};
 use anyhow::Context as _;
 use record::ValidityState;
 
@@ -104,7 +104,7 @@ impl OfRecords {
         let text = if self.json {
             serde_json::to_string_pretty(&tail).context("cannot write the answer as JSON")? + "\n"
         } else {
-            show::show(&tail, self.verbose, wrap::width(), output::colour_stdout())
+            show::show(&tail, self.verbose, wrap::width(), output::color_stdout())
         };
         output::data(&text);
         records::warn_of_invalid(&runs);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use analyse::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, TOGETHER, rehearse, rehearse_records};
+use analysis::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, TOGETHER, rehearse, rehearse_records};
 use anyhow::Context as _;
 use record::Record;
 use units::{approx_f64, format};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analyse::tail::{ByCause, ClaimAnswer, ClaimState, Expectation, Tail, WorstBasis, span_words};
+use analysis::tail::{ByCause, ClaimAnswer, ClaimState, Expectation, Tail, WorstBasis, span_words};
 use units::format::{self, latency};
 
 use terminal::output;
@@ -10,7 +10,7 @@ use terminal::table::Table;
 use terminal::wrap;
 
 /// The answer; how it was computed, and what is said against further refusals, where `is_verbose`.
-pub(super) fn show(tail: &Tail, is_verbose: bool, width: usize, colour: bool) -> String {
+pub(super) fn show(tail: &Tail, is_verbose: bool, width: usize, color: bool) -> String {
     let mut text = wrap::paragraph(&tail.sentence, "", width);
     if tail.expectations.iter().any(|one| one.worst.is_some()) {
         text.push('\n');
@@ -51,7 +51,7 @@ pub(super) fn show(tail: &Tail, is_verbose: bool, width: usize, colour: bool) ->
     }
     if let Some(claim) = &tail.claim {
         text.push('\n');
-        text.push_str(&answer(claim, width, colour));
+        text.push_str(&answer(claim, width, color));
     }
     text
 }
@@ -106,14 +106,14 @@ fn times(count: f64) -> String {
 }
 
 /// The answer to a claim: the word, and the sentence under it.
-pub(crate) fn answer(claim: &ClaimAnswer, width: usize, colour: bool) -> String {
+pub(crate) fn answer(claim: &ClaimAnswer, width: usize, color: bool) -> String {
     let style = match claim.state {
         ClaimState::Shown => "1;32",
         ClaimState::Broken => "1;31",
         ClaimState::NeedsMore | ClaimState::NotShown | ClaimState::CannotBeTold => "1;33",
     };
     let mut text = String::new();
-    let _ = writeln!(text, "{}", output::paint(colour, style, &claim.state.word().to_uppercase()));
+    let _ = writeln!(text, "{}", output::paint(color, style, &claim.state.word().to_uppercase()));
     text.push_str(&wrap::paragraph(&claim.sentence, "", width));
     text
 }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_changes_is_told_with_its_neighbours() {
+    fn only_what_changes_is_told_with_its_neighbors() {
         assert_eq!(
             lines("a\nb\nc\nd\ne\n", "a\nb\nC\nd\ne\nf\n"),
             [(' ', "…"), (' ', "b"), ('-', "c"), ('+', "C"), (' ', "d"), (' ', "e"), ('+', "f"),]

@@ -127,11 +127,11 @@ fn left_out(plan: &Plan) -> Vec<(String, &str, &str)> {
 }
 
 /// A plan: what is changed together stands together, with its reason and its price.
-pub(super) fn plan(plan: &Plan, colour: bool) -> String {
-    plan_within(plan, output::is_verbose(), colour, wrap::width(), wrap::row_width())
+pub(super) fn plan(plan: &Plan, color: bool) -> String {
+    plan_within(plan, output::is_verbose(), color, wrap::width(), wrap::row_width())
 }
 
-fn plan_within(plan: &Plan, is_verbose: bool, colour: bool, width: usize, row_width: usize) -> String {
+fn plan_within(plan: &Plan, is_verbose: bool, color: bool, width: usize, row_width: usize) -> String {
     let mut text = String::new();
     let rows = rows(&plan.steps, is_verbose);
     let [label_columns, before_columns, wanted_columns] = columns(&rows);
@@ -139,7 +139,7 @@ fn plan_within(plan: &Plan, is_verbose: bool, colour: bool, width: usize, row_wi
     let is_narrow = 2 + label_columns + 2 + before_columns + 4 + wanted_columns + 2 + PATH_COLUMNS > row_width;
     for rows in rows.chunk_by(|a, b| a.step.why == b.step.why && a.step.cost == b.step.cost) {
         let Step { why, cost, .. } = rows[0].step;
-        text.push_str(&output::paint(colour, "1", wrap::paragraph(why, "", width).trim_end()));
+        text.push_str(&output::paint(color, "1", wrap::paragraph(why, "", width).trim_end()));
         text.push('\n');
         for Row { change, step } in rows {
             let Some(Change { label, before, wanted, place }) = change else {
@@ -167,7 +167,7 @@ fn plan_within(plan: &Plan, is_verbose: bool, colour: bool, width: usize, row_wi
         text.push('\n');
     }
     for conflict in &plan.conflicts {
-        let _ = writeln!(text, "{} {}", output::paint(colour, "1;31", "CONFLICT"), conflict.about);
+        let _ = writeln!(text, "{} {}", output::paint(color, "1;31", "CONFLICT"), conflict.about);
         text.push_str(&wrap::paragraph(&conflict.why, "  ", width));
         text.push_str(&wrap::paragraph(&format!("remedy: {}", conflict.remedy), "  ", width));
         text.push('\n');
@@ -230,7 +230,7 @@ pub(super) fn applied(plan: &Plan, applied: &Applied) -> String {
     text
 }
 
-/// How a change stands: the colour, the word, and what else is known.
+/// How a change stands: the color, the word, and what else is known.
 fn standing(one: &Verified) -> (&'static str, &'static str, String) {
     let Verified { step, standing } = one;
     match standing {
@@ -267,14 +267,14 @@ const fn rank(one: &Verified) -> u8 {
 }
 
 /// What is not as wanted, the gravest first, then how many there are of each kind; with `all`, what is as wanted, too.
-pub(super) fn verified(verified: &[Verified], all: bool, colour: bool) -> String {
+pub(super) fn verified(verified: &[Verified], all: bool, color: bool) -> String {
     let mut text = String::new();
     let mut shown: Vec<&Verified> = verified.iter().filter(|one| all || !is_as_wanted(one)).collect();
     shown.sort_by_key(|one| rank(one));
     let columns = shown.iter().map(|one| one.step.label().chars().count()).max().unwrap_or(0);
     for one in &shown {
         let (style, word, more) = standing(one);
-        let painted = output::paint(colour, style, &format!("{word:<8}"));
+        let painted = output::paint(color, style, &format!("{word:<8}"));
         let line = format!("{word:<8}  {:<columns$}  {more}", one.step.label());
         if line.trim_end().chars().count() <= wrap::row_width() {
             let _ = writeln!(text, "{}", line.trim_end().replacen(&format!("{word:<8}"), &painted, 1));
@@ -294,7 +294,7 @@ pub(super) fn verified(verified: &[Verified], all: bool, colour: bool) -> String
     }
     counts.sort_by_key(|(_, word, _)| verified.iter().filter(|one| standing(one).1 == *word).map(rank).min());
     let counts: Vec<String> =
-        counts.iter().map(|(style, word, count)| output::paint(colour, style, &format!("{count} {word}"))).collect();
+        counts.iter().map(|(style, word, count)| output::paint(color, style, &format!("{count} {word}"))).collect();
     if !counts.is_empty() {
         let folded = if all || !verified.iter().any(is_as_wanted) { "" } else { "; --all lists them" };
         let _ = writeln!(text, "{}{folded}", counts.join(", "));

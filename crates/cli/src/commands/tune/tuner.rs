@@ -70,7 +70,7 @@ impl Tuner {
         if let (Some(origin), false) = (wish.origin(), self.json) {
             output::note(&format!("{origin}\n{}", intent.to_toml()));
         }
-        self.print(&plan, || show::plan(&plan, output::colour_stdout()))?;
+        self.print(&plan, || show::plan(&plan, output::color_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
     }
 
@@ -141,7 +141,7 @@ impl Tuner {
     }
 
     fn in_conflict(&self, plan: &Plan) -> anyhow::Result<Exit> {
-        self.print(plan, || show::plan(plan, output::colour_stdout()))?;
+        self.print(plan, || show::plan(plan, output::color_stdout()))?;
         output::error(&ApplyError::Conflicts.into());
         Ok(Exit::Usage)
     }
@@ -203,7 +203,7 @@ impl Tuner {
     pub(crate) fn verify(&self, all: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &::tune::in_force(&self.root));
-        self.print(&verified, || show::verified(&verified, all, output::colour_stdout()))?;
+        self.print(&verified, || show::verified(&verified, all, output::color_stdout()))?;
         if verified.is_empty() {
             self.note_nothing();
         }

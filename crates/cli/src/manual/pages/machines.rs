@@ -311,9 +311,9 @@ pub(super) const PAGES: &[Page] = &[
         see: &["docs/lab.md"],
     },
     Page {
-        command: "lab analyser",
+        command: "lab analyzer",
         exits: &[("0", "what was expected holds, or nothing was"), ("1", "it does not"), USAGE],
-        examples: &[("punctual lab analyser two-nodes --between a b", "which machine acts later, and by how much")],
+        examples: &[("punctual lab analyzer two-nodes --between a b", "which machine acts later, and by how much")],
         see: &["docs/lab.md"],
     },
     Page {

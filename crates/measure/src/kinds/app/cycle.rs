@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use analyse::audit::{CallSeen, Detail, LoopSeen, Target, Use};
+use analysis::audit::{CallSeen, Detail, LoopSeen, Target, Use};
 use record::{HistogramRecorder, TurnCauses};
 use trace::{Call, Work};
 

@@ -1,6 +1,6 @@
 //! The record of a followed program.
 
-use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit, not_looked_for};
+use analysis::audit::{ProcessSeen, Seen, ThreadSeen, audit, not_looked_for};
 use record::{
     AppRun, AppTarget, AppThread, Counters, Detail, Effective, Measurement, MissedRow, Place, ReasonCode, Record,
     Request, Requested, Series, TracingCost, Validity, WorstSample,
@@ -127,7 +127,7 @@ impl Run<'_> {
         let findings = audit(&seen);
         sum.worst = worst::worst_of(sum.worst);
         sum.rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
-        sum.rows.truncate(analyse::KEPT_ROWS);
+        sum.rows.truncate(analysis::KEPT_ROWS);
 
         let elapsed_ns = self.ended_at.monotonic.since(self.started.monotonic).unsigned().max(1);
         let app = AppRun {
@@ -166,7 +166,7 @@ impl Run<'_> {
         looked.describe(manifest);
         let mut record = record.with_node_named();
         if let Some(deadline) = self.config.deadline {
-            record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
+            record.verdict = Some(analysis::verdict(&record, deadline.unsigned()));
         }
         record
     }

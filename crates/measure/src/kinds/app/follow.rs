@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use analyse::audit::Detail;
+use analysis::audit::Detail;
 use trace::{Abi, Body, Call, Event, Name, Work};
 
 use super::host::Host;

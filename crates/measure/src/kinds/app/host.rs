@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 
-use analyse::audit::Target;
+use analysis::audit::Target;
 use trace::{Abi, Name};
 
 /// Asked while events are worked through; a test answers by itself.

@@ -1,6 +1,6 @@
 //! The latencies of one kind of one thread.
 
-use analyse::StallRules;
+use analysis::StallRules;
 
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
@@ -21,13 +21,13 @@ pub(super) struct Frame {
     pub(super) sleep_function: Option<u64>,
 }
 
-/// Distances between wake-ups from which the period is learnt.
-const LEARNT_FROM: usize = 16;
+/// Distances between wake-ups from which the period is learned.
+const LEARNED_FROM: usize = 16;
 
-/// Samples of a loop. The first ones are kept until the period is learnt from them, by which missed periods are counted.
+/// Samples of a loop. The first ones are kept until the period is learned from them, by which missed periods are counted.
 pub(super) struct Samples {
     frame: Frame,
-    /// Whether a period is to be learnt.
+    /// Whether a period is to be learned.
     periodic: bool,
     waiting: Vec<Pair>,
     collector: Option<Collector>,
@@ -54,7 +54,7 @@ impl Samples {
                 collector.take_each(&self.waiting, |pair| *pair, clocks);
                 self.waiting.clear();
             }
-            None if self.waiting.is_empty() || self.periodic && self.waiting.len() <= LEARNT_FROM => {}
+            None if self.waiting.is_empty() || self.periodic && self.waiting.len() <= LEARNED_FROM => {}
             None => self.open(clocks),
         }
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_period_is_learnt_and_swallowed_schedules_are_counted() {
+    fn the_period_is_learned_and_swallowed_schedules_are_counted() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
         let frame = Frame {
             first_ns: 0,

@@ -14,7 +14,7 @@ const LEAST_KIB: u64 = 512;
 const MOST_KIB: u64 = 8 << 10;
 /// Memory of one sub-buffer (KiB), which a reader takes at once.
 const SUB_BUFFER_KIB: &str = "16";
-/// Events as young as this may have neighbours on another CPU that are still being written (ns). The clock is read before
+/// Events as young as this may have neighbors on another CPU that are still being written (ns). The clock is read before
 /// an event's place is taken and filled: where a virtual machine's host takes the CPU away in between, that is tens of
 /// milliseconds, and an order that is wrong by then loses the turn it falls into. What waits does so in the kernel's buffers.
 const SETTLE_NS: u64 = 100_000_000;

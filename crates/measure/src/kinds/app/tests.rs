@@ -1,7 +1,7 @@
 //! Threads as they live, by synthetic events.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
-use analyse::audit::{Detail, Target};
+use analysis::audit::{Detail, Target};
 mod timers;
 
 use trace::{Abi, Body, Call, Event, Level, Name};

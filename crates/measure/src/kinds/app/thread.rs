@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use analyse::audit::FaultsSeen;
+use analysis::audit::FaultsSeen;
 use record::Preemption;
 use trace::{Call, Name, Work};
 

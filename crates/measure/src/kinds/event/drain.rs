@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use analyse::StallRules;
+use analysis::StallRules;
 use kernel::handover::HandOver;
 use record::{HandOverTotals, Live, LiveDetail, LiveSeries, Place};
 use units::Ns;

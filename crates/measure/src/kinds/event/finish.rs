@@ -257,7 +257,7 @@ impl Run<'_> {
         }
         let worst = crate::worst::worst_of(worst);
         rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
-        rows.truncate(analyse::KEPT_ROWS);
+        rows.truncate(analysis::KEPT_ROWS);
         let series: Vec<Series> = woken.into_iter().chain(waking).collect();
         let validity = judge(&Facts {
             measurement: Measurement::Event,
@@ -289,7 +289,7 @@ impl Run<'_> {
         seen.describe(manifest);
         let mut record = record.with_node_named();
         if let Some(deadline) = plan.request.deadline {
-            record.verdict = Some(analyse::verdict(&record, Ns::unsigned(deadline)));
+            record.verdict = Some(analysis::verdict(&record, Ns::unsigned(deadline)));
         }
         record
     }

@@ -32,7 +32,7 @@ use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::Losses;
 use crate::stop::{Stop, ended_after};
 use crate::witness::{
-    Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleJudgement, ThrottleWatch, Wanted, Witnessed,
+    Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleJudgment, ThrottleWatch, Wanted, Witnessed,
 };
 
 /// Between two looks at the rings; rare, since each look is itself noise somewhere.
@@ -241,9 +241,9 @@ fn watch(
             let mut judged = judged.into_iter();
             for pair in gaps {
                 let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
-                let judgement = if is_long(&pair) { judged.next() } else { None };
+                let judgment = if is_long(&pair) { judged.next() } else { None };
                 // A stop that is no more than likely may have been anything: it stays among the gaps.
-                if judgement == Some(ThrottleJudgement::Shown) {
+                if judgment == Some(ThrottleJudgment::Shown) {
                     totals.throttle_gaps += 1;
                     totals.throttle_ns += gap_ns;
                 } else {
@@ -461,7 +461,7 @@ impl Run<'_> {
         seen.describe(manifest);
         let mut record = record.with_node_named();
         if let Some(deadline_ns) = record.manifest().requested.deadline_ns {
-            record.verdict = Some(analyse::verdict(&record, deadline_ns));
+            record.verdict = Some(analysis::verdict(&record, deadline_ns));
         }
         record
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use analyse::cause::Thread;
+use analysis::cause::Thread;
 use record::{Counters, ExplainRequest, ExplainingCost, Explanation, NodeExplanation};
 use units::{ClockId, CpuSet};
 

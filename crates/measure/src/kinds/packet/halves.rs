@@ -11,7 +11,7 @@ use record::{End, Fold, Interval, Place, Record, RunEvent};
 use super::Setup;
 use super::delays::Delays;
 use super::plan::Role;
-use crate::collect::{Keeping, MOST_KEPT, neighbours_merged};
+use crate::collect::{Keeping, MOST_KEPT, neighbors_merged};
 use crate::interval_sink::{IntervalSink, TOGETHER_WITHIN, hand_on_the_rest};
 
 /// What is known of both halves.
@@ -238,6 +238,6 @@ fn without_intervals(mut record: Record) -> Record {
 /// Makes neighbors one, where there are too many to keep.
 fn merge(intervals: &mut Vec<Interval>) {
     if u64::try_from(intervals.len()).unwrap_or(u64::MAX) >= MOST_KEPT {
-        *intervals = neighbours_merged(intervals);
+        *intervals = neighbors_merged(intervals);
     }
 }

@@ -233,7 +233,7 @@ fn conclude(
     }
     record.label.clone_from(&setup.context.label);
     if let Some(limit_ns) = record.manifest().requested.deadline_ns {
-        record.verdict = Some(analyse::verdict(&record, limit_ns));
+        record.verdict = Some(analysis::verdict(&record, limit_ns));
     }
     halves.hand_on_the_rest(&mut record);
     record

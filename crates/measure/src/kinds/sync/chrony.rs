@@ -133,7 +133,7 @@ impl Chrony {
         let at = now.moment;
         let state = match () {
             () if tracking.is_local_clock() => SyncState::Reference,
-            () if !tracking.leap.is_synchronised() => {
+            () if !tracking.leap.is_synchronized() => {
                 if self.last.is_some() {
                     SyncState::Lost
                 } else {
@@ -144,7 +144,7 @@ impl Chrony {
             () => SyncState::Locked,
         };
         self.follower.state(at, state, if self.is_unreachable { "its source does not answer" } else { "" });
-        if !tracking.leap.is_synchronised() {
+        if !tracking.leap.is_synchronized() {
             return;
         }
         if !tracking.is_local_clock() {

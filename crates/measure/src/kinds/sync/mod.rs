@@ -323,7 +323,7 @@ impl<'a> Run<'a> {
         record.detail = Detail::Sync(run);
         let mut record = record.with_node_named();
         if let Some(limit_ns) = record.manifest().requested.deadline_ns {
-            record.verdict = Some(analyse::verdict(&record, limit_ns));
+            record.verdict = Some(analysis::verdict(&record, limit_ns));
         }
         record
     }

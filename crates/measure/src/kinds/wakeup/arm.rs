@@ -149,12 +149,12 @@ impl Armed {
                 interval_ns: jittered
                     .is_none()
                     .then(|| i64::try_from(worker.shared.plan.interval_ns).unwrap_or(i64::MAX)),
-                own: analyse::cause::Thread {
+                own: analysis::cause::Thread {
                     tid: worker.member.tid,
                     name,
                     prio,
                     policy,
-                    ..analyse::cause::Thread::default()
+                    ..analysis::cause::Thread::default()
                 },
                 watched: worker.shared.watched.clone()?,
             })

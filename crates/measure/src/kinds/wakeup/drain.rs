@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use analyse::StallRules;
-use analyse::rhythm::KEPT_WAKEUPS;
+use analysis::StallRules;
+use analysis::rhythm::KEPT_WAKEUPS;
 use record::{ExplainingCost, Explanation, Histogram, Interval, LiveDetail, LiveSeries, Moment, Record};
 use units::ClockId;
 

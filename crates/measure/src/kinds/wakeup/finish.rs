@@ -70,7 +70,7 @@ impl Known<'_> {
         }
         let worst_samples = worst::worst_of(worst_samples);
         rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
-        rows.truncate(analyse::KEPT_ROWS);
+        rows.truncate(analysis::KEPT_ROWS);
         let clock = plan.config.clock;
         let clock_steps = self.clocks.steps();
         let validity = judge(&Facts {
@@ -143,7 +143,7 @@ pub(super) fn so_far(
 
 pub(super) fn with_verdict(mut record: Record, plan: &Plan) -> Record {
     if let Some(deadline) = plan.config.deadline {
-        record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
+        record.verdict = Some(analysis::verdict(&record, deadline.unsigned()));
     }
     record
 }

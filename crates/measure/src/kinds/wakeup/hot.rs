@@ -234,7 +234,7 @@ mod tests {
     fn jittered_schedules_are_those_of_their_table_and_none_is_lost() {
         let (ring, last, watchdog) = (Ring::new(64), AtomicI64::new(i64::MAX), AtomicBool::new(false));
         let clock = KernelClock::from(ClockId::Monotonic);
-        let offsets = analyse::rhythm::offsets(1_000_000, 3, 8).into();
+        let offsets = analysis::rhythm::offsets(1_000_000, 3, 8).into();
         let table = Timetable { first_ns: clock::now_ns(clock) + 1_000_000, interval_ns: 1_000_000, offsets };
         HotLoop {
             clock,

@@ -397,7 +397,7 @@ fn thread_plan(
     // Each thread has places of its own.
     let offsets = config
         .jitter
-        .map(|seed| analyse::rhythm::offsets(interval_ns, seed.wrapping_add(u64::from(thread)), JITTER_PLACES).into());
+        .map(|seed| analysis::rhythm::offsets(interval_ns, seed.wrapping_add(u64::from(thread)), JITTER_PLACES).into());
     ThreadPlan { thread, cpu, policy, interval_ns, first_offset_ns, ring_slots, offsets }
 }
 

@@ -1,6 +1,6 @@
 //! Looks for rhythms among the late wake-ups of a finished run.
 
-use analyse::rhythm::{LateThread, LateWakeup, ScanInput, scan, with_causes};
+use analysis::rhythm::{LateThread, LateWakeup, ScanInput, scan, with_causes};
 use record::{Record, RhythmScan};
 
 use super::plan::Plan;

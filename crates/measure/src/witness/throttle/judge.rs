@@ -57,7 +57,7 @@ pub(crate) struct CpuUse {
 
 /// What a wait was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Judgement {
+pub(crate) enum Judgment {
     /// Something else, or nobody knows.
     Other,
     /// It can have been one, and that cannot be shown: some of the evidence is missing, or speaks for something else as well.
@@ -71,16 +71,16 @@ fn is_nearly(length_ns: u64, stop_ns: u64) -> bool {
 }
 
 /// Judges one wait by one limit.
-pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judgement {
+pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judgment {
     let Wait { length_ns, waited_ns } = wait;
     if length_ns > limit.longest_stop_ns + limit.longest_stop_ns / LENGTH_TOLERANCE {
-        return Judgement::Other;
+        return Judgment::Other;
     }
     // A thread whose timer came late, or whose whole CPU was stopped, was not ready meanwhile.
     if waited_ns.is_some_and(|ns| ns < length_ns - length_ns / WAITED_TOLERANCE) {
-        return Judgement::Other;
+        return Judgment::Other;
     }
-    let by_length = if is_nearly(length_ns, limit.longest_stop_ns) { Judgement::Likely } else { Judgement::Other };
+    let by_length = if is_nearly(length_ns, limit.longest_stop_ns) { Judgment::Likely } else { Judgment::Other };
     let is_vague = |cpu_use: &CpuUse| cpu_use.window_ns > MOST_HALF_PERIODS * limit.period_ns / 2;
     let Some(cpu_use) = cpu_use.filter(|cpu_use| !is_vague(cpu_use)) else { return by_length };
     // Stolen somewhere in the window, which may have been here.
@@ -103,36 +103,36 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
     let is_short = cpu_use.window_ns < limit.period_ns - limit.period_ns / WINDOW_TOLERANCE;
     // Ordinary threads get the CPU in the time that is left over, and may keep preemption off in it for any time: that is
     // excluded where nothing is left but stops, and the wait has the length of one.
-    let is_whole = is_all_used && !is_short && by_length == Judgement::Likely;
+    let is_whole = is_all_used && !is_short && by_length == Judgment::Likely;
     // That a thread which never sleeps has used its CPU up says nothing of one wait, and of a group's budget nobody knows who
     // uses it.
     let is_alone = !by_others && cpu_use.may_have_ended;
     let is_sure = is_whole && !is_alone && !limit.is_presumed && !may_be_another;
     match (is_used_up, cpu_use.outranking_ns) {
         (true, _) if is_excluded => by_length,
-        (true, _) if is_sure => Judgement::Shown,
-        (true, _) => Judgement::Likely,
+        (true, _) if is_sure => Judgment::Shown,
+        (true, _) => Judgment::Likely,
         // Somebody who outranks the thread ran for as long: no limit is needed to explain the wait.
-        (false, outranking_ns) if outranking_ns >= length_ns / 2 => Judgement::Other,
+        (false, outranking_ns) if outranking_ns >= length_ns / 2 => Judgment::Other,
         // The thread that used the CPU up can have ended before it was looked for, or have begun within the window.
         (false, _) if cpu_use.busy_ns.is_none_or(|ns| ns >= nearly(passes_ns.min(limit.acts_after_ns()))) => by_length,
-        (false, _) => Judgement::Other,
+        (false, _) => Judgment::Other,
     }
 }
 
-/// Judges one wait by every limit that is in force; of equal judgements the earlier limit's stands.
+/// Judges one wait by every limit that is in force; of equal judgments the earlier limit's stands.
 pub(crate) fn judge_all<'a>(
     wait: Wait,
     limits: &'a [Limit],
     cpu_use: Option<&CpuUse>,
-) -> Option<(Judgement, Vec<&'a Limit>)> {
-    let judged: Vec<(Judgement, &Limit)> = limits
+) -> Option<(Judgment, Vec<&'a Limit>)> {
+    let judged: Vec<(Judgment, &Limit)> = limits
         .iter()
         .map(|limit| (judge(wait, limit, cpu_use), limit))
-        .filter(|(j, _)| *j > Judgement::Other)
+        .filter(|(j, _)| *j > Judgment::Other)
         .collect();
-    let best = judged.iter().map(|(judgement, _)| *judgement).max()?;
-    Some((best, judged.iter().filter(|(judgement, _)| *judgement == best).map(|(_, limit)| *limit).collect()))
+    let best = judged.iter().map(|(judgment, _)| *judgment).max()?;
+    Some((best, judged.iter().filter(|(judgment, _)| *judgment == best).map(|(_, limit)| *limit).collect()))
 }
 
 #[cfg(test)]
@@ -174,18 +174,18 @@ mod tests {
         }
     }
 
-    fn check(release: &str, wait: Wait, cpu_use: Option<&CpuUse>, expected: Judgement) {
+    fn check(release: &str, wait: Wait, cpu_use: Option<&CpuUse>, expected: Judgment) {
         let limits = limits(release, 950_000);
-        let judged = judge_all(wait, &limits, cpu_use).map_or(Judgement::Other, |(judgement, _)| judgement);
+        let judged = judge_all(wait, &limits, cpu_use).map_or(Judgment::Other, |(judgment, _)| judgment);
         assert_eq!(judged, expected, "{release}: {wait:?}, {cpu_use:?}");
     }
 
     #[test]
     fn a_stop_below_a_hog_is_shown_on_old_and_new_kernels() {
         for release in ["5.10.0-33-rt-amd64", "6.1.0-31-rt-amd64", "6.12.9", "6.18.44"] {
-            check(release, wait(50, 50), Some(&used(950, 0)), Judgement::Shown);
+            check(release, wait(50, 50), Some(&used(950, 0)), Judgment::Shown);
             // A schedule in the middle of a stop, or ordinary threads that had less to do: or preemption off within what is left.
-            check(release, wait(6, 6), Some(&used(950, 0)), Judgement::Likely);
+            check(release, wait(6, 6), Some(&used(950, 0)), Judgment::Likely);
         }
         let names = |release| {
             let limits = limits(release, -1);
@@ -200,31 +200,31 @@ mod tests {
         // A FIFO 10 hog beside an ordinary busy thread, a FIFO 80 thread at 1 ms: length, and what the kernel counted.
         for (length_ns, waited_ns) in [(53_160_000, 53_138_091), (51_970_000, 51_965_572), (37_840_000, 37_798_533)] {
             let wait = Wait { length_ns, waited_ns: Some(waited_ns) };
-            check("6.18.44", wait, Some(&used(950, 0)), Judgement::Shown);
+            check("6.18.44", wait, Some(&used(950, 0)), Judgment::Shown);
         }
         let partly = Wait { length_ns: 6_120_000, waited_ns: Some(7_554_059) };
-        check("6.18.44", partly, Some(&used(950, 0)), Judgement::Likely);
+        check("6.18.44", partly, Some(&used(950, 0)), Judgment::Likely);
     }
 
     #[test]
     fn real_time_threads_that_leave_time_over_are_stopped_by_no_limit() {
         // One of 60 %, and an ordinary thread that keeps preemption off.
         for (window_ms, whole) in [
-            (970, Judgement::Other),
-            (1_050, Judgement::Other),
+            (970, Judgment::Other),
+            (1_050, Judgment::Other),
             // It may as well have begun a second ago, and used that up.
-            (1_460, Judgement::Likely),
-            (2_400, Judgement::Likely),
+            (1_460, Judgment::Likely),
+            (2_400, Judgment::Likely),
         ] {
             let busy = CpuUse { window_ns: window_ms * MS, ..used(window_ms * 6 / 10, 0) };
-            check("6.1.0", wait(20, 20), Some(&busy), Judgement::Other);
+            check("6.1.0", wait(20, 20), Some(&busy), Judgment::Other);
             check("6.1.0", wait(50, 50), Some(&busy), whole);
         }
         // One of 87 %, which the limit lets pass too, is near enough to it for a doubt.
         for window_ms in [970, 1_050, 1_460] {
             let busy = CpuUse { window_ns: window_ms * MS, ..used(window_ms * 87 / 100, 0) };
-            check("6.1.0", wait(20, 20), Some(&busy), Judgement::Likely);
-            check("6.1.0", wait(50, 50), Some(&busy), Judgement::Likely);
+            check("6.1.0", wait(20, 20), Some(&busy), Judgment::Likely);
+            check("6.1.0", wait(50, 50), Some(&busy), Judgment::Likely);
         }
     }
 
@@ -232,18 +232,18 @@ mod tests {
     fn a_window_that_is_shorter_than_a_period_shows_nothing_and_excludes_nothing() {
         // A hog that is older than the run, and a stop 600 ms after its beginning.
         let short = |real_time_ms| CpuUse { window_ns: 600 * MS, ..used(real_time_ms, 0) };
-        check("6.1.0", wait(50, 50), Some(&short(550)), Judgement::Likely);
-        check("6.1.0", wait(6, 6), Some(&short(550)), Judgement::Likely);
-        check("6.1.0", wait(50, 50), Some(&short(300)), Judgement::Other);
+        check("6.1.0", wait(50, 50), Some(&short(550)), Judgment::Likely);
+        check("6.1.0", wait(6, 6), Some(&short(550)), Judgment::Likely);
+        check("6.1.0", wait(50, 50), Some(&short(300)), Judgment::Other);
     }
 
     #[test]
     fn what_may_have_come_and_ended_may_have_been_as_long_as_a_stop() {
         let own = CpuUse { own_ns: 1_000 * MS, may_have_ended: true, ..used(1_000, 0) };
-        check("6.12.9", wait(50, 50), Some(&own), Judgement::Likely);
+        check("6.12.9", wait(50, 50), Some(&own), Judgment::Likely);
         // Below a hog the limit acts in any case.
         let hog = CpuUse { may_have_ended: true, ..used(950, 0) };
-        check("6.12.9", wait(50, 50), Some(&hog), Judgement::Shown);
+        check("6.12.9", wait(50, 50), Some(&hog), Judgment::Shown);
     }
 
     #[test]
@@ -255,90 +255,90 @@ mod tests {
             is_presumed: false,
             is_of_all: false,
         };
-        assert_eq!(judge(wait(900, 900), &limit, Some(&used(100, 0))), Judgement::Shown);
-        assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgement::Other);
+        assert_eq!(judge(wait(900, 900), &limit, Some(&used(100, 0))), Judgment::Shown);
+        assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgment::Other);
         let of_all = Limit { is_of_all: true, ..limit.clone() };
-        assert_eq!(judge(wait(900, 900), &of_all, Some(&used(100, 0))), Judgement::Shown);
-        assert_eq!(judge(wait(300, 300), &of_all, Some(&used(100, 0))), Judgement::Likely);
+        assert_eq!(judge(wait(900, 900), &of_all, Some(&used(100, 0))), Judgment::Shown);
+        assert_eq!(judge(wait(300, 300), &of_all, Some(&used(100, 0))), Judgment::Likely);
         // Whether those who used it are of the group nobody asked.
-        assert_eq!(judge(wait(300, 300), &limit, Some(&used(100, 0))), Judgement::Likely);
+        assert_eq!(judge(wait(300, 300), &limit, Some(&used(100, 0))), Judgment::Likely);
         // The same use over two periods left half of the budget over.
         let longer = CpuUse { window_ns: 1_990 * MS, ..used(91, 0) };
         for limit in [&limit, &of_all] {
-            assert_eq!(judge(wait(900, 900), limit, Some(&longer)), Judgement::Likely);
-            assert_eq!(judge(wait(300, 300), limit, Some(&longer)), Judgement::Other);
+            assert_eq!(judge(wait(900, 900), limit, Some(&longer)), Judgment::Likely);
+            assert_eq!(judge(wait(300, 300), limit, Some(&longer)), Judgment::Other);
         }
     }
 
     #[test]
     fn what_was_no_wait_is_no_stop() {
         // A timer or a host that was late: the thread was not ready.
-        check("6.1.0", wait(50, 0), Some(&used(950, 0)), Judgement::Other);
-        check("6.18.44", wait(50, 30), Some(&used(950, 0)), Judgement::Other);
+        check("6.1.0", wait(50, 0), Some(&used(950, 0)), Judgment::Other);
+        check("6.18.44", wait(50, 30), Some(&used(950, 0)), Judgment::Other);
         let stolen = CpuUse { stolen_ns: Some(60 * MS), ..used(950, 0) };
-        check("6.18.44", wait(50, 50), Some(&stolen), Judgement::Likely);
-        check("6.18.44", wait(20, 20), Some(&stolen), Judgement::Other);
+        check("6.18.44", wait(50, 50), Some(&stolen), Judgment::Likely);
+        check("6.18.44", wait(20, 20), Some(&stolen), Judgment::Other);
     }
 
     #[test]
     fn a_thread_that_outranks_is_no_limit() {
         // A cyclic thread of 50 ms in each second has the shape of the throttle.
-        check("6.1.0", wait(50, 50), Some(&used(52, 50)), Judgement::Other);
+        check("6.1.0", wait(50, 50), Some(&used(52, 50)), Judgment::Other);
         // Beside a hog it cannot be decided which of them it was.
-        check("6.1.0", wait(50, 50), Some(&used(950, 50)), Judgement::Likely);
-        check("6.1.0", wait(20, 20), Some(&used(950, 50)), Judgement::Other);
+        check("6.1.0", wait(50, 50), Some(&used(950, 50)), Judgment::Likely);
+        check("6.1.0", wait(20, 20), Some(&used(950, 50)), Judgment::Other);
     }
 
     #[test]
     fn a_thread_that_uses_its_cpu_up_itself_was_stopped_for_that_where_a_wait_is_as_long_as_a_stop() {
         let own = |real_time_ms, others_ms| CpuUse { own_ns: (real_time_ms - others_ms) * MS, ..used(real_time_ms, 0) };
         for release in ["6.1.0", "6.12.9"] {
-            check(release, wait(50, 50), Some(&own(1_000, 0)), Judgement::Shown);
+            check(release, wait(50, 50), Some(&own(1_000, 0)), Judgment::Shown);
             // A thread of the highest priority that came and has ended took as long.
-            check(release, wait(5, 5), Some(&own(1_000, 0)), Judgement::Likely);
+            check(release, wait(5, 5), Some(&own(1_000, 0)), Judgment::Likely);
             // The end of an earlier stop lies in the window too.
-            check(release, wait(50, 50), Some(&own(950, 0)), Judgement::Shown);
+            check(release, wait(50, 50), Some(&own(950, 0)), Judgment::Shown);
             // The hypervisor took some, which the kernel does not count as used, and ticks move the account.
             let stolen = CpuUse { stolen_ns: Some(20 * MS), window_ns: 1_000 * MS, ..own(912, 0) };
-            check(release, wait(50, 50), Some(&stolen), Judgement::Shown);
+            check(release, wait(50, 50), Some(&stolen), Judgment::Shown);
             // One that rests leaves ordinary threads more than the limit would take for them.
-            check(release, wait(50, 50), Some(&own(913, 0)), Judgement::Likely);
-            check(release, wait(5, 5), Some(&own(913, 0)), Judgement::Other);
+            check(release, wait(50, 50), Some(&own(913, 0)), Judgment::Likely);
+            check(release, wait(5, 5), Some(&own(913, 0)), Judgment::Other);
             let longer = CpuUse { window_ns: 1_990 * MS, ..own(1_730, 0) };
-            check(release, wait(5, 5), Some(&longer), Judgement::Other);
+            check(release, wait(5, 5), Some(&longer), Judgment::Other);
             // It does not where others use what it leaves.
-            check(release, wait(50, 50), Some(&own(960, 60)), Judgement::Shown);
+            check(release, wait(50, 50), Some(&own(960, 60)), Judgment::Shown);
         }
     }
 
     #[test]
     fn what_may_be_hidden_or_elsewhere_or_presumed_is_not_shown() {
         let partial = CpuUse { is_partial: true, ..used(950, 0) };
-        check("6.1.0", wait(20, 20), Some(&partial), Judgement::Likely);
+        check("6.1.0", wait(20, 20), Some(&partial), Judgment::Likely);
         let elsewhere = CpuUse { may_outrank_ns: 50 * MS, ..used(950, 0) };
-        check("6.1.0", wait(50, 50), Some(&elsewhere), Judgement::Likely);
-        check("6.1.0", wait(20, 20), Some(&elsewhere), Judgement::Likely);
+        check("6.1.0", wait(50, 50), Some(&elsewhere), Judgment::Likely);
+        check("6.1.0", wait(20, 20), Some(&elsewhere), Judgment::Likely);
         let presumed = Limit { is_presumed: true, ..limits("6.1.0", 950_000).remove(0) };
-        assert_eq!(judge(wait(50, 50), &presumed, Some(&used(950, 0))), Judgement::Likely);
+        assert_eq!(judge(wait(50, 50), &presumed, Some(&used(950, 0))), Judgment::Likely);
     }
 
     #[test]
     fn a_hog_elsewhere_is_no_hog_here() {
-        check("6.1.0", wait(50, 50), Some(&used(0, 0)), Judgement::Other);
-        check("6.1.0", wait(400, 400), Some(&used(950, 0)), Judgement::Other);
+        check("6.1.0", wait(50, 50), Some(&used(0, 0)), Judgment::Other);
+        check("6.1.0", wait(400, 400), Some(&used(950, 0)), Judgment::Other);
     }
 
     #[test]
     fn with_less_evidence_it_is_likely_and_only_at_the_full_length() {
-        check("6.1.0", wait(50, 50), None, Judgement::Likely);
-        check("6.1.0", wait(20, 20), None, Judgement::Other);
+        check("6.1.0", wait(50, 50), None, Judgment::Likely);
+        check("6.1.0", wait(20, 20), None, Judgment::Other);
         let uncounted = Wait { length_ns: 50 * MS, waited_ns: None };
-        check("6.1.0", uncounted, Some(&used(950, 0)), Judgement::Likely);
+        check("6.1.0", uncounted, Some(&used(950, 0)), Judgment::Likely);
         // The first stop after an hour: what was used meanwhile says nothing of one second.
         let long = CpuUse { window_ns: 3_600_000 * MS, ..used(5_000, 0) };
-        check("6.1.0", wait(50, 50), Some(&long), Judgement::Likely);
+        check("6.1.0", wait(50, 50), Some(&long), Judgment::Likely);
         // The CPU was busy with a thread that has ended.
         let ended = CpuUse { busy_ns: Some(980 * MS), ..used(0, 0) };
-        check("6.1.0", wait(50, 50), Some(&ended), Judgement::Likely);
+        check("6.1.0", wait(50, 50), Some(&ended), Judgment::Likely);
     }
 }

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use record::{Reason, ReasonCode, Validity};
 use units::{CpuSet, format};
 
-pub(crate) use self::judge::Judgement as ThrottleJudgement;
-use self::judge::{CpuUse, Judgement, Wait, judge_all};
+pub(crate) use self::judge::Judgment as ThrottleJudgment;
+use self::judge::{CpuUse, Judgment, Wait, judge_all};
 use self::limits::{GroupBudget, Limit, Settings, parse_has_group_budgets, parse_release};
 use self::threads::{Scan, parse_schedstat};
 use super::bandwidth::folders_of;
@@ -168,8 +168,8 @@ impl StopLimits {
         let mut tally = Tally::default();
         for &length_ns in waits_ns {
             let wait = Wait { length_ns, waited_ns: Some(length_ns) };
-            if let Some((judgement, by)) = judge_all(wait, &self.0, None) {
-                tally.add(judgement, length_ns, &by, None);
+            if let Some((judgment, by)) = judge_all(wait, &self.0, None) {
+                tally.add(judgment, length_ns, &by, None);
             }
         }
         tally.likely_in_words()
@@ -232,10 +232,10 @@ impl ThrottleWatch {
 
     /// Looks at what the threads waited for long since the last look: for each thread by its place, in the order of
     /// time. Says of each wait what it was.
-    pub(crate) fn look(&mut self, now_ns: i64, long: &[Vec<Pair>]) -> Vec<Vec<Judgement>> {
+    pub(crate) fn look(&mut self, now_ns: i64, long: &[Vec<Pair>]) -> Vec<Vec<Judgment>> {
         let any = long.iter().any(|waits| !waits.is_empty());
         if self.is_idle() || !(any || now_ns - self.read_at_ns >= READING_NS) {
-            return long.iter().map(|waits| vec![Judgement::Other; waits.len()]).collect();
+            return long.iter().map(|waits| vec![Judgment::Other; waits.len()]).collect();
         }
         self.read_at_ns = now_ns;
         self.scan_known(now_ns);
@@ -271,14 +271,14 @@ impl ThrottleWatch {
         thread.take_reading(now_ns, is_quiet)
     }
 
-    fn judge(&mut self, now_ns: i64, at: usize, waits: &[Pair], mut counted_ns: Option<u64>) -> Vec<Judgement> {
+    fn judge(&mut self, now_ns: i64, at: usize, waits: &[Pair], mut counted_ns: Option<u64>) -> Vec<Judgment> {
         let of = self.threads[at].of;
-        let mut judgements = vec![Judgement::Other; waits.len()];
+        let mut judgments = vec![Judgment::Other; waits.len()];
         if of.priority == 0 {
-            return judgements;
+            return judgments;
         }
         let limits = of.cpu.map_or_else(|| self.settings.limits_of_any_cpu(), |cpu| self.settings.limits(cpu));
-        let Some(longest_ns) = limits.iter().map(|limit| limit.longest_stop_ns).max() else { return judgements };
+        let Some(longest_ns) = limits.iter().map(|limit| limit.longest_stop_ns).max() else { return judgments };
         let length_ns = |pair: &Pair| u64::try_from(pair.second_ns.saturating_sub(pair.first_ns)).unwrap_or(0);
         // The longest first: what the kernel counted has to cover them all.
         let mut order: Vec<usize> = (0..waits.len()).collect();
@@ -290,16 +290,16 @@ impl ThrottleWatch {
                 continue;
             }
             let used = of.cpu.and_then(|cpu| self.use_around(now_ns, &limits, of, cpu));
-            if let Some((judgement, by)) = judge_all(wait, &limits, used.as_ref()) {
-                judgements[place] = judgement;
+            if let Some((judgment, by)) = judge_all(wait, &limits, used.as_ref()) {
+                judgments[place] = judgment;
                 // Stops come again with each period: the next is looked at as closely as this one.
                 self.search_pause_ns = SEARCH_NS;
                 self.search_at_ns = self.search_at_ns.min(self.read_at_ns + SEARCH_NS);
-                self.tallies.entry(of.cpu).or_default().add(judgement, wait.length_ns, &by, used);
+                self.tallies.entry(of.cpu).or_default().add(judgment, wait.length_ns, &by, used);
             }
             counted_ns = counted_ns.map(|ns| ns.saturating_sub(wait.length_ns));
         }
-        judgements
+        judgments
     }
 
     /// Who used the CPU in the period up to now.
@@ -359,8 +359,8 @@ fn whose(cpu: Option<u32>) -> String {
 }
 
 impl Tally {
-    fn add(&mut self, judgement: Judgement, length_ns: u64, by: &[&Limit], used: Option<CpuUse>) {
-        let limits = if judgement == Judgement::Shown {
+    fn add(&mut self, judgment: Judgment, length_ns: u64, by: &[&Limit], used: Option<CpuUse>) {
+        let limits = if judgment == Judgment::Shown {
             self.shown += 1;
             self.shown_ns += length_ns;
             if let Some(used) = used {
@@ -413,8 +413,8 @@ impl ThrottleWatch {
         let mut tally = Tally::default();
         let limit = Settings { release: Some((6, 1)), ..Settings::default() }.limits(cpu);
         let by: Vec<&Limit> = limit.iter().collect();
-        (0..shown).for_each(|_| tally.add(Judgement::Shown, 50_000_000, &by, None));
-        (0..likely).for_each(|_| tally.add(Judgement::Likely, 50_000_000, &by, None));
+        (0..shown).for_each(|_| tally.add(Judgment::Shown, 50_000_000, &by, None));
+        (0..likely).for_each(|_| tally.add(Judgment::Likely, 50_000_000, &by, None));
         watch.tallies.insert(Some(cpu), tally);
         watch
     }

@@ -398,8 +398,8 @@ fn port_not_as_capable() {
     };
     let only = |program: TimeProgram| move |p: &mut Profile| *programs(p) = vec![program];
     for (port, words) in [
-        (port(100, 199, 300), "several neighbours answer"),
-        (port(100, 0, 0), "no neighbour answers"),
+        (port(100, 199, 300), "several neighbors answer"),
+        (port(100, 0, 0), "no neighbor answers"),
         (port(100, 99, 4_000), "above the threshold"),
         (port(2, 2, 300), "not known"),
         (PtpPortState { delay_requests_sent: None, link_delay_ns: None, ..port(1, 1, 0) }, "not known"),

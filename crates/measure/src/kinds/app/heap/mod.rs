@@ -11,7 +11,7 @@ mod probes;
 use std::collections::HashMap;
 use std::thread::JoinHandle;
 
-use analyse::audit::AllocationsSeen;
+use analysis::audit::AllocationsSeen;
 use record::AllocationLook;
 use units::format;
 
