@@ -1,4 +1,5 @@
 //! One spelling: words that American and British English write differently have the American form.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,12 +30,23 @@ const BRITISH: &[(&str, &str)] = &[
 ];
 
 /// Where such a form is a name that others have given, or the word of another language than English.
-const OTHERS: &[&str] = &["aria-", "Not synchron", "\"unsynchron", "How to optim", "optimism", "optimist", "optimistic"];
+const OTHERS: &[&str] =
+    &["aria-", "Not synchron", "\"unsynchron", "How to optim", "optimism", "optimist", "optimistic"];
 
 /// Where the project's own words stand.
 const PLACES: &[&str] = &[
-    "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "bench", "crates", "docs", "examples", "scripts",
-    "web/src", "web/test",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Makefile",
+    "README.md",
+    "bench",
+    "crates",
+    "docs",
+    "examples",
+    "scripts",
+    "web/src",
+    "web/test",
 ];
 
 /// What is not of our own words: outputs of other programs, the bundle with its libraries.

@@ -126,11 +126,8 @@ pub(crate) fn judge_all<'a>(
     limits: &'a [Limit],
     cpu_use: Option<&CpuUse>,
 ) -> Option<(Judgment, Vec<&'a Limit>)> {
-    let judged: Vec<(Judgment, &Limit)> = limits
-        .iter()
-        .map(|limit| (judge(wait, limit, cpu_use), limit))
-        .filter(|(j, _)| *j > Judgment::Other)
-        .collect();
+    let judged: Vec<(Judgment, &Limit)> =
+        limits.iter().map(|limit| (judge(wait, limit, cpu_use), limit)).filter(|(j, _)| *j > Judgment::Other).collect();
     let best = judged.iter().map(|(judgment, _)| *judgment).max()?;
     Some((best, judged.iter().filter(|(judgment, _)| *judgment == best).map(|(_, limit)| *limit).collect()))
 }
