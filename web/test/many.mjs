@@ -98,7 +98,7 @@ describe("many runs", () => {
     await page.waitForSelector("#latency canvas");
     await url(page, /run=/);
     assert.match(await page.textContent("#run h2"), /^Run PREEMPT_RT \(5\)$/);
-    assert.match(await page.textContent("#run .about"), /worst24.310 us on CPU 2.*verdictDoes not hold 100 us/);
+    assert.match(await page.textContent("#run .about"), /worst24.310 us on CPU 2.*verdictdoes not hold 100 us: /);
     assert.match(await page.getAttribute("#latency .chart", "aria-label"), /^Scheduled to woke: CPU 0/);
     await page.waitForFunction(() => document.activeElement?.id === "run" && Math.abs(document.getElementById("run").getBoundingClientRect().top) < 60);
     assert.ok((await page.locator(".contents a").allTextContents()).includes("Worst case over time"), "the contents have what was opened");

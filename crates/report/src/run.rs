@@ -38,7 +38,7 @@ pub(crate) fn run(record: &Record) -> RunView {
                 VerdictState::Broken => HeadlineState::Broken,
                 VerdictState::CannotTell => HeadlineState::CannotTell,
             },
-            reason: verdict.reason,
+            reason: verdict.sentence(),
             beyond: verdict.beyond.map(Into::into),
         }),
         started_realtime_ns: Instant(started.realtime.as_ns()),

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,10 +18,12 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Whether a thread of this process sleeps (proc_pid_stat(5)).
-fn sleeps(tid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
-    stat.rsplit(") ").next().unwrap().starts_with('S')
+/// Whether a thread of this process sleeps, and has given its CPU up to since it had done so `before` times: its state is set
+/// before it gives way, and may be taken back (proc_pid_status(5)).
+fn sleeps(tid: u32, before: i64) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap();
+    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+    of("State:").starts_with('S') && of("voluntary_ctxt_switches:").parse::<i64>().unwrap() > before
 }
 
 /// A sleeper that waits so often, with what each wait was: woken for nothing so often before, and whether it slept.
@@ -29,6 +31,8 @@ struct Sleeper {
     tid: u32,
     /// Waits that it is about to begin: from there to the wait nothing else makes it sleep.
     begun: Arc<AtomicU64>,
+    /// How often it had given its CPU up before the one that goes on.
+    before: Arc<AtomicI64>,
     taken: Arc<AtomicU64>,
     ended: std::sync::mpsc::Receiver<Vec<(u32, bool)>>,
 }
@@ -36,7 +40,10 @@ struct Sleeper {
 impl Sleeper {
     /// Waits until it sleeps in its n-th wait, counted from 0.
     fn waits(&self, n: u64) {
-        until("the sleeper waits", || self.begun.load(Ordering::Acquire) == n + 1 && sleeps(self.tid));
+        until("the sleeper waits", || {
+            let is_begun = self.begun.load(Ordering::Acquire) == n + 1;
+            is_begun && sleeps(self.tid, self.before.load(Ordering::Relaxed))
+        });
     }
 }
 
@@ -45,6 +52,8 @@ fn sleeper<H: HandOver>(hand: &Arc<H>, waits: u64, goes: impl Fn(u64) + Send + '
     let (tell, told) = channel();
     let (say_tid, tid) = channel();
     let (counted, begins) = (Arc::clone(&taken), Arc::clone(&begun));
+    let slept_before = Arc::new(AtomicI64::new(0));
+    let sleeps = Arc::clone(&slept_before);
     thread::spawn(move || {
         hand.begin_waiting();
         say_tid.send(crate::sched::thread_id()).unwrap();
@@ -52,6 +61,7 @@ fn sleeper<H: HandOver>(hand: &Arc<H>, waits: u64, goes: impl Fn(u64) + Send + '
         for wait in 0..waits {
             goes(wait);
             let before = sleeps_so_far();
+            sleeps.store(before, Ordering::Relaxed);
             begins.store(wait + 1, Ordering::Release);
             all.push((hand.wait().unwrap(), sleeps_so_far() != before));
             hand.leave();
@@ -59,7 +69,7 @@ fn sleeper<H: HandOver>(hand: &Arc<H>, waits: u64, goes: impl Fn(u64) + Send + '
         }
         tell.send(all).unwrap();
     });
-    Sleeper { tid: tid.recv_timeout(AT_MOST).unwrap(), begun, taken, ended: told }
+    Sleeper { tid: tid.recv_timeout(AT_MOST).unwrap(), begun, before: slept_before, taken, ended: told }
 }
 
 fn hands_over<H: HandOver>(tells: bool) {
@@ -155,7 +165,7 @@ fn a_futex_that_is_woken_for_nothing_waits_on_and_says_so() {
     let sleeper = sleeper(&hand, 1, |_| ());
     sleeper.waits(0);
     hand.wake_for_nothing();
-    until("the sleeper waits again", || sleeps(sleeper.tid));
+    until("the sleeper waits again", || sleeps(sleeper.tid, sleeper.before.load(Ordering::Relaxed)));
     thread::sleep(Duration::from_millis(2));
     assert_eq!(sleeper.taken.load(Ordering::Acquire), 0);
     hand.wake().unwrap();
