@@ -107,7 +107,7 @@ fn terminal_plain_page_and_viewer_state_one_summary() {
         }
         if let Some(verdict) = &said.verdict {
             assert!(terminal.contains(&packed(&verdict.sentence())), "{terminal}");
-            assert_eq!(view["verdict"]["reason"], verdict.reason.as_str());
+            assert_eq!(view["verdict"]["reason"], verdict.sentence().as_str());
         }
     }
 }
