@@ -135,6 +135,19 @@ impl<H: HandOver> Running<H> {
     }
 }
 
+/// The waker's loop, held to neither allocate nor fault; one copy of its code, so that warming makes the pages of the measured
+/// one resident.
+#[inline(never)]
+fn wakes<H: HandOver>(hot: WakerLoop<'_, H>) -> WakerCounts {
+    kernel::hot_section::enter(|| hot.run())
+}
+
+/// The same of the sleeper's.
+#[inline(never)]
+fn sleeps<H: HandOver>(hot: SleeperLoop<'_, H>) -> SleeperCounts {
+    kernel::hot_section::enter(|| hot.run())
+}
+
 /// Sleeps until a moment; one that a signal ends is over.
 fn sleep_for(ns: i64) {
     let clock = KernelClock::from(CLOCK);
@@ -166,7 +179,7 @@ impl<H: HandOver> Waker<H> {
             ring: spare.writer(),
             watchdog: &shared.watchdog,
         };
-        let _ = warming.run();
+        let _ = wakes(warming);
         // The last of them and the end of the warming are to be two wake-ups.
         while !shared.turn.is_back() && now_ns(clock) < start_ns - LOOK_NS && !shared.is_over.load(Ordering::Acquire) {
             sleep_for(LOOK_NS);
@@ -205,7 +218,7 @@ impl<H: HandOver> Work for Waker<H> {
             ring: shared.returned.writer(),
             watchdog: &shared.watchdog,
         };
-        let metered = meter.hot(|| hot.run());
+        let metered = meter.around(|| wakes(hot));
         drop(ending);
         metered
     }
@@ -252,8 +265,8 @@ impl<H: HandOver> Work for Sleeper<H> {
             sleep_for(LOOK_NS);
         }
         let spare = Ring::new(4);
-        let _ = self.measured(&shared.is_warm, &spare).run();
+        let _ = sleeps(self.measured(&shared.is_warm, &spare));
         let hot = self.measured(&shared.is_over, &shared.woke);
-        meter.hot(|| hot.run())
+        meter.around(|| sleeps(hot))
     }
 }
