@@ -185,7 +185,7 @@ pub enum Message {
     },
     /// A piece of the node's half as it is so far.
     Told {
-        /// The piece.
+        /// A part of what the half has come to, packed.
         piece: Piece,
     },
     /// The node has heard all pieces of a telling.

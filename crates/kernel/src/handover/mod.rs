@@ -37,7 +37,7 @@ pub enum HandOverError {
         "the kernel refused a POSIX message queue: {0}; limits are RLIMIT_MSGQUEUE ('ulimit -q') and /proc/sys/fs/mqueue/queues_max"
     )]
     MqueueLimit(io::Error),
-    /// Anything else.
+    /// Another refusal of the kernel's.
     #[error("the kernel refused {what}: {error}")]
     Refused {
         /// What was asked for.

@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(3);
 pub(super) struct Collecting {
     pub(super) woke: Collector,
     pub(super) returned: Collector,
-    /// The schedules.
+    /// When each hand-over is due, by which missed schedules are counted.
     table: Timetable,
     /// What the waker wrote down and the sleeper did not yet, and the other way round.
     calls: VecDeque<Pair>,

@@ -16,7 +16,7 @@ use crate::context::RunContext;
 use crate::crew::{Ground, Report, Watching, now_ns};
 use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink};
 use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
-use crate::stop::Stop;
+use crate::stop::{Stop, ended_after};
 use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
 
 /// The latency that is judged.
@@ -212,11 +212,13 @@ impl Run<'_> {
     }
 
     fn interrupted_after(&self, ended: Moment) -> String {
-        let elapsed = format::span(ended.monotonic.since(self.started.monotonic).0);
+        let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
         match self.plan.request.end {
-            End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
-            End::Samples(samples) => format!("after {elapsed}, before {} hand-overs", format::count(samples)),
-            End::WhenTold => format!("after {elapsed}, as was asked for: its duration was unlimited"),
+            End::After(duration) => ended_after(elapsed_ns, Some(duration.unsigned())),
+            End::Samples(samples) => {
+                format!("after {}, before {} hand-overs", format::span(elapsed_ns), format::count(samples))
+            }
+            End::WhenTold => ended_after(elapsed_ns, None),
         }
     }
 
