@@ -202,6 +202,18 @@ impl IntervalSink for Destination {
             (None, None) => {}
         }
     }
+
+    fn replace(&self, so_far: Record) {
+        match (&self.growing, &self.stream) {
+            (Some(file), Some(stream)) => {
+                file.replace(so_far.clone());
+                stream.replace(so_far);
+            }
+            (Some(file), None) => file.replace(so_far),
+            (None, Some(stream)) => stream.replace(so_far),
+            (None, None) => {}
+        }
+    }
 }
 
 fn has_intervals(record: &Record) -> bool {

@@ -9,6 +9,7 @@ use crate::support::followed::{
     app_of, built, can_follow, counts_calls, instances, instances_folder, leaves_switches_out,
 };
 use crate::support::{code, eventually, punctual, record, run, said, signal};
+use record::{ReasonCode, Record};
 
 fn started(arguments: &[&str]) -> Child {
     punctual(arguments).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
@@ -56,6 +57,42 @@ fn a_signal_ends_the_run_in_order() {
     signal(&child, "INT");
     child.wait().unwrap();
     assert!(!instances().iter().any(|name| name.contains(&own)));
+}
+
+#[test]
+fn a_killed_run_leaves_the_record_of_what_was_followed_until_then() {
+    if !can_follow() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let command = format!("timeout 300 {} 250000", built().join("periodic-good-c").display());
+    let line = ["app", "--cmd", &command, "--duration", "unlimited", "-o", file.to_str().unwrap()];
+    let mut child = started(&line);
+    let read = || std::fs::read_to_string(&file).ok().map(|text| Record::from_json(&text).unwrap());
+    // The second one replaces the first.
+    let mut earlier = None;
+    eventually("a record so far, with the loop", || {
+        earlier = read().filter(|record| record.series.iter().any(|series| series.counters.samples > 0));
+        earlier.is_some()
+    });
+    let earlier = earlier.unwrap();
+    eventually("the next one", || read().is_some_and(|record| record.measured_ns() > earlier.measured_ns()));
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    let left = read().unwrap();
+    assert!(left.validity.has(ReasonCode::InterruptedEarly), "{:?}", left.validity);
+    assert_eq!(left.id, earlier.id);
+    let app = app_of(&left);
+    assert!(app.threads.iter().any(|thread| thread.name == "control"), "{:?}", app.threads);
+    for series in &left.series {
+        let counted: u64 = series.intervals.iter().map(|interval| interval.histogram.count()).sum();
+        assert_eq!((counted, counted), (series.counters.samples, series.histogram.count()), "{}", series.name);
+        let before = earlier.series.iter().find(|before| before.is_of_the_same(series)).unwrap();
+        assert!(series.counters.samples > before.counters.samples, "{}", series.name);
+        assert!(series.histogram.max_ns() >= before.histogram.max_ns(), "{}", series.name);
+    }
+    assert!(left.series.iter().any(|series| series.name == "scheduled_to_returned"));
 }
 
 /// Bytes of a process's C library that differ from those of its file: breakpoints.

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 
 use record::{Fold, Record, RefusalClass, RunEvent};
 
+use crate::support::followed::can_follow;
 use crate::support::ptp4l::Ptp4l;
 use crate::support::{eventually, eventually_measures, punctual, signal};
 
@@ -34,7 +35,7 @@ fn told(child: &mut Child, folder: &Path) -> Vec<RunEvent> {
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let event = RunEvent::from_line(&line.unwrap()).unwrap();
         fold.take(event.clone());
-        if let (RunEvent::Intervals { .. }, Some(so_far)) = (&event, fold.record()) {
+        if let (RunEvent::Intervals { .. } | RunEvent::SoFar { .. }, Some(so_far)) = (&event, fold.record()) {
             // It was written before, and by now it may hold more. The thread that writes it may be a little behind.
             let has_it = || {
                 std::fs::read_to_string(folder.join("run.json")).is_ok_and(|text| {
@@ -66,13 +67,14 @@ fn the_record_of_each_kind_is_the_fold_of_its_events() {
         ptp4l.path("events")
     );
     let kinds = [
-        (r#"{"kind": "wakeup", "end": {"after": "4s"}, "interval": "2ms"}"#.to_owned(), true),
-        (r#"{"kind": "noise", "duration": "4s"}"#.to_owned(), true),
-        (r#"{"kind": "clock", "samples": 1000}"#.to_owned(), false),
-        (r#"{"kind": "app", "target": {"command": {"command": "sleep 0.5"}}}"#.to_owned(), false),
-        (sync, true),
+        (r#"{"kind": "wakeup", "end": {"after": "4s"}, "interval": "2ms"}"#.to_owned(), (true, false)),
+        (r#"{"kind": "noise", "duration": "4s"}"#.to_owned(), (true, false)),
+        (r#"{"kind": "event", "means": "pipe", "end": {"after": "4s"}, "interval": "2ms"}"#.to_owned(), (true, false)),
+        (r#"{"kind": "clock", "samples": 1000}"#.to_owned(), (false, false)),
+        (r#"{"kind": "app", "target": {"command": {"command": "sleep 3"}}}"#.to_owned(), (false, can_follow())),
+        (sync, (true, false)),
     ];
-    for (request, hands_on) in kinds {
+    for (request, has_told) in kinds {
         let folder = tempfile::tempdir().unwrap();
         let mut child = asked(&format!("{{\"request\": {request}}}"), folder.path(), &[]);
         let events = told(&mut child, folder.path());
@@ -82,7 +84,8 @@ fn the_record_of_each_kind_is_the_fold_of_its_events() {
         assert!(matches!(events.first(), Some(RunEvent::Started { label, .. }) if label == "told"), "{said}");
         assert!(matches!(events.last(), Some(RunEvent::Finished { .. })) && started == 1, "{said}");
         let has_intervals = events.iter().any(|event| matches!(event, RunEvent::Intervals { .. }));
-        assert_eq!(has_intervals, hands_on, "{request}: {said}");
+        let has_so_far = events.iter().any(|event| matches!(event, RunEvent::SoFar { .. }));
+        assert_eq!((has_intervals, has_so_far), has_told, "{request}: {said}");
         assert_eq!(folded(&events).record(), Some(&file_of(folder.path())), "{request}");
     }
 }

@@ -111,7 +111,10 @@ impl OneRun<'_> {
                     RunEvent::Refused { class, why } => refused = Some((class, why)),
                     RunEvent::Finished { .. } => is_finished = true,
                     // Intervals are in the file, where they came first.
-                    RunEvent::Started { .. } | RunEvent::Intervals { .. } | RunEvent::Gap { .. } => {}
+                    RunEvent::Started { .. }
+                    | RunEvent::Intervals { .. }
+                    | RunEvent::SoFar { .. }
+                    | RunEvent::Gap { .. } => {}
                 },
                 NextOfRun::Nothing => {}
                 NextOfRun::Ended(status) => break status,

@@ -19,6 +19,10 @@ pub trait IntervalSink: Sync {
     /// Takes finished intervals, each with the number of its series, and the record of all that was measured until then: as
     /// the run would be judged were it cut short now. Whatever intervals that record has itself are not looked at.
     fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record);
+
+    /// Takes the record of all that was measured until now, with its intervals, in the place of the one before: of a kind whose
+    /// series come and go while it runs.
+    fn replace(&self, so_far: Record);
 }
 
 /// Hands on those that ended last, of a run whose intervals somebody else keeps: the record is left without any.

@@ -58,10 +58,12 @@ pub struct RecordFile {
     writer: JoinHandle<Growing>,
 }
 
-/// What ended, and the record of all until then.
-struct Batch {
-    intervals: Vec<(usize, Interval)>,
-    so_far: Record,
+/// What is written next.
+enum Batch {
+    /// What ended, and the record of all until then.
+    Ended(Vec<(usize, Interval)>, Record),
+    /// The record of all until now, with its intervals, in the place of what was written before.
+    Whole(Record),
 }
 
 impl RecordFile {
@@ -99,6 +101,14 @@ impl RecordFile {
         &self.path
     }
 
+    fn send(&self, batch: Batch) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = sender.as_ref() {
+            // The writer ends only when this sender is gone.
+            let _ = sender.send(batch);
+        }
+    }
+
     /// Waits until all that ended is written, and puts the finished record into its place. The record has its intervals, or
     /// leaves them to the file where those of a run of unknown length were not kept.
     ///
@@ -121,11 +131,11 @@ impl RecordFile {
 
 impl IntervalSink for RecordFile {
     fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = sender.as_ref() {
-            // The writer ends only when this sender is gone.
-            let _ = sender.send(Batch { intervals, so_far });
-        }
+        self.send(Batch::Ended(intervals, so_far));
+    }
+
+    fn replace(&self, so_far: Record) {
+        self.send(Batch::Whole(so_far));
     }
 }
 
@@ -172,18 +182,31 @@ struct Growing {
 impl Growing {
     fn run(mut self, batches: &Receiver<Batch>, warn: &dyn Fn(&io::Error)) -> Self {
         while let Ok(batch) = batches.recv() {
-            if self.head.is_empty() {
-                self.head = GrowingText::head(&batch.so_far);
-            }
-            let are_first = self.texts_before == 0 && self.texts.is_empty();
-            self.texts.push(GrowingText::intervals(&batch.intervals, &batch.so_far, are_first));
-            if let Err(error) = self.grow(&GrowingText::tail(&batch.so_far)) {
+            let written = match batch {
+                Batch::Ended(intervals, so_far) => self.add(&intervals, &so_far),
+                Batch::Whole(so_far) => self.write_whole(&so_far),
+            };
+            if let Err(error) = written {
                 if !std::mem::replace(&mut self.warned, true) {
                     warn(&error);
                 }
             }
         }
         self
+    }
+
+    fn add(&mut self, intervals: &[(usize, Interval)], so_far: &Record) -> io::Result<()> {
+        if self.head.is_empty() {
+            self.head = GrowingText::head(so_far);
+        }
+        let are_first = self.texts_before == 0 && self.texts.is_empty();
+        self.texts.push(GrowingText::intervals(intervals, so_far, are_first));
+        self.grow(&GrowingText::tail(so_far))
+    }
+
+    fn write_whole(&self, so_far: &Record) -> io::Result<()> {
+        let text = so_far.to_json();
+        kernel::whole_file::replace(&self.path, &self.shadow, |out| out.write_all(text.as_bytes()))
     }
 
     /// Writes the hidden file, and puts it into the place of the shown one.

@@ -180,6 +180,10 @@ impl IntervalSink for Kept {
         let (told, fold) = &mut *self.0.lock().unwrap();
         fold.take(told.intervals(&intervals, so_far));
     }
+
+    fn replace(&self, so_far: Record) {
+        self.0.lock().unwrap().1.take(record::RunEvent::SoFar { record: Box::new(so_far) });
+    }
 }
 
 impl Kept {

@@ -41,6 +41,13 @@ pub enum RunEvent {
         #[schemars(with = "crate::wire::RecordWire<'static>")]
         record: Box<Record>,
     },
+    /// The record of all until now, as it would be were the run cut short now, with all its intervals: of a kind whose series come
+    /// and go, so that no interval of it is final. It replaces what was told before; one that nobody had read yet is never sent.
+    SoFar {
+        /// The record so far.
+        #[schemars(with = "crate::wire::RecordWire<'static>")]
+        record: Box<Record>,
+    },
     /// Something that whoever asked should know, and that the record says too, where it decides anything.
     Warning {
         /// The warning as a sentence for people, in English.
@@ -54,7 +61,7 @@ pub enum RunEvent {
     },
     /// The run has ended. It is the last event.
     Finished {
-        /// Its record, with the intervals that ended since the last event that told of any.
+        /// Its record, with the intervals that ended since the last event that told of any; with all of them after records so far.
         #[schemars(with = "crate::wire::RecordWire<'static>")]
         record: Box<Record>,
     },
@@ -107,6 +114,8 @@ pub enum RefusalClass {
 #[derive(Clone, Debug, Default)]
 pub struct Fold {
     record: Option<Record>,
+    /// Whether each record that is told has all intervals.
+    are_whole: bool,
     is_finished: bool,
     missing: u64,
 }
@@ -116,6 +125,14 @@ impl Fold {
     pub fn take(&mut self, event: RunEvent) {
         match event {
             RunEvent::Intervals { record } => self.replace(*record),
+            RunEvent::SoFar { record } => {
+                self.are_whole = true;
+                self.record = Some(*record);
+            }
+            RunEvent::Finished { record } if self.are_whole => {
+                self.record = Some(*record);
+                self.is_finished = true;
+            }
             RunEvent::Finished { record } => {
                 self.replace(*record);
                 self.is_finished = true;

@@ -31,6 +31,8 @@ struct Waiting {
     events: VecDeque<RunEvent>,
     /// The latest figures; those before them were never read.
     live: Option<Live>,
+    /// The latest record of a run that tells it anew each time; those before it were never read.
+    so_far: Option<Box<Record>>,
     left_out: u64,
     is_over: bool,
     /// Whether nobody reads any more.
@@ -48,6 +50,7 @@ impl Waiting {
         match event {
             _ if self.is_gone => {}
             RunEvent::Live { live } => self.live = Some(live),
+            RunEvent::SoFar { record } => self.so_far = Some(record),
             RunEvent::Intervals { .. } if self.events.len() >= MOST_WAITING => self.left_out += 1,
             event => {
                 if self.left_out > 0 {
@@ -59,13 +62,14 @@ impl Waiting {
     }
 
     fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.live.is_none()
+        self.events.is_empty() && self.so_far.is_none() && self.live.is_none()
     }
 
     /// All that waits, the figures last: they are of after it.
     fn drain(&mut self) -> Vec<RunEvent> {
+        let so_far = self.so_far.take().map(|record| RunEvent::SoFar { record });
         let live = self.live.take().map(|live| RunEvent::Live { live });
-        self.events.drain(..).chain(live).collect()
+        self.events.drain(..).chain(so_far).chain(live).collect()
     }
 }
 
@@ -95,8 +99,8 @@ impl EventStream {
     pub fn finish(self, record: Record) {
         let finished = self.told.lock().unwrap_or_else(PoisonError::into_inner).finished(record);
         let mut waiting = self.shared.waiting();
-        // The record is newer than any figure.
-        waiting.live = None;
+        // The record is newer than any before it, and than any figure.
+        (waiting.so_far, waiting.live) = (None, None);
         waiting.take(finished);
     }
 }
@@ -116,6 +120,10 @@ impl IntervalSink for EventStream {
     fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record) {
         let event = self.told.lock().unwrap_or_else(PoisonError::into_inner).intervals(&intervals, so_far);
         self.tell(event);
+    }
+
+    fn replace(&self, so_far: Record) {
+        self.tell(RunEvent::SoFar { record: Box::new(so_far) });
     }
 }
 

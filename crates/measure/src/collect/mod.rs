@@ -34,8 +34,8 @@ pub(crate) enum Keeping {
     All,
     /// Somebody takes them over, and none is kept.
     None,
-    /// They are kept, and beyond [`MOST_KEPT`] of them two become one.
-    Merged,
+    /// They are kept, and two become one where there would be so many.
+    Merged(u64),
 }
 
 /// A latency without its sign bit's meaning: one below zero becomes huge, and so notable.
@@ -45,6 +45,7 @@ fn magnitude_ns(latency_ns: i64) -> u64 {
 }
 
 /// Collects the samples of one thread.
+#[derive(Clone)]
 pub(crate) struct Collector {
     thread: u32,
     cpu: Option<u32>,
@@ -424,7 +425,7 @@ impl Collector {
         if !self.standing.settle(until_ns, spoils) {
             return;
         }
-        if self.keeping == Keeping::Merged && self.standing.intervals().len() < kept {
+        if matches!(self.keeping, Keeping::Merged(_)) && self.standing.intervals().len() < kept {
             self.lengthen();
         }
         if self.wants_closed {

@@ -45,7 +45,7 @@ pub(super) struct Ended {
 }
 
 /// What the intervals of a thread add up to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Standing {
     keeping: Keeping,
     /// Of which it is not known yet whether they stand, in the order of time.
@@ -211,7 +211,7 @@ impl Standing {
             None => {}
         }
         self.intervals.push(ended.interval);
-        if self.keeping == Keeping::Merged && self.intervals.len() as u64 >= MOST_KEPT {
+        if matches!(self.keeping, Keeping::Merged(most) if self.intervals.len() as u64 >= most) {
             self.merge_neighbors();
         }
     }

@@ -45,7 +45,7 @@ fn follow_each_other(intervals: &[Interval]) -> bool {
 fn a_run_without_end_keeps_no_more_intervals_than_it_may() {
     let all = taken(Keeping::All, 0..10_000);
     assert_eq!(all.intervals.len(), 10_000);
-    let merged = taken(Keeping::Merged, 0..10_000);
+    let merged = taken(Keeping::Merged(MOST_KEPT), 0..10_000);
     assert!((2_048..4_096).contains(&merged.intervals.len()), "{}", merged.intervals.len());
     assert!(follow_each_other(&merged.intervals) && merged.intervals[0].start_offset_ns == 0);
     let counted: u64 = merged.intervals.iter().map(Interval::taken).sum();

@@ -89,6 +89,24 @@ fn a_record_is_the_fold_of_its_events_wherever_they_are_cut() {
 }
 
 #[test]
+fn a_record_that_is_told_anew_each_time_is_the_latest_one_wherever_it_is_cut() {
+    let mut fold = Fold::default();
+    // A thread that was taken for one of those that count is not, later.
+    let told = |fold: &mut Fold, event: RunEvent| fold.take(RunEvent::from_line(&event.to_line()).unwrap());
+    for (seed, series) in [(2, 2), (4, 1), (6, 2)] {
+        let mut so_far = run(seed, true).1;
+        so_far.series.truncate(series);
+        let file = Record::from_json(&so_far.to_json()).unwrap();
+        told(&mut fold, RunEvent::SoFar { record: Box::new(so_far) });
+        assert_eq!((fold.record(), fold.is_finished()), (Some(&file), false));
+    }
+    let finished = run(8, true).1;
+    let file = Record::from_json(&finished.to_json()).unwrap();
+    told(&mut fold, RunEvent::Finished { record: Box::new(finished) });
+    assert_eq!((fold.record(), fold.is_finished()), (Some(&file), true), "no interval is there twice");
+}
+
+#[test]
 fn what_steers_a_terminal_is_no_part_of_a_line() {
     let event = RunEvent::Warning { text: "\u{1b}[2Jone\ntwo\u{202e}".to_owned() };
     let line = event.to_line();

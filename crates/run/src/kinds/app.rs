@@ -41,7 +41,7 @@ impl super::Planned for Planned {
             policy: None,
             length_ns: self.request.duration.map(Ns::unsigned),
             heading: self.name(),
-            hands_on: false,
+            hands_on: true,
             tells_turns: true,
             no_load: None,
             measures_cost_first: false,
@@ -49,14 +49,13 @@ impl super::Planned for Planned {
     }
 
     fn measure(self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
-        let Beside { context, stop, watch, .. } = beside;
+        let Beside { context, stop, watch, sink, .. } = beside;
         let Surroundings { machine, own_program, .. } = surroundings;
-        let record = app::measure(&self.request, own_program, machine, context, stop, &mut Threads { watch }).map_err(
-            |error| match error {
+        let record = app::measure(&self.request, own_program, machine, context, stop, &mut Threads { watch }, sink)
+            .map_err(|error| match error {
                 AppError::Source(_) | AppError::InContainer => RunError::failed(error),
                 _ => RunError::usage(error),
-            },
-        )?;
+            })?;
         match not_run(&record) {
             Some(how) => Err(RunError::usage(format!(
                 "'{}' could not be run ({how}), as the shell says above: correct it, or install what it names",

@@ -50,7 +50,7 @@ pub struct About {
     pub length_ns: Option<u64>,
     /// What stands at the head of a view of it, in words.
     pub heading: String,
-    /// Whether its intervals are handed on as they end.
+    /// Whether it is told while it goes on what the record has by then: intervals as they end, or the record so far.
     pub hands_on: bool,
     /// Whether it tells which turn of a load's parts each sample belongs to.
     pub tells_turns: bool,

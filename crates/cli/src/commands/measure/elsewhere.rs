@@ -146,6 +146,14 @@ impl Telling<'_> {
                 self.fold.take(RunEvent::Intervals { record });
                 return;
             }
+            RunEvent::SoFar { record } => {
+                let record = label(record);
+                if let Some(sink) = self.destination.sink() {
+                    sink.replace((*record).clone());
+                }
+                self.fold.take(RunEvent::SoFar { record });
+                return;
+            }
             RunEvent::Finished { record } => {
                 self.fold.take(RunEvent::Finished { record: label(record) });
                 return;

@@ -48,6 +48,7 @@ pub(super) struct Ended {
     pub(super) broken: bool,
 }
 
+#[derive(Clone)]
 struct Candidate {
     wait: Wait,
     times: u64,
@@ -61,6 +62,7 @@ struct Candidate {
 }
 
 /// Everything about a thread's loop.
+#[derive(Clone)]
 pub(super) struct Cycle {
     frame: Frame,
     candidates: Vec<Candidate>,

@@ -9,7 +9,6 @@ use trace::EventKind;
 use units::{ClockId, approx_f64, format};
 
 use super::cycle::CycleEnd;
-use super::host::Host;
 use super::thread::Thread;
 use super::{Run, interval_maximum_ns, is_meant};
 use crate::clock_watch::ClockWatch;
@@ -52,15 +51,8 @@ struct Sum {
 }
 
 impl Run<'_> {
-    /// Makes the record of the run.
-    pub(super) fn record(
-        mut self,
-        witnessed: &Witnessed,
-        looked: &Looked,
-        context: &RunContext,
-        host: &mut dyn Host,
-    ) -> Record {
-        self.followed.sort_faults(host, true);
+    /// The record of what was followed until now.
+    pub(super) fn record(&self, witnessed: &Witnessed, looked: &Looked, context: &RunContext) -> Record {
         let mut validity = judge(&Facts {
             measurement: Measurement::App,
             witnessed,
@@ -69,13 +61,13 @@ impl Run<'_> {
             threads: &[],
             clock: None,
             watchdog_fired: false,
-            ended_early: self.ended_early(),
+            ended_early: self.ended_early.clone(),
             worst: &[],
         });
-        let threads = std::mem::take(&mut self.followed.threads);
+        let threads = &self.followed.threads;
         let count = threads.len();
         let any_real_time = threads.iter().any(|thread| thread.real_time);
-        let names = names(&threads);
+        let names = names(threads);
         let (chosen, others) = self.choose(threads, any_real_time);
         let mut sum = Sum::default();
         let ended_ns = self.ended_at.monotonic.as_ns();
@@ -84,13 +76,13 @@ impl Run<'_> {
         let mut short_lived = 0;
         for thread in chosen {
             let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
-            if self.lacks_arrivals(&thread) {
+            if self.lacks_arrivals(thread) {
                 sum.left_out.push((thread.name.text(), thread.arrivals_left_out));
             }
             let passed_by = any_loop && thread.ended && thread.run.taken < FEW;
             if !thread.cycle.is_recognized() && (thread.run.taken == 0 || passed_by) {
                 short_lived += u64::from(thread.ended && thread.real_time);
-                without_samples.push(seen_of(&thread, None));
+                without_samples.push(seen_of(thread, None));
                 continue;
             }
             if thread.halts.0 > 0 {
@@ -109,7 +101,7 @@ impl Run<'_> {
                     ),
                 );
             }
-            if let Some(words) = self.limits.likely_stops(&thread.long_waits_ns) {
+            if let Some(words) = self.ground.limits.likely_stops(&thread.long_waits_ns) {
                 let detail = format!("{} (thread {}) after it was woken: {words}", thread.name.text(), thread.tid);
                 validity.add(ReasonCode::RtThrottleLikely, detail);
             }
@@ -129,22 +121,22 @@ impl Run<'_> {
         sum.rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
         sum.rows.truncate(analysis::KEPT_ROWS);
 
-        let elapsed_ns = self.ended_at.monotonic.since(self.started.monotonic).unsigned().max(1);
+        let elapsed_ns = self.ended_at.monotonic.since(self.ground.started.monotonic).unsigned().max(1);
         let app = AppRun {
-            command: match &self.config.target {
+            command: match &self.ground.config.target {
                 AppTarget::Command { command } => Some(command.to_string()),
                 AppTarget::Process { .. } => None,
             },
-            pid: self.pid,
-            ended: self.ended.clone(),
+            pid: self.ground.pid,
+            ended: self.ended.map(str::to_owned),
             threads: sum.threads,
             threads_left_out: u64::try_from(left_out).unwrap_or(0) + self.followed.too_many,
             real_time_threads_left_out: short_lived,
             tracing: TracingCost {
                 events: self.events,
                 lost_events: self.lost,
-                event_ns: self.event_ns,
-                return_ns: self.return_ns,
+                event_ns: self.ground.event_ns,
+                return_ns: self.ground.return_ns,
                 events_per_activation: (sum.activations > 0)
                     .then(|| approx_f64(sum.events) / approx_f64(sum.activations)),
                 own_cpu: approx_f64(self.own_ns) / approx_f64(elapsed_ns),
@@ -153,9 +145,9 @@ impl Run<'_> {
             not_looked_for: not_looked_for(&seen),
             findings,
         };
-        let request = Request::App(self.config.clone());
+        let request = Request::App(self.ground.config.clone());
         let requested = self.requested(&app.threads);
-        let mut record = context.record(request, requested, self.started, self.ended_at);
+        let mut record = context.record(request, requested, self.ground.started, self.ended_at);
         record.validity = validity;
         (record.series, record.worst, record.rows) = (sum.series, sum.worst, sum.rows);
         record.detail = Detail::Program(app);
@@ -165,19 +157,19 @@ impl Run<'_> {
         manifest.instrument = SelfCost::measure(ClockId::Monotonic, None).into_record();
         looked.describe(manifest);
         let mut record = record.with_node_named();
-        if let Some(deadline) = self.config.deadline {
+        if let Some(deadline) = self.ground.config.deadline {
             record.verdict = Some(analysis::verdict(&record, deadline.unsigned()));
         }
         record
     }
 
     /// The threads that were asked for, the busiest first, and the rest.
-    fn choose(&self, threads: Vec<Thread>, any_real_time: bool) -> (Vec<Thread>, Vec<Thread>) {
-        let is_wanted = |thread: &Thread| {
-            let is_chosen = !self.config.threads.is_empty() || thread.real_time || !any_real_time;
-            is_chosen && is_meant(self.config, thread)
+    fn choose<'t>(&self, threads: &'t [Thread], any_real_time: bool) -> (Vec<&'t Thread>, Vec<&'t Thread>) {
+        let is_wanted = |thread: &&Thread| {
+            let is_chosen = !self.ground.config.threads.is_empty() || thread.real_time || !any_real_time;
+            is_chosen && is_meant(self.ground.config, thread)
         };
-        let (mut chosen, mut others): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(is_wanted);
+        let (mut chosen, mut others): (Vec<&Thread>, Vec<&Thread>) = threads.iter().partition(is_wanted);
         if chosen.len() > MOST_SERIES {
             chosen.sort_by_key(|thread| std::cmp::Reverse(thread.run.taken));
             others.extend(chosen.split_off(MOST_SERIES));
@@ -185,10 +177,11 @@ impl Run<'_> {
         (chosen, others)
     }
 
-    fn add(&self, sum: &mut Sum, mut thread: Thread, number: u32, ended_ns: i64) {
-        let (cycle, run) = thread.take_samples();
+    fn add(&self, sum: &mut Sum, thread: &Thread, number: u32, ended_ns: i64) {
+        // Copies, one thread's at a time: the run may go on.
+        let (cycle, run) = (thread.cycle.clone(), thread.run.clone());
         let interrupted = cycle.interrupted;
-        let mut end = cycle.finish(&self.clocks);
+        let mut end = cycle.finish(self.clocks);
         let (policy, priority) = thread.scheduling();
         let counters = Counters {
             voluntary_switches: Some(thread.sleeps),
@@ -197,8 +190,8 @@ impl Run<'_> {
             interrupted_sleeps: interrupted,
             ..Counters::default()
         };
-        let named = Named { place: Place::thread(number, None), clocks: &self.clocks, name: thread.name.text() };
-        let returned = end.samples.take().and_then(|samples| samples.finish(ended_ns, &self.clocks));
+        let named = Named { place: Place::thread(number, None), clocks: self.clocks, name: thread.name.text() };
+        let returned = end.samples.take().and_then(|samples| samples.finish(ended_ns, self.clocks));
         let mut period_ns = None;
         let has_returned = returned.is_some();
         if let Some((collected, period)) = returned {
@@ -207,7 +200,7 @@ impl Run<'_> {
             sum.series.push(named.series(RETURNED, collected, period, &counters));
         }
         // What is not there may have been the worst.
-        if let Some((collected, _)) = run.finish(ended_ns, &self.clocks).filter(|_| !self.lacks_arrivals(&thread)) {
+        if let Some((collected, _)) = run.finish(ended_ns, self.clocks).filter(|_| !self.lacks_arrivals(thread)) {
             if !has_returned {
                 named.add_worst(sum, RUNNING, &collected, None);
             }
@@ -215,7 +208,7 @@ impl Run<'_> {
         }
         let periods = end.periods.snapshot();
         period_ns = period_ns.or_else(|| end.periodic.and_then(|_| periods.quantile_ns(0.5)));
-        sum.seen.push(ThreadSeen { allocations: self.heap.of_thread(thread.tid), ..seen_of(&thread, Some(&end)) });
+        sum.seen.push(ThreadSeen { allocations: self.heap.of_thread(thread.tid), ..seen_of(thread, Some(&end)) });
         sum.activations += end.activations;
         sum.events += thread.events;
         sum.effective.push(Effective {
@@ -259,16 +252,6 @@ impl Run<'_> {
         thread.arrivals_left_out > 0 && self.lost == 0
     }
 
-    /// Why it ended before its time, where it did.
-    fn ended_early(&self) -> Option<String> {
-        let after = format::span(self.ended_at.monotonic.since(self.started.monotonic).0);
-        if self.interrupted {
-            return Some(format!("after {after}, by a signal"));
-        }
-        let (how, duration) = self.ended.as_ref().zip(self.config.duration)?;
-        (!self.config.may_end).then(|| format!("the program ended after {after} of {duration}: {how}"))
-    }
-
     /// What only following the program's own threads can say of the run.
     fn judge_followed(&self, validity: &mut Validity, sum: &Sum, names: &str) {
         if self.lost > 0 {
@@ -304,14 +287,14 @@ impl Run<'_> {
             validity.add(ReasonCode::Stopped, each.join("; "));
         }
         if sum.series.iter().all(|series| series.histogram.is_empty()) {
-            let asked = &self.config.threads;
+            let asked = &self.ground.config.threads;
             let whom = if asked.is_empty() { "any thread".to_owned() } else { asked.join(", ") };
             validity
                 .add(ReasonCode::NoSamples, format!("no wake-up of {whom} was seen; the threads seen were: {names}"));
         }
-        if let (AppTarget::Command { command }, Some(how)) = (&self.config.target, &self.ended) {
+        if let (AppTarget::Command { command }, Some(how)) = (&self.ground.config.target, self.ended) {
             // What shells end with where they find no such command, or may not run it (POSIX, 2.8.2).
-            if matches!(how.as_str(), "exit status 126" | "exit status 127") {
+            if matches!(how, "exit status 126" | "exit status 127") {
                 validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
             }
         }
@@ -335,16 +318,16 @@ impl Run<'_> {
         let first = threads.first();
         let period_ns = first.and_then(|thread| thread.period_ns);
         Requested {
-            cpus: self.cpus.clone(),
+            cpus: self.ground.cpus.clone(),
             threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
             policy: first.map(|thread| thread.policy.clone()).unwrap_or_default(),
             priority: first.map_or(0, |thread| thread.priority),
             pinned: false,
             clock: Some(ClockId::Monotonic),
             interval_ns: period_ns.filter(|_| threads.len() == 1),
-            duration_ns: self.config.duration.map(units::Ns::unsigned),
-            deadline_ns: self.config.deadline.map(units::Ns::unsigned),
-            interval_maximum_ns: Some(interval_maximum_ns(self.config)),
+            duration_ns: self.ground.config.duration.map(units::Ns::unsigned),
+            deadline_ns: self.ground.config.deadline.map(units::Ns::unsigned),
+            interval_maximum_ns: Some(interval_maximum_ns(self.ground.config)),
             ..Requested::default()
         }
     }

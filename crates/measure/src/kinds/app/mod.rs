@@ -18,6 +18,7 @@ mod host;
 mod program;
 mod samples;
 mod source;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use kernel::tracefs::Tracefs;
 use record::{AppRequest, AppTarget, LiveDetail, LiveSeries, Place, Record};
-use units::{ClockId, CpuSet, Ns};
+use units::{ClockId, CpuSet, Ns, format};
 
 use self::follow::Followed;
 use self::heap::{HeapEnd, HeapWatch};
@@ -37,11 +38,14 @@ use self::program::Program;
 use self::samples::Frame;
 use self::source::Source;
 pub use self::source::SourceError;
+use self::telling::Telling;
 use self::thread::{Around, Thread};
 use self::timers::Offsets;
 use crate::clock_watch::{ClockWatch, moment_now};
+use crate::collect::Keeping;
 use crate::context::RunContext;
 use crate::crew::Watching;
+use crate::interval_sink::{CUT_SHORT, IntervalSink};
 use crate::live::Observer;
 use crate::machine::Machine;
 use crate::stop::Stop;
@@ -62,6 +66,8 @@ const LONGEST_INTERVAL_NS: u64 = 300_000_000_000;
 const INTERVAL_OF_UNKNOWN_NS: u64 = 1_000_000_000;
 /// Intervals of a run of known length.
 const INTERVALS: u64 = 60;
+/// Where there would be so many intervals in a run of unknown length, neighbors become one: a record so far has all of them.
+const MOST_INTERVALS: u64 = 240;
 
 /// Why a program cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -121,29 +127,36 @@ fn interval_maximum_ns(request: &AppRequest) -> u64 {
     }
 }
 
-/// What a run brought in, for the record.
-struct Run<'a> {
+/// What stays the same from the start of a run to its record.
+struct Ground<'a> {
     config: &'a AppRequest,
     cpus: CpuSet,
     pid: u32,
-    followed: Followed,
-    heap: HeapEnd,
-    clocks: ClockWatch,
-    events: u64,
-    lost: u64,
     event_ns: Option<u64>,
     return_ns: Option<u64>,
-    own_ns: u64,
-    missing: Vec<trace::EventKind>,
-    ended: Option<String>,
-    interrupted: bool,
     /// What may stop the program's real-time threads, read as the run began.
     limits: StopLimits,
     started: record::Moment,
+}
+
+/// What a run brought in until now, for the record.
+struct Run<'a> {
+    ground: &'a Ground<'a>,
+    followed: &'a Followed,
+    heap: &'a HeapEnd,
+    clocks: &'a ClockWatch,
+    events: u64,
+    lost: u64,
+    own_ns: u64,
+    missing: &'a [trace::EventKind],
+    ended: Option<&'a str>,
+    /// Why it is over before its time, where it is.
+    ended_early: Option<String>,
     ended_at: record::Moment,
 }
 
-/// Follows a program, and makes the record. `own` is this program's own file, which guards one that is started.
+/// Follows a program, and makes the record. `own` is this program's own file, which guards one that is started. `sink` is told the
+/// record so far while the run goes on.
 ///
 /// # Errors
 /// Where the trace cannot be had, or the program not be found or started; nothing of either is left then.
@@ -154,6 +167,7 @@ pub fn measure(
     context: &RunContext,
     stop: &Stop,
     observer: &mut dyn Observer,
+    sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, AppError> {
     check(config)?;
     if !kernel::tracefs::counts_like_the_trace() {
@@ -200,10 +214,12 @@ pub fn measure(
     let frame = Frame {
         first_ns: started.monotonic.as_ns(),
         interval_maximum_ns: interval_maximum_ns(config),
+        keeping: if config.duration.is_some() { Keeping::All } else { Keeping::Merged(MOST_INTERVALS) },
         deadline_ns: config.deadline.map(Ns::unsigned),
         return_ns: return_ns.unwrap_or(0),
         sleep_function: way_back.sleep_function,
     };
+    let ground = Ground { config, cpus, pid, event_ns, return_ns, limits, started };
     let mut followed = Followed::new(frame);
     let mut host = Live;
     let mut heap = HeapWatch::new();
@@ -219,6 +235,7 @@ pub fn measure(
     let own_before_ns = own_ns();
     let began = Instant::now();
     let mut memory_read = Instant::now();
+    let mut telling = sink.map(|sink| Telling::new(sink, frame.interval_maximum_ns));
     let mut ended = None;
     loop {
         clocks.sleep(if began.elapsed() < AT_FIRST { PERIOD_AT_FIRST } else { PERIOD });
@@ -240,37 +257,62 @@ pub fn measure(
             break;
         }
         observer.observe(&view(&followed, began.elapsed(), config.duration));
+        if let Some(telling) = &mut telling {
+            telling.look(began.elapsed(), || {
+                let (witnessed, seen) = watching.so_far();
+                let run = Run {
+                    ground: &ground,
+                    followed: &followed,
+                    heap: &heap.so_far(),
+                    clocks: &clocks,
+                    events: source.events(),
+                    lost: source.lost(),
+                    own_ns: own_ns().saturating_sub(own_before_ns),
+                    missing: &source.missing,
+                    ended: None,
+                    ended_early: Some(CUT_SHORT.to_owned()),
+                    ended_at: moment_now(),
+                };
+                run.record(&witnessed, &seen, context)
+            });
+        }
     }
     let ended_at = moment_now();
     let own_ns = own_ns().saturating_sub(own_before_ns);
     let heap = heap.end(&mut followed);
+    followed.sort_faults(&mut host, true);
     let lost = source.lost();
     let (events, missing) = (source.events(), source.missing.clone());
     // The instance goes before the program is ended: its end is nobody's measurement.
     drop(source);
     drop(program);
     let (witnessed, seen) = watching.end();
-    let interrupted = stop.ended_early();
     let run = Run {
-        config,
-        cpus,
-        pid,
-        followed,
-        heap,
-        clocks,
+        ended_early: ground.ended_early(ended_at, stop.ended_early(), ended.as_deref()),
+        ground: &ground,
+        followed: &followed,
+        heap: &heap,
+        clocks: &clocks,
         events,
         lost,
-        event_ns,
-        return_ns,
         own_ns,
-        missing,
-        ended,
-        interrupted,
-        limits,
-        started,
+        missing: &missing,
+        ended: ended.as_deref(),
         ended_at,
     };
-    Ok(run.record(&witnessed, &seen, context, &mut host))
+    Ok(run.record(&witnessed, &seen, context))
+}
+
+impl Ground<'_> {
+    /// Why the run ended before its time, where it did.
+    fn ended_early(&self, ended_at: record::Moment, interrupted: bool, ended: Option<&str>) -> Option<String> {
+        let after = format::span(ended_at.monotonic.since(self.started.monotonic).0);
+        if interrupted {
+            return Some(format!("after {after}, by a signal"));
+        }
+        let (how, duration) = ended.zip(self.config.duration)?;
+        (!self.config.may_end).then(|| format!("the program ended after {after} of {duration}: {how}"))
+    }
 }
 
 /// Whether the run is about a thread, as far as threads were named.

@@ -3,7 +3,7 @@
 use analysis::StallRules;
 
 use crate::clock_watch::ClockWatch;
-use crate::collect::{Collected, Collector};
+use crate::collect::{Collected, Collector, Keeping};
 use crate::ring::Pair;
 
 /// What all collectors of a run have in common.
@@ -13,6 +13,8 @@ pub(super) struct Frame {
     pub(super) first_ns: i64,
     /// The length of an interval (ns).
     pub(super) interval_maximum_ns: u64,
+    /// What becomes of intervals that have ended.
+    pub(super) keeping: Keeping,
     /// The limit (ns), where one was stated.
     pub(super) deadline_ns: Option<u64>,
     /// From the event of a call's return to a reading of the clock in user space (ns).
@@ -25,6 +27,7 @@ pub(super) struct Frame {
 const LEARNED_FROM: usize = 16;
 
 /// Samples of a loop. The first ones are kept until the period is learned from them, by which missed periods are counted.
+#[derive(Clone)]
 pub(super) struct Samples {
     frame: Frame,
     /// Whether a period is to be learned.
@@ -68,7 +71,8 @@ impl Samples {
             deadline_ns: self.frame.deadline_ns.unwrap_or(interval_ns),
             recovered_within_ns: interval_ns,
         });
-        let mut collector = Collector::new(0, None, self.frame.first_ns, self.frame.interval_maximum_ns, rules);
+        let mut collector = Collector::new(0, None, self.frame.first_ns, self.frame.interval_maximum_ns, rules)
+            .keeping(self.frame.keeping, false);
         self.waiting.drain(..).for_each(|pair| collector.take(pair, clocks));
         self.collector = Some(collector);
     }
@@ -101,17 +105,19 @@ mod tests {
 
     use super::*;
 
+    const FRAME: Frame = Frame {
+        first_ns: 0,
+        interval_maximum_ns: 1_000_000_000,
+        keeping: Keeping::All,
+        deadline_ns: None,
+        return_ns: 0,
+        sleep_function: None,
+    };
+
     #[test]
     fn the_period_is_learned_and_swallowed_schedules_are_counted() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
-        let frame = Frame {
-            first_ns: 0,
-            interval_maximum_ns: 1_000_000_000,
-            deadline_ns: None,
-            return_ns: 0,
-            sleep_function: None,
-        };
-        let mut samples = Samples::new(frame, true);
+        let mut samples = Samples::new(FRAME, true);
         for turn in 0..40_i64 {
             let scheduled_ns = turn * 1_000_000;
             // One wake-up that is late by two periods and a half; the next two are swallowed.
@@ -128,19 +134,31 @@ mod tests {
     }
 
     #[test]
+    fn intervals_of_a_run_without_an_end_stay_few() {
+        let clocks = ClockWatch::new(ClockId::Monotonic);
+        let frame = Frame { keeping: Keeping::Merged(8), interval_maximum_ns: 10_000_000, ..FRAME };
+        let mut samples = Samples::new(frame, true);
+        for turn in 0..2_000_i64 {
+            samples.take(turn * 1_000_000, turn * 1_000_000 + 5_000 + turn);
+            samples.flush(&clocks);
+        }
+        // A copy is concluded, and the samples go on.
+        for _ in 0..2 {
+            let (collected, _) = samples.clone().finish(2_000_000_000, &clocks).unwrap();
+            assert!((4..=8).contains(&collected.intervals.len()), "{}", collected.intervals.len());
+            let counted: u64 = collected.intervals.iter().map(|interval| interval.histogram.count()).sum();
+            let maxima = collected.intervals.iter().filter_map(|interval| interval.histogram.max_ns());
+            assert_eq!((counted, maxima.max()), (2_000, Some(6_999)));
+        }
+    }
+
+    #[test]
     fn few_samples_are_kept_too() {
         let clocks = ClockWatch::new(ClockId::Monotonic);
-        let frame = Frame {
-            first_ns: 0,
-            interval_maximum_ns: 1_000_000_000,
-            deadline_ns: None,
-            return_ns: 0,
-            sleep_function: None,
-        };
-        let mut samples = Samples::new(frame, true);
+        let mut samples = Samples::new(FRAME, true);
         samples.take(5, 12);
         let (collected, period_ns) = samples.finish(100, &clocks).unwrap();
         assert_eq!((collected.samples, collected.total.max_ns(), period_ns), (1, Some(7), None));
-        assert!(Samples::new(frame, true).finish(100, &clocks).is_none());
+        assert!(Samples::new(FRAME, true).finish(100, &clocks).is_none());
     }
 }

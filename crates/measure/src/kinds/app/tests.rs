@@ -13,6 +13,7 @@ use super::samples::Frame;
 use super::thread::{Around, Thread};
 use super::timers::Offsets;
 use crate::clock_watch::ClockWatch;
+use crate::collect::Keeping;
 
 const PID: u32 = 100;
 const TID: u32 = 101;
@@ -71,6 +72,7 @@ fn frame() -> Frame {
     Frame {
         first_ns: 0,
         interval_maximum_ns: 1_000_000_000,
+        keeping: Keeping::All,
         deadline_ns: None,
         return_ns: 0,
         sleep_function: Some(SLEEP),
@@ -117,8 +119,8 @@ impl Play {
 
     /// What the loop's turns were ended by.
     fn causes(self) -> (record::TurnCauses, Option<crate::collect::Collected>) {
-        let (mut thread, clocks) = self.thread();
-        let (cycle, _) = thread.take_samples();
+        let (thread, clocks) = self.thread();
+        let (cycle, _) = (thread.cycle.clone(), thread.run.clone());
         let end = cycle.finish(&clocks);
         (end.causes, end.samples.and_then(|samples| samples.finish(0, &clocks)).map(|(collected, _)| collected))
     }
@@ -251,8 +253,8 @@ fn every_turn_is_a_sample_of_both_latencies() {
     for abi in [Abi::X86_64, Abi::I386, Abi::Arm, Abi::Generic64] {
         let mut play = Play::new(abi, FIFO_80);
         play.turns(40, &mut |_| {});
-        let (mut thread, clocks) = play.thread();
-        let (cycle, run) = thread.take_samples();
+        let (thread, clocks) = play.thread();
+        let (cycle, run) = (thread.cycle.clone(), thread.run.clone());
         let (run, _) = run.finish(0, &clocks).unwrap();
         assert_eq!((run.samples, run.total.max_ns()), (40, Some(5_000)), "{abi:?}");
         let end = cycle.finish(&clocks);
@@ -267,8 +269,8 @@ fn an_unknown_interface_costs_the_calls_and_no_more() {
     let mut play = Play::new(Abi::X86_64, FIFO_80);
     play.followed.threads.iter_mut().for_each(|thread| thread.calls = None);
     play.turns(40, &mut |_| {});
-    let (mut thread, clocks) = play.thread();
-    let (cycle, run) = thread.take_samples();
+    let (thread, clocks) = play.thread();
+    let (cycle, run) = (thread.cycle.clone(), thread.run.clone());
     assert_eq!(run.finish(0, &clocks).unwrap().0.samples, 40);
     assert!(cycle.finish(&clocks).samples.is_none());
 }
@@ -283,8 +285,8 @@ fn what_a_turn_calls_counts_and_start_and_end_do_not() {
     play.turns(1, &mut |_| {});
     // After the last turn.
     write_to_terminal(&mut play);
-    let (mut thread, clocks) = play.thread();
-    let (cycle, _) = thread.take_samples();
+    let (thread, clocks) = play.thread();
+    let (cycle, _) = (thread.cycle.clone(), thread.run.clone());
     let end = cycle.finish(&clocks);
     // The last of the start-up's is of a turn that ends inside the loop.
     assert_eq!(end.calls.len(), 1);
@@ -521,8 +523,8 @@ fn a_signal_breaks_a_sleep_and_a_restart_goes_on_with_it() {
     play.expire(ON_STACK, true);
     play.after(2_000).on(FIFO_80);
     play.exit(Call::RestartSyscall, 0);
-    let (mut thread, clocks) = play.thread();
-    let (cycle, _) = thread.take_samples();
+    let (thread, clocks) = play.thread();
+    let (cycle, _) = (thread.cycle.clone(), thread.run.clone());
     assert_eq!(cycle.interrupted, 1);
     let end = cycle.finish(&clocks);
     assert_eq!((end.activations, end.calls.len()), (21, 0));

@@ -200,12 +200,6 @@ impl Thread {
         }
     }
 
-    /// What was sampled, with nothing left behind.
-    pub(super) fn take_samples(&mut self) -> (Cycle, Samples) {
-        let cycle = std::mem::replace(&mut self.cycle, Cycle::new(self.frame));
-        (cycle, std::mem::replace(&mut self.run, Samples::new(self.frame, false)))
-    }
-
     pub(super) fn rename(&mut self, name: Name) {
         if self.name != name {
             self.earlier_names.push(std::mem::replace(&mut self.name, name).text());

@@ -15,7 +15,7 @@ use super::finish::{Looked, Run};
 use super::pair::{CLOCK, Running};
 use super::plan::{EventPlan, PairPlan};
 use crate::clock_watch::ClockWatch;
-use crate::collect::{Collector, Keeping};
+use crate::collect::{Collector, Keeping, MOST_KEPT};
 use crate::crew::{Watching, now_ns};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
 use crate::live::Observer;
@@ -61,7 +61,7 @@ impl Collecting {
         let keeping = match (plan.duration_ns, is_handed_on) {
             (Some(_), _) => Keeping::All,
             (None, true) => Keeping::None,
-            (None, false) => Keeping::Merged,
+            (None, false) => Keeping::Merged(MOST_KEPT),
         };
         let collector = |rules| {
             Collector::new(pair.pair, Some(pair.cpus.woken), start_ns, plan.interval_maximum_ns, rules)

@@ -22,7 +22,7 @@ use units::{ClockId, format};
 use self::hot::{HotCounts, HotLoop, SoFar};
 pub use self::plan::{NoisePlan, NoisePlanError};
 use crate::clock_watch::ClockWatch;
-use crate::collect::{Collected, Collector, Keeping};
+use crate::collect::{Collected, Collector, Keeping, MOST_KEPT};
 use crate::context::RunContext;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Watching, Work, now_ns};
 use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink, hand_on_the_rest};
@@ -135,7 +135,7 @@ pub fn measure(
     let keeping = match (plan.duration_ns, sink) {
         (Some(_), _) => Keeping::All,
         (None, Some(_)) => Keeping::None,
-        (None, None) => Keeping::Merged,
+        (None, None) => Keeping::Merged(MOST_KEPT),
     };
     let mut collectors: Vec<Gaps> = (0_u32..)
         .zip(plan.cpus.iter())

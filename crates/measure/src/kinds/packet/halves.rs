@@ -91,7 +91,7 @@ impl<'a> Halves<'a> {
         let kept = if self.keeping == Keeping::None { without_intervals(so_far.clone()) } else { so_far.clone() };
         let mut partner = std::mem::take(&mut self.partner);
         partner.take(RunEvent::Intervals { record: Box::new(kept) });
-        if self.keeping == Keeping::Merged {
+        if matches!(self.keeping, Keeping::Merged(_)) {
             let mut record = partner.into_record();
             record.iter_mut().flat_map(|record| &mut record.series).for_each(|series| merge(&mut series.intervals));
             partner = Fold::default();
@@ -184,7 +184,7 @@ pub(super) fn keeping(setup: &Setup<'_>) -> Keeping {
         // The plan says how many there will be.
         End::After(_) | End::Samples(_) => Keeping::All,
         End::WhenTold if setup.sink.is_some() => Keeping::None,
-        End::WhenTold => Keeping::Merged,
+        End::WhenTold => Keeping::Merged(MOST_KEPT),
     }
 }
 

@@ -13,7 +13,7 @@ use units::ClockId;
 use super::arm::Worker;
 use super::plan::{Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
-use crate::collect::{Collected, Collector, Keeping};
+use crate::collect::{Collected, Collector, Keeping, MOST_KEPT};
 use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
@@ -362,7 +362,7 @@ impl Drain<'_> {
             _ if self.decider.is_some() => Keeping::All,
             (Some(_), _) => Keeping::All,
             (None, Some(_)) => Keeping::None,
-            (None, None) => Keeping::Merged,
+            (None, None) => Keeping::Merged(MOST_KEPT),
         }
     }
 

@@ -138,15 +138,22 @@ impl HeapWatch {
             watched.go_on(true);
         }
         self.mark_probed(followed);
-        let mut end = HeapEnd::default();
-        let mut all: Vec<(u32, Watched)> = self.watched.into_iter().collect();
-        all.sort_by_key(|(tid, _)| *tid);
-        for (tid, mut watched) in all {
+        for watched in self.watched.values_mut() {
             watched.remove();
             if let Phase::Removing(removing) = std::mem::replace(&mut watched.phase, Phase::Over) {
                 let _ = removing.join();
             }
-            watched.conclude(tid, &mut end);
+        }
+        self.so_far()
+    }
+
+    /// What was counted until now.
+    pub(super) fn so_far(&self) -> HeapEnd {
+        let mut end = HeapEnd::default();
+        let mut all: Vec<(&u32, &Watched)> = self.watched.iter().collect();
+        all.sort_by_key(|(tid, _)| **tid);
+        for (tid, watched) in all {
+            watched.conclude(*tid, &mut end);
         }
         if !self.left_out.is_empty() {
             let many = format!("{} more threads: at most {MOST_THREADS} are probed", self.left_out.len());
@@ -200,10 +207,10 @@ impl Watched {
         }
     }
 
-    fn conclude(self, tid: u32, end: &mut HeapEnd) {
+    fn conclude(&self, tid: u32, end: &mut HeapEnd) {
         let look = &mut end.look;
         look.not_looked_for.extend(self.failed.iter().map(|why| format!("{}: {why}", self.label)));
-        let Some(account) = self.account else { return };
+        let Some(account) = &self.account else { return };
         let Some(times) = account.times() else {
             look.not_looked_for
                 .push(format!("{}: the run or its loop ended before its calls could be counted", self.label));
@@ -217,7 +224,7 @@ impl Watched {
             }
         }
         look.call_ns = look.call_ns.or(self.call_ns);
-        let calls = self.functions.into_iter().zip(times);
+        let calls = self.functions.iter().cloned().zip(times);
         let seen = calls.map(|(function, times)| AllocationsSeen { function, times, counted_ns }).collect();
         end.by_tid.insert(tid, seen);
     }

@@ -157,7 +157,6 @@ fn a_wake_up_before_the_last_sleep_is_none_of_it() {
     play.after(2_000).on(FIFO_80);
     play.exit(Call::EpollWait, 1);
     let (thread, clocks) = play.thread();
-    let mut thread = thread;
-    let (_, run) = thread.take_samples();
+    let (_, run) = (thread.cycle.clone(), thread.run.clone());
     assert_eq!(run.finish(0, &clocks).unwrap().0.total.max_ns(), Some(5_000));
 }
