@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use record::{Live, LoadRequest, Measurement, Record, Request, RunEvent, RunRequest};
-use run::{About, Anyway, Beside, Decider, Explaining, Machine, RunContext, Stop, Surroundings, Watch};
+use run::{About, Anyway, Beside, Explaining, Machine, RunContext, Stop, Surroundings, Watch};
 
 use crate::begin::AnywayArgs;
-use crate::commands::measure::claim::{ClaimArgs, Sure};
+use crate::commands::measure::claim::ClaimArgs;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
 use crate::view::live::LiveRun;
@@ -139,26 +139,18 @@ pub(crate) fn carry_out(request: RunRequest, asked: Asked<'_>) -> anyhow::Result
     if prepared.about().measures_cost_first {
         output::note("first what explaining costs: four short runs, without, with, with, without");
     }
-    let sure = claim.sure();
     destination.begin(&prepared.about().housekeeping)?;
     let mut seen = Seen::new((measurement, label, prepared.about()), &destination, warned.take());
-    let (context, decider) = (context(label), sure.as_ref().map(|sure| sure as &dyn Decider));
-    let beside = Beside { sink: destination.sink(), decider, ..Beside::new(&context, &stop, &mut seen) };
+    let context = context(label);
+    let beside = Beside { sink: destination.sink(), ..Beside::new(&context, &stop, &mut seen) };
     let record = prepared.run(&surroundings, beside);
     seen.finish();
     destination.warn(warned.take());
-    let mut record = record?;
-    if let Some(why) = sure.as_ref().and_then(Sure::decided) {
-        record.manifest_mut().ended_because = Some(why);
-        // It was judged before it was known that the claim ended it, as one that was cut short.
-        if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
-            record.verdict = Some(analysis::verdict(&record, deadline_ns));
-        }
-    }
+    let record = record?;
     let file = destination.file().map(Path::to_owned);
     let exit = destination.deliver(&record, |color| match record.app() {
         Some(_) => app::app(&record, color),
         None => result::table_of_file(&record, file.as_deref(), color),
     })?;
-    claim.conclude(&record, sure.as_ref(), exit)
+    claim.conclude(&record, exit)
 }

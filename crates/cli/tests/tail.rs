@@ -126,6 +126,21 @@ fn a_run_ends_when_its_claim_is_decided_and_says_why() {
         record.manifest().ended_because.clone().unwrap_or_default()
     };
     assert!(ended_because(&broken).contains("is broken"), "the record says so too");
+    // It is an end like others, for whoever asks by a request.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("request.json");
+    let request = |claim: &str| {
+        let wakeup = format!(
+            r#"{{"kind": "wakeup", "policy": "other", "interval": "1ms", "threads": 1, "end": {{"after": "12s"}}, "until-sure": "{claim}"}}"#
+        );
+        std::fs::write(&file, format!(r#"{{"request": {wakeup}}}"#)).unwrap();
+        run(&["measure", "request", file.to_str().unwrap(), "--json"])
+    };
+    let asked = request("1us for 1h at 99%");
+    assert!(ended_because(&asked).contains("is broken"), "{}", said(&asked));
+    let wrong = request("1us for good");
+    assert_eq!(code(&wrong), 2);
+    assert!(said(&wrong).contains("until-sure") && said(&wrong).contains("1us for good"), "{}", said(&wrong));
     // A machine that changes meanwhile decides nothing: one of several runs is quiet enough.
     let shown = (0..8)
         .map(|_| until(&["--claim", "100s for 100ms at 60%", "--interval-maximum", "50ms", "--deadline", "100s"]))

@@ -65,6 +65,9 @@ pub struct AskedWakeup {
     pub align_to: Option<Ns>,
     /// When the run ends.
     pub end: End,
+    /// A claim: the run ends as soon as it is decided, and by `end` at the latest; `None`: by `end` alone.
+    #[serde(deserialize_with = "short_claim", skip_serializing_if = "Option::is_none")]
+    pub until_sure: Option<String>,
     /// The clock to sleep on.
     pub clock: ClockId,
     /// The deadline: the latency that no sample may exceed.
@@ -90,6 +93,20 @@ pub struct AskedWakeup {
     pub jitter: Option<u64>,
     /// Whether to look for rhythms among the late wake-ups.
     pub scan_rhythms: bool,
+}
+
+/// The most bytes of a claim: the longest that is one has fewer.
+const MOST_CLAIM: usize = 100;
+
+/// A claim is read where it is looked at; before, it is a short line without anything that steers a terminal.
+fn short_claim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let claim: Option<String> = Option::deserialize(deserializer)?;
+    let is_short =
+        |claim: &String| claim.len() <= MOST_CLAIM && claim.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if claim.as_ref().is_none_or(is_short) {
+        return Ok(claim);
+    }
+    Err(D::Error::custom(format!("until-sure: a claim is a line of at most {MOST_CLAIM} plain characters")))
 }
 
 /// The parameters of a run of `sync` that another node may choose: where the node's sources are is its own affair.
@@ -256,6 +273,7 @@ impl AskedWakeup {
             intervals_on_utc: request.intervals_on_utc,
             explain: request.explain,
             jitter: request.jitter,
+            until_sure: request.until_sure.clone(),
             scan_rhythms: request.scan_rhythms,
         }
     }
@@ -284,6 +302,7 @@ impl From<AskedWakeup> for WakeupRequest {
             intervals_on_utc: asked.intervals_on_utc,
             explain: asked.explain,
             jitter: asked.jitter,
+            until_sure: asked.until_sure.clone(),
             scan_rhythms: asked.scan_rhythms,
             ..Self::default()
         }

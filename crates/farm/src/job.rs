@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(found, known, "each place that takes text is looked at: what could a node do with it?");
     }
 
-    /// Durations, sets of CPUs and names of loads, each read by its own parser; and the name of a node, which is shown.
+    /// Durations, sets of CPUs, names of loads and a claim, each read by its own parser; and the name of a node, which is shown.
     const KNOWN_TEXT: &[&str] = &[
         "AskedPackets.interval",
         "AskedPackets.launch-time",
@@ -251,6 +251,7 @@ mod tests {
         "AskedRequest.limit",
         "AskedRequest.recovered-within",
         "AskedRequest.threshold",
+        "AskedRequest.until-sure",
         "CpuSet",
         "End.after",
         "Endpoints.node",

@@ -16,6 +16,7 @@ mod prepared;
 mod process;
 mod stream;
 mod surroundings;
+mod until_sure;
 
 pub use error::{Class, Refusal, RunError};
 pub use helpers::helper;
@@ -24,8 +25,8 @@ pub use loading::load_by_name;
 // What callers hand to a run and get from it.
 pub use measure::packet::{Dialog, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
 pub use measure::{
-    Decider, DmaLatencyHold, IntervalSink, LinearBins, LinearHistogram, Machine, PARTS_FROM, ReadRecordError,
-    RecordFile, RunContext, SampleTap, Stop, TappedSample, affordable, affordable_takes, can_disable_idle_states, load,
+    DmaLatencyHold, IntervalSink, LinearBins, LinearHistogram, Machine, PARTS_FROM, ReadRecordError, RecordFile,
+    RunContext, SampleTap, Stop, TappedSample, affordable, affordable_takes, can_disable_idle_states, load,
     read_record, read_text,
 };
 pub use partner::{Connected, Part, Partner};

@@ -1,7 +1,7 @@
 //! What every run goes through, whatever its kind: planned, under its load, to its record.
 
 use measure::load::RunningLoad;
-use measure::{Decider, IntervalSink, LinearBins, LinearHistogram, RunContext, SampleTap, Stop};
+use measure::{IntervalSink, LinearBins, LinearHistogram, RunContext, SampleTap, Stop};
 use record::{Live, Record, RunRequest};
 
 use crate::error::RunError;
@@ -20,8 +20,6 @@ pub struct Beside<'a> {
     pub watch: &'a mut dyn Watch,
     /// Takes its intervals over as they end; kinds that have none hand none on ([`About::hands_on`]).
     pub sink: Option<&'a dyn IntervalSink>,
-    /// Ends it as soon as it has seen enough; kinds without `until` take no notice.
-    pub decider: Option<&'a dyn Decider>,
     /// What is made of its samples beside the record; kinds other than wake-ups take no notice.
     pub taps: Option<&'a mut Taps>,
     /// The other node; kinds that one node carries out take no notice.
@@ -31,7 +29,7 @@ pub struct Beside<'a> {
 impl<'a> Beside<'a> {
     /// With nobody else beside.
     pub fn new(context: &'a RunContext, stop: &'a Stop, watch: &'a mut dyn Watch) -> Self {
-        Self { context, stop, watch, sink: None, decider: None, taps: None, partner: None }
+        Self { context, stop, watch, sink: None, taps: None, partner: None }
     }
 }
 
@@ -123,7 +121,7 @@ impl Prepared {
     pub fn run(self, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
         let Self { planned, load, rotate_over_ns, .. } = self;
         let mut load = load.map(|load| load.start(surroundings)).transpose()?;
-        let Beside { context, stop, watch, sink, decider, taps, partner } = beside;
+        let Beside { context, stop, watch, sink, taps, partner } = beside;
         let mut watch = WithLoad { watch, load: load.as_mut(), rotate_over_ns };
         // Taken apart, since all of it has to live no longer than what watches now.
         let partner = partner.map(|Connected { node, addresses, session, partner }| Connected {
@@ -132,7 +130,7 @@ impl Prepared {
             session,
             partner,
         });
-        let beside = Beside { context, stop, watch: &mut watch, sink, decider, taps, partner };
+        let beside = Beside { context, stop, watch: &mut watch, sink, taps, partner };
         let mut record = planned.measure(surroundings, beside)?;
         if let Some(load) = load {
             load.finish_into(&mut record);

@@ -135,6 +135,10 @@ pub struct WakeupRequest {
     pub stagger: Stagger,
     /// When the run ends.
     pub end: End,
+    /// A claim about the time to come, such as "100us for 1 day at 99%": the run ends as soon as it is decided, and by `end` at the
+    /// latest; `None`: by `end` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_sure: Option<String>,
     /// The clock to sleep on.
     pub clock: ClockId,
     /// The deadline: the latency that no sample may exceed.
@@ -191,6 +195,7 @@ impl Default for WakeupRequest {
             align_to: None,
             stagger: Stagger::Even,
             end: End::After(Ns::from_s(60)),
+            until_sure: None,
             clock: ClockId::Monotonic,
             deadline: None,
             recovered_within: None,

@@ -1,7 +1,7 @@
 //! Timer wake-up latency.
 
 use measure::wakeup::{Armed, Beside as BesideWakeup, Plan, RunProducts};
-use measure::{Machine, Stop};
+use measure::{Decider, Machine, Stop};
 use record::{End, Record, WakeupRequest};
 use units::{Ns, format};
 
@@ -9,6 +9,7 @@ use super::{About, Explaining, Threads};
 use crate::error::RunError;
 use crate::prepared::Beside;
 use crate::surroundings::Surroundings;
+use crate::until_sure::UntilSure;
 
 /// How long a run is to last, where that is known.
 pub(super) fn length(request: &WakeupRequest) -> Option<Ns> {
@@ -23,6 +24,7 @@ pub(super) fn length(request: &WakeupRequest) -> Option<Ns> {
 pub(super) struct Planned {
     plan: Plan,
     explaining: Explaining,
+    until_sure: Option<UntilSure>,
 }
 
 impl Planned {
@@ -32,8 +34,10 @@ impl Planned {
         explaining: Explaining,
         machine: &Machine,
     ) -> Result<Self, RunError> {
-        request.interval_maximum = request.interval_maximum.or(turns);
-        Ok(Self { plan: Plan::new(request, machine).map_err(RunError::usage)?, explaining })
+        let until_sure = request.until_sure.as_deref().map(UntilSure::new).transpose()?;
+        let of_claim = until_sure.as_ref().map(|_| UntilSure::interval_maximum(length(&request), request.interval));
+        request.interval_maximum = request.interval_maximum.or(of_claim).or(turns);
+        Ok(Self { plan: Plan::new(request, machine).map_err(RunError::usage)?, explaining, until_sure })
     }
 
     fn heading(&self) -> String {
@@ -71,15 +75,19 @@ impl super::Planned for Planned {
     }
 
     fn measure(mut self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
-        let Beside { context, stop, watch, sink, decider, taps, .. } = beside;
+        let Beside { context, stop, watch, sink, taps, .. } = beside;
         self.measure_cost(surroundings, stop);
-        let Self { plan, explaining } = *self;
+        let Self { plan, explaining, until_sure } = *self;
         let cost = explaining.cost().filter(|_| plan.config.explain.is_some());
         let armed = Armed::new(plan, stop).map_err(RunError::failed)?.with_cost(cost);
         let show_bins = watch.wants_bins();
         let (tap, equal_bins) = taps.as_ref().map_or((None, None), |taps| (taps.samples.as_ref(), taps.bins));
+        let decider = until_sure.as_ref().map(|sure| sure as &dyn Decider);
         let beside = BesideWakeup { show_bins, equal_bins, tap, decider, sink };
-        let RunProducts { record, linear } = armed.run(context, stop, &mut Threads { watch }, beside);
+        let RunProducts { mut record, linear } = armed.run(context, stop, &mut Threads { watch }, beside);
+        if let Some(sure) = until_sure {
+            sure.conclude(&mut record);
+        }
         if let Some(taps) = taps {
             taps.histograms = linear;
         }

@@ -184,9 +184,8 @@ impl WakeupArgs {
             clock: self.clock,
             deadline: self.deadline,
             recovered_within: self.recovered_within,
-            interval_maximum: self
-                .interval_maximum
-                .or_else(|| self.claim.interval_maximum(self.duration.and_then(RunLength::limit), self.interval)),
+            interval_maximum: self.interval_maximum,
+            until_sure: self.claim.until_sure(),
             intervals_on_utc: self.intervals_on_utc,
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
