@@ -7,7 +7,7 @@ export PREFIX ?= /usr/local
 export DESTDIR ?=
 export BINARY ?= target/release/punctual
 
-.PHONY: help run test install uninstall fresh conclusions lab lab-quick armhf bench build lint fuzz viewer clean
+.PHONY: help run hub test install uninstall fresh conclusions lab lab-quick armhf bench build lint fuzz viewer clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -17,6 +17,11 @@ run: ## set up, build, and say whether this machine acts on time (ARGS="--deadli
 	@scripts/build verdict
 	@scripts/permit target/release/punctual
 	@scripts/verdict target/release/punctual assess $(ARGS)
+
+hub: ## set up, build, and serve a farm's hub until Ctrl-C: agents at port 5378, pages at http://127.0.0.1:5379 (ARGS="--public")
+	@scripts/setup run
+	@scripts/build hub
+	@target/release/punctual-hub serve $(ARGS)
 
 test: ## set up, then every test that needs no special hardware
 	@scripts/setup test

@@ -81,6 +81,7 @@ targets! {
     of_run_events "../fuzz_targets/run_events.rs"
     of_scenario "../fuzz_targets/scenario.rs"
     of_shared_clocks "../fuzz_targets/shared_clocks.rs"
+    of_spool "../fuzz_targets/spool.rs"
     of_stall "../fuzz_targets/stall.rs"
     of_tail "../fuzz_targets/tail.rs"
     of_trace "../fuzz_targets/trace.rs"

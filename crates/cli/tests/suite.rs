@@ -1,5 +1,6 @@
 //! One program for all tests of the command line: each test program is linked anew, which takes longer than most tests.
 
+mod agent;
 mod app;
 mod app_leaves_nothing;
 mod app_waits;

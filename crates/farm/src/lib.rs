@@ -8,8 +8,10 @@ mod asked;
 pub mod frame;
 mod greeting;
 mod job;
+pub mod monitor;
 mod policy;
 mod protocol;
+pub mod stream;
 mod token;
 
 pub use asked::{AskedCpus, AskedLoad, AskedRequest, AskedRun, AskedSync, AskedWakeup, NotAsked, ShippedLoad};

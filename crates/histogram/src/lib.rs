@@ -267,6 +267,12 @@ impl Histogram {
         self.sum_ns
     }
 
+    /// Sum of the squares of all samples (ns²).
+    #[must_use]
+    pub fn sum_squares_ns2(&self) -> u128 {
+        self.sum_squares_ns2
+    }
+
     /// The mean, from the exact sum (ns); `None` if there are no samples.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {

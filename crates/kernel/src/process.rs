@@ -137,6 +137,18 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Lets this process have as many open files as its hard limit allows; how many that are.
+///
+/// # Errors
+/// Where the kernel refuses.
+pub fn raise_file_limit() -> io::Result<u64> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit)?;
+    Ok(limit.current.unwrap_or(u64::MAX))
+}
+
 /// Kernel release, kernel version, machine and host name, as `uname(2)` gives them.
 #[must_use]
 pub fn system_names() -> (String, String, String, String) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Interval, Record, Series};
+use record::{Interval, Moment, Record, Series, SpoiledInterval};
 
 use crate::collect::Collector;
 
@@ -23,6 +23,19 @@ pub trait IntervalSink: Sync {
     /// Takes the record of all that was measured until now, with its intervals, in the place of the one before: of a kind whose
     /// series come and go while it runs.
     fn replace(&self, so_far: Record);
+
+    /// Takes the intervals that something spoiled since the last call, each with the number of its series: before those that
+    /// ended with them and stand, and also where none does. A record says of them only as much as it has room for.
+    fn take_spoiled(&self, _spoiled: Vec<(usize, SpoiledInterval)>, _so_far: &Record) {}
+
+    /// How often it wants to see the intervals that have not ended, or of which it is not known yet whether they stand; `None`:
+    /// never. Kinds other than wake-ups take no notice.
+    fn looks_every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Sees these intervals as they are now, each with the number of its series, and when the run began.
+    fn look(&self, _open: Vec<(usize, Interval)>, _started: Moment) {}
 }
 
 /// Hands on those that ended last, of a run whose intervals somebody else keeps: the record is left without any.
@@ -41,6 +54,7 @@ pub(crate) fn hand_on_the_rest(record: &mut Record, sink: &dyn IntervalSink) {
 #[derive(Debug, Default)]
 pub(crate) struct FinishedIntervals {
     waiting: Vec<(usize, Interval)>,
+    spoiled: Vec<(usize, SpoiledInterval)>,
     since: Option<Instant>,
 }
 
@@ -49,20 +63,35 @@ impl FinishedIntervals {
     pub(crate) fn collect<'a>(&mut self, threads: impl Iterator<Item = &'a mut Collector>) {
         for (number, thread) in threads.enumerate() {
             self.waiting.extend(thread.hand_on().into_iter().map(|interval| (number, interval)));
+            self.spoiled.extend(thread.hand_on_spoiled().into_iter().map(|interval| (number, interval)));
         }
-        if !self.waiting.is_empty() {
+        if !self.waiting.is_empty() || !self.spoiled.is_empty() {
             self.since.get_or_insert_with(Instant::now);
         }
     }
 
     /// Whether they are to be handed on: each of the threads has one, or the others let wait for theirs.
     pub(crate) fn are_due(&self, threads: usize) -> bool {
-        let has_one = |number: &usize| self.waiting.iter().any(|(of, _)| of == number);
+        let has_one = |number: &usize| {
+            self.waiting.iter().any(|(of, _)| of == number) || self.spoiled.iter().any(|(of, _)| of == number)
+        };
         self.since
             .is_some_and(|since| since.elapsed() >= TOGETHER_WITHIN || (0..threads).all(|number| has_one(&number)))
     }
 
-    /// All of them, in the order of time.
+    /// Hands all of them on, with the record of all until now.
+    pub(crate) fn hand_to(&mut self, sink: &dyn IntervalSink, so_far: Record) {
+        let spoiled = std::mem::take(&mut self.spoiled);
+        if !spoiled.is_empty() {
+            sink.take_spoiled(spoiled, &so_far);
+        }
+        let intervals = self.take();
+        if !intervals.is_empty() {
+            sink.take(intervals, so_far);
+        }
+    }
+
+    /// All that stand, in the order of time.
     pub(crate) fn take(&mut self) -> Vec<(usize, Interval)> {
         self.since = None;
         let mut all = std::mem::take(&mut self.waiting);

@@ -113,27 +113,37 @@ pub(crate) fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, Er
     Ok(Arc::new(config))
 }
 
-/// The connecting side of a TLS session with whoever has the token's certificate.
-pub(crate) fn client(token: &Token) -> Result<ClientConnection, Error> {
+/// How a client speaks TLS 1.3 with whoever has one of these certificates, each known by its SHA-256, under the name of a protocol
+/// (ALPN). The certificates' keys are of Ed25519.
+///
+/// # Errors
+/// Where the library refuses.
+pub fn client_config(fingerprints: &[[u8; FINGERPRINT_BYTES]], protocol: &[u8]) -> Result<Arc<ClientConfig>, Error> {
     let provider = provider();
-    let verifier = Fingerprint { wanted: *token.fingerprint(), provider: Arc::clone(&provider) };
+    let verifier = Fingerprint { wanted: fingerprints.to_vec(), provider: Arc::clone(&provider) };
     let mut config = ClientConfig::builder_with_details(provider, Arc::new(NoClock))
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    config.alpn_protocols = vec![PROTOCOL_NAME.to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     config.resumption = Resumption::disabled();
     config.enable_sni = false;
-    // The name is not looked at; it has to be one.
-    let name = ServerName::try_from("punctual").map_err(|error| Error::General(error.to_string()))?;
-    ClientConnection::new(Arc::new(config), name)
+    Ok(Arc::new(config))
 }
 
-/// Accepts one certificate, by its fingerprint, and from its holder alone.
+/// The connecting side of a TLS session with whoever has the token's certificate.
+pub(crate) fn client(token: &Token) -> Result<ClientConnection, Error> {
+    let config = client_config(&[*token.fingerprint()], PROTOCOL_NAME)?;
+    // The name is not looked at; it has to be one.
+    let name = ServerName::try_from("punctual").map_err(|error| Error::General(error.to_string()))?;
+    ClientConnection::new(config, name)
+}
+
+/// Accepts some certificates, by their fingerprints, and from their holders alone.
 #[derive(Debug)]
 struct Fingerprint {
-    wanted: [u8; FINGERPRINT_BYTES],
+    wanted: Vec<[u8; FINGERPRINT_BYTES]>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -146,7 +156,7 @@ impl ServerCertVerifier for Fingerprint {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if fingerprint(end_entity) == self.wanted {
+        if self.wanted.contains(&fingerprint(end_entity)) {
             Ok(ServerCertVerified::assertion())
         } else {
             Err(CertificateError::ApplicationVerificationFailure.into())

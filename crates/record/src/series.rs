@@ -172,6 +172,8 @@ pub struct Interval {
     pub below_zero: Option<Histogram>,
     /// Bounds on the error of the samples; absent if those of the series apply.
     pub uncertainty: Option<Uncertainty>,
+    /// When the worst sample was taken; absent if that was not kept.
+    pub max_at: Option<Moment>,
 }
 
 /// The intervals of a series that do not stand, summed up.
@@ -372,6 +374,9 @@ impl Interval {
     #[must_use]
     pub fn followed_by(&self, next: &Self) -> Self {
         let mut joined = self.clone();
+        if next.worst_ns(Sign::NotNegative) > self.worst_ns(Sign::NotNegative) {
+            joined.max_at = next.max_at;
+        }
         joined.length_ns = joined.length_ns.saturating_add(next.length_ns);
         joined.missed_periods = joined.missed_periods.saturating_add(next.missed_periods);
         joined.histogram.merge(&next.histogram);

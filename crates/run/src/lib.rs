@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod give_way;
 mod helpers;
 mod kinds;
 mod loading;
@@ -19,6 +20,7 @@ mod surroundings;
 mod until_sure;
 
 pub use error::{Class, Refusal, RunError};
+pub use give_way::{HAS_LEFT, agent_socket};
 pub use helpers::helper;
 pub use kinds::{About, Explaining};
 pub use loading::load_by_name;

@@ -5,6 +5,7 @@ use measure::{IntervalSink, LinearBins, LinearHistogram, RunContext, SampleTap, 
 use record::{Live, Record, RunRequest};
 
 use crate::error::RunError;
+use crate::give_way::HeldOff;
 use crate::kinds::{self, About, Explaining, Planned};
 use crate::loading::PreparedLoad;
 use crate::partner::Connected;
@@ -24,12 +25,14 @@ pub struct Beside<'a> {
     pub taps: Option<&'a mut Taps>,
     /// The other node; kinds that one node carries out take no notice.
     pub partner: Option<Connected<'a>>,
+    /// Whether it is the agent's monitoring, which gives way to other runs; those have it leave their CPUs first.
+    pub gives_way: bool,
 }
 
 impl<'a> Beside<'a> {
     /// With nobody else beside.
     pub fn new(context: &'a RunContext, stop: &'a Stop, watch: &'a mut dyn Watch) -> Self {
-        Self { context, stop, watch, sink: None, taps: None, partner: None }
+        Self { context, stop, watch, sink: None, taps: None, partner: None, gives_way: false }
     }
 }
 
@@ -119,9 +122,18 @@ impl Prepared {
     /// # Errors
     /// Where the load or the measurement cannot be started.
     pub fn run(self, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
-        let Self { planned, load, rotate_over_ns, .. } = self;
+        let Self { planned, load, rotate_over_ns, about } = self;
+        let _held_off = (!beside.gives_way).then(|| {
+            let held_off = HeldOff::from(&about.measured);
+            if let Err(error) = &held_off {
+                let why =
+                    format!("this machine's agent does not leave the CPUs ({error}): its threads disturb this run");
+                (surroundings.anyway.warn)(&why);
+            }
+            held_off
+        });
         let mut load = load.map(|load| load.start(surroundings)).transpose()?;
-        let Beside { context, stop, watch, sink, taps, partner } = beside;
+        let Beside { context, stop, watch, sink, taps, partner, gives_way } = beside;
         let mut watch = WithLoad { watch, load: load.as_mut(), rotate_over_ns };
         // Taken apart, since all of it has to live no longer than what watches now.
         let partner = partner.map(|Connected { node, addresses, session, partner }| Connected {
@@ -130,7 +142,7 @@ impl Prepared {
             session,
             partner,
         });
-        let beside = Beside { context, stop, watch: &mut watch, sink, taps, partner };
+        let beside = Beside { context, stop, watch: &mut watch, sink, taps, partner, gives_way };
         let mut record = planned.measure(surroundings, beside)?;
         if let Some(load) = load {
             load.finish_into(&mut record);

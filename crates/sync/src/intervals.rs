@@ -72,6 +72,7 @@ mod tests {
                 histogram,
                 below_zero: None,
                 uncertainty: None,
+                max_at: None,
             };
             push(&mut series[0], interval);
             interval_ns = join(&mut series, interval_ns, 0);

@@ -166,6 +166,7 @@ impl Stretch {
                 histogram: signed.above,
                 below_zero,
                 uncertainty,
+                max_at: None,
             };
             intervals::push(&mut self.intervals[of], interval);
         }

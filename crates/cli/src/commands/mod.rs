@@ -1,5 +1,7 @@
 //! One file per command; each is registered by one line here.
 
+#[cfg(feature = "agent")]
+mod agent;
 mod app;
 mod assess;
 pub(crate) mod campaign;
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     /// Say whether this machine acts on time: read it, measure it idle and under load, conclude, report
     Assess(assess::AssessArgs),
     App(app::AppArgs),
+    #[cfg(feature = "agent")]
+    Agent(agent::AgentArgs),
     Check(check::CheckArgs),
     Compare(Box<compare::CompareArgs>),
     Tail(tail::TailArgs),
@@ -67,6 +71,8 @@ impl Command {
             Self::Measure(args) => args.run(),
             Self::Assess(args) => args.run(),
             Self::App(args) => args.run(),
+            #[cfg(feature = "agent")]
+            Self::Agent(args) => args.run(),
             Self::Check(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Tail(args) => args.run(),

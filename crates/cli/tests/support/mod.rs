@@ -1,6 +1,8 @@
 //! What the tests of the built program share.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+#[cfg(feature = "agent")]
+pub(crate) mod agents_hub;
 pub(crate) mod bench;
 pub(crate) mod chronyd;
 pub(crate) mod followed;

@@ -4,7 +4,10 @@ mod collected;
 mod standing;
 
 use analysis::{StallRules, StallTracker};
-use record::{Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, Place, Uncertainty};
+use record::{
+    Histogram, HistogramRecorder, Interval, LiveDetail, LiveFigures, LiveSeries, Moment, Place, SpoiledInterval,
+    Uncertainty,
+};
 
 pub(crate) use self::collected::Collected;
 use self::standing::{Ended, Standing};
@@ -69,6 +72,8 @@ pub(crate) struct Collector {
     current_below: Histogram,
     current_left_out: u64,
     current_worst: Worst,
+    /// The worst sample of the open interval; it need not be among the worst of the run.
+    current_max: Option<(i64, Moment)>,
     /// The widest error of a sample of the open interval; `None` where they have none.
     current_uncertainty: Option<Uncertainty>,
     /// Schedules that were missed in the whole run.
@@ -121,6 +126,7 @@ impl Collector {
             current_below: Histogram::new(),
             current_left_out: 0,
             current_worst: Worst::new(),
+            current_max: None,
             current_uncertainty: None,
             missed_periods: 0,
             tracker: rules.map(StallTracker::new),
@@ -325,6 +331,9 @@ impl Collector {
         if let Some(bins) = &mut self.equal_bins {
             bins.look(latency_ns, sample);
         }
+        if self.current_max.is_none_or(|(worst_ns, _)| latency_ns > worst_ns) {
+            self.current_max = Some((latency_ns, clocks.moment(pair.second_ns)));
+        }
         if latency_ns > self.current_worst.above_ns {
             self.current_worst.keep(KeptSample {
                 latency_ns,
@@ -337,6 +346,8 @@ impl Collector {
         let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
         // Where fewer than the kept number of worst samples were seen, every sample is one of them.
         let worst_above_ns = u64::try_from(self.current_worst.above_ns.saturating_add(1)).unwrap_or(0);
+        let max_ns = self.current_max.map_or(-1, |(worst_ns, _)| worst_ns);
+        let worst_above_ns = worst_above_ns.min(u64::try_from(max_ns.saturating_add(1)).unwrap_or(0));
         let equal_bins_from_ns = self.equal_bins.as_ref().map_or(u64::MAX, EqualBins::looks_from_ns);
         let from_ns = quiet_below_ns.min(worst_above_ns).min(magnitude_ns(LEAST_STOP_NS)).min(equal_bins_from_ns);
         self.notable_from_ns = from_ns.min(self.late_from_ns());
@@ -374,12 +385,13 @@ impl Collector {
         stalls.missed_periods += std::mem::take(&mut self.current_missed_beside);
         self.standing.add(Ended {
             interval: Interval {
-                start_offset_ns: u64::try_from(start_ns.saturating_sub(self.first_ns)).unwrap_or(0),
+                start_offset_ns: self.offset_ns(start_ns),
                 length_ns,
                 missed_periods: std::mem::take(&mut self.current_missed),
                 histogram: self.current.take(),
                 below_zero: (!below_zero.is_empty()).then_some(below_zero),
                 uncertainty: self.current_uncertainty.take(),
+                max_at: self.current_max.take().map(|(_, at)| at),
             },
             at_ns: start_ns..end_ns,
             swallowed: self.swallowed.take(),
@@ -442,6 +454,35 @@ impl Collector {
     /// The intervals that stand and were not handed on yet.
     pub(crate) fn hand_on(&mut self) -> Vec<Interval> {
         self.standing.hand_on()
+    }
+
+    /// The intervals that something spoiled and that were not handed on yet.
+    pub(crate) fn hand_on_spoiled(&mut self) -> Vec<SpoiledInterval> {
+        self.standing.hand_on_spoiled()
+    }
+
+    /// The intervals of which it is not known yet whether they stand, and the one that is open, as far as it has come.
+    pub(crate) fn open(&self) -> Vec<Interval> {
+        let below_zero = (!self.current_below.is_empty()).then(|| self.current_below.clone());
+        let mut all: Vec<Interval> = self.standing.unsettled().cloned().collect();
+        let histogram = self.current.snapshot();
+        if !histogram.is_empty() || below_zero.is_some() || self.current_missed > 0 {
+            all.push(Interval {
+                start_offset_ns: self.offset_ns(self.interval_start_ns),
+                length_ns: u64::try_from(self.interval_end_ns.saturating_sub(self.interval_start_ns)).unwrap_or(0),
+                missed_periods: self.current_missed,
+                histogram,
+                below_zero,
+                uncertainty: self.current_uncertainty,
+                max_at: self.current_max.map(|(_, at)| at),
+            });
+        }
+        all
+    }
+
+    /// A moment of the measured clock, counted from the first schedule (ns).
+    fn offset_ns(&self, at_ns: i64) -> u64 {
+        u64::try_from(at_ns.saturating_sub(self.first_ns)).unwrap_or(0)
     }
 
     /// What stands of the intervals that are settled, without the intervals; `None` before the first of them is, or where it

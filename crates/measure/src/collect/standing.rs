@@ -60,6 +60,8 @@ pub(super) struct Standing {
     intervals: Vec<Interval>,
     /// Those that were not handed on yet; `None` where nobody takes them.
     fresh: Option<Vec<Interval>>,
+    /// Those that were spoiled and not handed on yet; empty where nobody takes intervals.
+    fresh_spoiled: Vec<SpoiledInterval>,
     /// The widest error of a sample.
     uncertainty: Option<Uncertainty>,
     spoiled: Spoiled,
@@ -92,6 +94,7 @@ impl Standing {
             worst: Worst::new(),
             intervals: Vec::new(),
             fresh: None,
+            fresh_spoiled: Vec::new(),
             uncertainty: None,
             spoiled: Spoiled::default(),
             settled_ns: None,
@@ -225,15 +228,19 @@ impl Standing {
             }
             self.spoiled_waits.push_back(worst);
         }
-        self.spoiled.add(SpoiledInterval {
+        let spoiled = SpoiledInterval {
             start_offset_ns: interval.start_offset_ns,
             length_ns: interval.length_ns,
             samples: interval.taken(),
             missed_periods: interval.missed_periods,
             worst_ns: interval.worst_ns(Sign::NotNegative),
-            worst_at: worst.map(|worst| worst.to),
+            worst_at: interval.max_at,
             reasons,
-        });
+        };
+        if self.fresh.is_some() {
+            self.fresh_spoiled.push(spoiled.clone());
+        }
+        self.spoiled.add(spoiled);
         if self.spoiled_at_ns.len() == Spoiled::MOST {
             self.spoiled_at_ns.remove(0);
         }
@@ -257,6 +264,16 @@ impl Standing {
     /// Those of them that were not handed on yet.
     pub(super) fn hand_on(&mut self) -> Vec<Interval> {
         self.fresh.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Those that were spoiled and not handed on yet.
+    pub(super) fn hand_on_spoiled(&mut self) -> Vec<SpoiledInterval> {
+        std::mem::take(&mut self.fresh_spoiled)
+    }
+
+    /// The intervals of which it is not known yet whether they stand.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = &Interval> {
+        self.waiting.iter().map(|ended| &ended.interval)
     }
 
     /// Whether all intervals that are settled and that a spoil touches were spoiled.

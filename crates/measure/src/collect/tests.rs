@@ -192,3 +192,30 @@ fn intervals_on_utc_end_at_its_multiples_also_after_the_wall_clock_was_set() {
     let counts: Vec<u64> = taken.intervals.iter().map(Interval::taken).collect();
     assert_eq!((counts.iter().sum::<u64>(), taken.samples), (96, 96));
 }
+
+#[test]
+fn each_interval_has_the_moment_of_its_maximum_also_where_the_run_has_many_worse_ones() {
+    let clocks = ClockWatch::scripted(ClockId::Monotonic, Vec::new());
+    let mut collector = Collector::new(0, Some(0), 0, 1_000_000_000, None).keeping(Keeping::None, true).judged_later();
+    // A hundred wake-ups of the first second are later than any after it.
+    let latency_ns = |n: i64| if n < 100 { 90_000 + n } else { 1_000 + (n * 37) % 100 };
+    let pairs: Vec<Pair> =
+        (0..300).map(|n| Pair { first_ns: n * 10_000_000, second_ns: n * 10_000_000 + latency_ns(n) }).collect();
+    for some in pairs.chunks(7) {
+        collector.take_each(some, |pair| *pair, &clocks);
+    }
+    // As they are now, before anything is known to stand.
+    let open = collector.open();
+    let spoiled = [spoil(SECOND, SECOND + 1, record::ReasonCode::Stopped)];
+    collector.settle(2 * SECOND, &spoiled);
+    let (standing, apart) = (collector.hand_on(), collector.hand_on_spoiled());
+    assert_eq!((open.len(), standing.len(), apart.len(), collector.hand_on_spoiled().len()), (3, 1, 1, 0));
+    let moments = [open[0].max_at, standing[0].max_at, apart[0].worst_at, open[1].max_at, open[2].max_at];
+    let expected = |second: usize| {
+        let worst =
+            pairs[second * 100..(second + 1) * 100].iter().rev().max_by_key(|pair| pair.second_ns - pair.first_ns);
+        Some(clocks.moment(worst.unwrap().second_ns))
+    };
+    assert_eq!(moments, [expected(0), expected(0), expected(1), expected(1), expected(2)]);
+    assert_eq!(open[1].followed_by(&open[0]).max_at, expected(0));
+}

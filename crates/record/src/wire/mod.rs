@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Detail, Histogram, Interval, LateSamples, Measurement, MissedRow, Nodes, Place, Record, RecordError, SCHEMA,
-    Series, Uncertainty, VERSION, Validity, Verdict, WorstSample,
+    Detail, Histogram, Interval, LateSamples, Measurement, MissedRow, Moment, Nodes, Place, Record, RecordError,
+    SCHEMA, Series, Uncertainty, VERSION, Validity, Verdict, WorstSample,
 };
 
 /// The record of one run, immutable once written.
@@ -104,6 +104,9 @@ pub(crate) struct PartWire<'a> {
     /// Bounds on the error of the samples; absent if those of the series apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uncertainty: Option<Uncertainty>,
+    /// When the worst sample was taken; absent if that was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_at: Option<Moment>,
 }
 
 impl<'a> PartWire<'a> {
@@ -117,6 +120,7 @@ impl<'a> PartWire<'a> {
             histogram: Cow::Borrowed(&interval.histogram),
             below_zero: interval.below_zero.as_ref().map(Cow::Borrowed),
             uncertainty: interval.uncertainty,
+            max_at: interval.max_at,
         }
     }
 }
@@ -244,6 +248,7 @@ impl<'a> RecordWire<'a> {
                     histogram: part.histogram.into_owned(),
                     below_zero: part.below_zero.map(Cow::into_owned),
                     uncertainty: part.uncertainty,
+                    max_at: part.max_at,
                 });
             }
         }

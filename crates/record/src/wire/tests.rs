@@ -33,6 +33,7 @@ fn two_node_record() -> Record {
             histogram: histogram.clone(),
             below_zero: Some(below_zero.clone()),
             uncertainty,
+            max_at: Some(Moment::default().plus(units::Ns(7))),
         }],
         ..Series::default()
     };

@@ -2,6 +2,8 @@
 //!
 //! This is the one table of exit codes: help, manual pages and the README are made of it or held to it by tests.
 
+#[cfg(feature = "agent")]
+mod agents;
 mod machines;
 #[cfg(feature = "packet")]
 mod nodes;
@@ -39,6 +41,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
     let pages = results::PAGES.iter().chain(machines::PAGES);
     #[cfg(feature = "packet")]
     let pages = pages.chain(nodes::PAGES);
+    #[cfg(feature = "agent")]
+    let pages = pages.chain(agents::PAGES);
     pages
 }
 

@@ -215,7 +215,7 @@ impl<'a, H: HandOver> Drain<'a, H> {
                 intervals.collect(self.drained.collectors());
                 if intervals.are_due(2 * self.running.len()) {
                     let looked = Looked::of(&self.drained);
-                    sink.take(intervals.take(), self.run.so_far(self.running, &self.drained, &looked, watching));
+                    intervals.hand_to(sink, self.run.so_far(self.running, &self.drained, &looked, watching));
                 }
             }
             if !is_told && (self.run.stop.ended_early() || self.run.stop.watchdog_fired()) {

@@ -265,7 +265,7 @@ fn watch(
             intervals.collect(collectors.iter_mut().map(|of| &mut of.collector));
             if intervals.are_due(collectors.len()) {
                 let looked = Looked { throttle, clocks: &clocks };
-                sink.take(intervals.take(), run.so_far(workers, collectors, &looked, watching));
+                intervals.hand_to(sink, run.so_far(workers, collectors, &looked, watching));
             }
         }
         if run.stop.ended_early() {

@@ -152,6 +152,8 @@ impl Delays {
 
     /// The intervals that ended since the last call.
     pub(crate) fn hand_on(&mut self) -> Vec<Interval> {
+        // What was spoiled stands in the record.
+        self.collector.hand_on_spoiled();
         self.collector.hand_on()
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use analysis::StallRules;
 use analysis::rhythm::KEPT_WAKEUPS;
-use record::{ExplainingCost, Explanation, Histogram, Interval, LiveDetail, LiveSeries, Moment, Record};
+use record::{ExplainingCost, Explanation, Histogram, LiveDetail, LiveSeries, Moment, Record};
 use units::ClockId;
 
 use super::arm::Worker;
@@ -163,7 +163,7 @@ impl Drain<'_> {
         let mut parts: Vec<Option<PartsCollector>> =
             self.workers.iter().map(|worker| worker.shared.parts.as_ref().map(|_| PartsCollector::default())).collect();
         let began = Instant::now();
-        let (mut looked_at, mut shown_at) = (began, began);
+        let (mut looked_at, mut shown_at, mut seen_at) = (began, began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
         let (mut stop_sent, mut decided) = (false, false);
         let mut highest_fill = 0;
@@ -224,7 +224,7 @@ impl Drain<'_> {
                 if finished_intervals.are_due(threads.len()) {
                     self.hand(
                         to,
-                        finished_intervals.take(),
+                        &mut finished_intervals,
                         &threads,
                         explainer.as_mut(),
                         (&clocks, &throttle, highest_fill),
@@ -232,6 +232,14 @@ impl Drain<'_> {
                 }
             }
             let now = Instant::now();
+            let looks = self.hand_on.and_then(|to| to.sink.looks_every().map(|every| (to.sink, every)));
+            if let Some((sink, _)) = looks.filter(|(_, every)| now.duration_since(seen_at) >= *every) {
+                seen_at = now;
+                let open = |(number, thread): (usize, &Collector)| {
+                    thread.open().into_iter().map(move |interval| (number, interval))
+                };
+                sink.look(threads.iter().enumerate().flat_map(open).collect(), self.started);
+            }
             let any_broke_off =
                 self.plan.config.breaktrace.is_some() && self.workers.iter().any(|worker| worker.member.is_finished());
             if !stop_sent && (decided || self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
@@ -310,14 +318,11 @@ impl Drain<'_> {
     fn hand(
         &self,
         to: HandOn<'_>,
-        intervals: Vec<(usize, Interval)>,
+        intervals: &mut FinishedIntervals,
         threads: &[Collector],
         explainer: Option<&mut Explainer>,
         (clocks, throttle, highest_fill): (&ClockWatch, &ThrottleWatch, usize),
     ) {
-        if intervals.is_empty() {
-            return;
-        }
         let so_far = SoFar {
             threads: threads.iter().map(|thread| thread.closed().cloned().unwrap_or_default()).collect(),
             clocks,
@@ -333,7 +338,7 @@ impl Drain<'_> {
             crate::explain::judge(&explanation, &mut record.validity);
             record.late_samples.explanation = Some(explanation);
         }
-        to.sink.take(intervals, record);
+        intervals.hand_to(to.sink, record);
     }
 
     /// Ends the loops, and the waiting of those that have not begun.

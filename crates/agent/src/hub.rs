@@ -1,0 +1,203 @@
+//! What a node asks of its hub, and whose answers it believes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use farm::monitor::{
+    BatchBody, CommonBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused, RefusedBody,
+};
+use farm::stream::{Place, StreamId};
+use peer::Endpoint;
+use rustls::ClientConfig;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::http::{Answer, Connection, HttpError};
+use crate::key::{NodeIdentity, is_signed};
+
+/// The port of a hub for nodes, where none is named.
+pub const DEFAULT_HUB_PORT: u16 = 5378;
+/// How long connecting, and each exchange, may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The name of the protocol in TLS (ALPN).
+const PROTOCOL_NAME: &[u8] = b"http/1.1";
+
+/// Why a hub did not take a message.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    /// It cannot be reached, or another program answers there.
+    #[error("cannot talk to the hub at {address}: {error}")]
+    Http {
+        /// Where.
+        address: String,
+        /// What went wrong.
+        error: HttpError,
+    },
+    /// It refuses.
+    #[error("the hub at {address} refuses: {why}")]
+    Refused {
+        /// Where.
+        address: String,
+        /// Why, for this program.
+        refused: Option<Refused>,
+        /// Why, for people.
+        why: String,
+    },
+    /// The answer was not signed by the hub that this node is enrolled at.
+    #[error("the answer of {address} is not this node's hub's: {error}")]
+    Untrusted {
+        /// Where.
+        address: String,
+        /// What is wrong with it.
+        error: EnvelopeError,
+    },
+    /// The answer is signed and cannot be read.
+    #[error("the answer of the hub at {address} cannot be read: {what}")]
+    Unreadable {
+        /// Where.
+        address: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl HubError {
+    /// Why the hub refuses, where it does.
+    #[must_use]
+    pub const fn refused(&self) -> Option<Refused> {
+        match self {
+            Self::Refused { refused, .. } => *refused,
+            _ => None,
+        }
+    }
+}
+
+/// The hub's address as people write it.
+pub(crate) fn address_text(endpoint: &Endpoint) -> String {
+    let port = endpoint.port.unwrap_or(DEFAULT_HUB_PORT);
+    if endpoint.host.contains(':') {
+        format!("[{}]:{port}", endpoint.host)
+    } else {
+        format!("{}:{port}", endpoint.host)
+    }
+}
+
+/// A connection to a hub, at one of its addresses.
+pub(crate) struct HubConnection {
+    connection: Connection,
+    address: String,
+}
+
+/// How to speak TLS with whoever has one of these certificates.
+pub(crate) fn tls(fingerprints: &[[u8; 32]]) -> Result<Arc<ClientConfig>, HttpError> {
+    Ok(peer::client_config(fingerprints, PROTOCOL_NAME)?)
+}
+
+impl HubConnection {
+    pub(crate) fn open(endpoint: &Endpoint, config: &Arc<ClientConfig>) -> Result<Self, HubError> {
+        let address = address_text(endpoint);
+        let port = endpoint.port.unwrap_or(DEFAULT_HUB_PORT);
+        match Connection::open((&endpoint.host, port), config, PATIENCE) {
+            Ok(connection) => Ok(Self { connection, address }),
+            Err(error) => Err(HubError::Http { address, error }),
+        }
+    }
+
+    /// Whether another request may follow.
+    pub(crate) const fn is_usable(&self) -> bool {
+        self.connection.is_usable()
+    }
+
+    /// What answers there: JSON without a signature, for the first contact alone.
+    pub(crate) fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, HubError> {
+        let answer = self.connection.get(path).map_err(|error| self.http(error))?;
+        let body = self.accepted(answer)?;
+        self.read(&body)
+    }
+
+    /// Sends entries: how far the hub has committed their stream.
+    pub(crate) fn send(
+        &mut self,
+        batch: &BatchBody,
+        (node, hub): (&NodeIdentity, HubKey),
+    ) -> Result<MarkBody, HubError> {
+        let mark: MarkBody = self.ask("/v1/batch", (Purpose::Batch, Purpose::Mark), batch, (node, hub))?;
+        if mark.stream != batch.stream {
+            return Err(self.unreadable("a mark of another stream"));
+        }
+        Ok(mark)
+    }
+
+    /// Asks for the last of some places that the hub has too.
+    pub(crate) fn common(
+        &mut self,
+        (stream, places): (StreamId, Vec<(u64, Place)>),
+        (node, hub): (&NodeIdentity, HubKey),
+    ) -> Result<CommonBody, HubError> {
+        let message = PlacesBody { stream, places };
+        let common: CommonBody = self.ask("/v1/places", (Purpose::Places, Purpose::Common), &message, (node, hub))?;
+        if common.stream != stream {
+            return Err(self.unreadable("an answer about another stream"));
+        }
+        Ok(common)
+    }
+
+    /// Sends a signed message, and reads the signed answer.
+    fn ask<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        (sent, answered): (Purpose, Purpose),
+        message: &impl Serialize,
+        (node, hub): (&NodeIdentity, HubKey),
+    ) -> Result<T, HubError> {
+        let (_, message) = self.ask_signed(path, (sent, answered), message, (node, hub))?;
+        self.read(&message)
+    }
+
+    /// The same, with the answer's envelope as it came.
+    pub(crate) fn ask_signed(
+        &mut self,
+        path: &str,
+        (sent, answered): (Purpose, Purpose),
+        message: &impl Serialize,
+        (node, hub): (&NodeIdentity, HubKey),
+    ) -> Result<(Vec<u8>, Vec<u8>), HubError> {
+        let message = serde_json::to_vec(message).map_err(|error| self.unreadable(&error.to_string()))?;
+        let envelope = Envelope::sign(sent, node.public(), hub, message, |bytes| node.sign(bytes));
+        let answer = self.connection.post(path, &envelope.to_bytes()).map_err(|error| self.http(error))?;
+        let body = self.accepted(answer)?;
+        let untrusted = |error| HubError::Untrusted { address: self.address.clone(), error };
+        let envelope = Envelope::from_bytes(&body, answered).map_err(untrusted)?;
+        if envelope.node != node.public() {
+            return Err(untrusted(EnvelopeError::NotSigned));
+        }
+        let message = envelope.verify(hub, is_signed).map_err(untrusted)?.to_vec();
+        Ok((body, message))
+    }
+
+    pub(crate) fn read<T: DeserializeOwned>(&self, message: &[u8]) -> Result<T, HubError> {
+        serde_json::from_slice(message).map_err(|error| self.unreadable(&error.to_string()))
+    }
+
+    /// The body of an answer that says yes.
+    fn accepted(&self, answer: Answer) -> Result<Vec<u8>, HubError> {
+        if answer.status == 200 {
+            return Ok(answer.body);
+        }
+        let address = self.address.clone();
+        // Somebody else's words end at a terminal.
+        let shown = |text: &str| units::printable::line(text).into_owned();
+        Err(match serde_json::from_slice::<RefusedBody>(&answer.body) {
+            Ok(body) => HubError::Refused { address, refused: Some(body.refused), why: shown(&body.why) },
+            Err(_) => HubError::Refused { address, refused: None, why: format!("HTTP status {}", answer.status) },
+        })
+    }
+
+    fn http(&self, error: HttpError) -> HubError {
+        HubError::Http { address: self.address.clone(), error }
+    }
+
+    fn unreadable(&self, what: &str) -> HubError {
+        HubError::Unreadable { address: self.address.clone(), what: units::printable::line(what).into_owned() }
+    }
+}

@@ -1,0 +1,220 @@
+//! Intervals of several CPUs that are of the same time, and the histograms of an hour.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use farm::monitor::{
+    BootId, CpuHistogram, CpuInterval, Figures, Histograms, Interval as MonitorInterval, LeftTimes, WallTime,
+};
+use farm::stream::ContentHash;
+use histogram::Histogram;
+use record::{Interval, Moment, Sign, SpoiledInterval};
+
+use super::{RunFacts, code_text};
+use crate::clocks::Clocks;
+
+/// How long the interval of one CPU waits for those of the others.
+const TOGETHER_WITHIN: Duration = Duration::from_secs(4);
+/// An hour (ns).
+const HOUR_NS: i64 = 3_600_000_000_000;
+
+/// An interval with all its CPUs.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    times: LeftTimes,
+    cpus: BTreeMap<u32, CpuInterval>,
+    /// What stands, by CPU.
+    histograms: BTreeMap<u32, Histogram>,
+    since: Instant,
+}
+
+/// Intervals of which not all CPUs have come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    /// CPUs that are monitored.
+    expected: Vec<u32>,
+    /// By their offset from the run's first schedule.
+    waiting: BTreeMap<u64, Group>,
+    /// Offsets of those that were taken: a record names spoiled ones again at its end.
+    taken_until: Option<u64>,
+}
+
+impl Groups {
+    /// A run begins.
+    pub(super) fn begins(&mut self, cpus: &[u32]) {
+        *self = Self { expected: cpus.to_vec(), ..Self::default() };
+    }
+
+    /// Those that wait, apart.
+    pub(super) fn waiting(&self) -> Self {
+        self.clone()
+    }
+
+    /// The CPU of each series.
+    pub(super) fn cpus(&self) -> Vec<Option<u32>> {
+        self.expected.iter().copied().map(Some).collect()
+    }
+
+    fn cpu(
+        &mut self,
+        (offset_ns, length_ns): (u64, u64),
+        cpu: u32,
+        run: &RunFacts,
+        clocks: &Clocks,
+    ) -> Option<(&mut CpuInterval, &mut BTreeMap<u32, Histogram>, i64)> {
+        if self.taken_until.is_some_and(|taken| offset_ns <= taken) {
+            return None;
+        }
+        let group =
+            self.waiting.entry(offset_ns).or_insert_with(|| Group::new(offset_ns, length_ns, run.started, clocks));
+        let one = group.cpus.entry(cpu).or_insert_with(|| CpuInterval { cpu, ..CpuInterval::default() });
+        Some((one, &mut group.histograms, group.times.start_ns))
+    }
+
+    /// Takes intervals that stand, unless the whole run is spoiled.
+    pub(super) fn ended(
+        &mut self,
+        intervals: Vec<(usize, Interval)>,
+        run: &RunFacts,
+        (clocks, limit_ns): (&Clocks, Option<u64>),
+    ) {
+        for (number, interval) in intervals {
+            let Some(cpu) = run.cpus.get(number).copied().flatten() else { continue };
+            let times = (interval.start_offset_ns, interval.length_ns);
+            let Some((one, histograms, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            let figures = Figures {
+                maximum_ns: interval.worst_ns(Sign::NotNegative).unwrap_or(0),
+                maximum_at_ns: after_ns(start_ns, interval.max_at, clocks),
+                samples: interval.taken(),
+                missed_periods: interval.missed_periods,
+                beyond_limit: limit_ns.map_or(0, |limit_ns| interval.histogram.count_above(limit_ns)),
+                cause: None,
+            };
+            if run.spoils.is_empty() {
+                one.valid = Some(figures);
+                histograms.insert(cpu, interval.histogram);
+            } else {
+                one.spoiled = Some(figures);
+                one.reasons.clone_from(&run.spoils);
+            }
+        }
+    }
+
+    /// Takes intervals that something spoiled.
+    pub(super) fn spoiled(&mut self, intervals: Vec<(usize, SpoiledInterval)>, run: &RunFacts, clocks: &Clocks) {
+        for (number, interval) in intervals {
+            let Some(cpu) = run.cpus.get(number).copied().flatten() else { continue };
+            let times = (interval.start_offset_ns, interval.length_ns);
+            let Some((one, _, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            one.spoiled = interval.worst_ns.map(|maximum_ns| Figures {
+                maximum_ns,
+                maximum_at_ns: after_ns(start_ns, interval.worst_at, clocks),
+                samples: interval.samples,
+                missed_periods: interval.missed_periods,
+                ..Figures::default()
+            });
+            let mut reasons: Vec<String> = interval.reasons.iter().map(|reason| code_text(reason.code)).collect();
+            reasons.sort();
+            reasons.dedup();
+            one.reasons = reasons;
+        }
+    }
+
+    /// The earliest of which all CPUs have come, that waited long enough, or that a later one shows to be over; any with
+    /// `all_of_them`.
+    pub(super) fn next(&mut self, all_of_them: bool) -> Option<Group> {
+        let (offset_ns, group) = self.waiting.first_key_value()?;
+        let offset_ns = *offset_ns;
+        let is_whole = self.expected.iter().all(|cpu| group.cpus.contains_key(cpu));
+        if !(all_of_them || is_whole || group.since.elapsed() >= TOGETHER_WITHIN) {
+            return None;
+        }
+        self.taken_until = Some(offset_ns);
+        self.waiting.remove(&offset_ns)
+    }
+}
+
+/// When a maximum was, after its interval began (ns).
+fn after_ns(start_ns: i64, at: Option<Moment>, clocks: &Clocks) -> u64 {
+    at.map_or(0, |at| u64::try_from(clocks.boottime_ns(at.monotonic.as_ns()) - start_ns).unwrap_or(0))
+}
+
+impl Group {
+    fn new(offset_ns: u64, length_ns: u64, started: Moment, clocks: &Clocks) -> Self {
+        let from_ns = started.monotonic.as_ns().saturating_add_unsigned(offset_ns);
+        let (start_ns, end_ns) =
+            (clocks.boottime_ns(from_ns), clocks.boottime_ns(from_ns.saturating_add_unsigned(length_ns)));
+        let times = LeftTimes {
+            boot: clocks.boot().clone(),
+            start_ns,
+            length_ns: u64::try_from(end_ns - start_ns).unwrap_or(length_ns),
+            wall: clocks.wall(from_ns),
+        };
+        Self { times, cpus: BTreeMap::new(), histograms: BTreeMap::new(), since: Instant::now() }
+    }
+
+    /// As far as it has come at a time (ns, CLOCK_BOOTTIME), where it has not ended by then.
+    pub(super) fn until(mut self, now_ns: i64) -> Self {
+        let until_now_ns = u64::try_from(now_ns - self.times.start_ns).unwrap_or(0);
+        self.times.length_ns = self.times.length_ns.min(until_now_ns);
+        self
+    }
+
+    /// As it stands in an entry.
+    pub(super) fn interval(self, condition: ContentHash) -> MonitorInterval {
+        MonitorInterval {
+            times: self.times,
+            condition,
+            made_of: 1,
+            cut_short: None,
+            cpus: self.cpus.into_values().collect(),
+            sources: Vec::new(),
+        }
+    }
+}
+
+/// The histograms of an hour, as far as it has come.
+#[derive(Clone, Debug)]
+pub(super) struct Hour {
+    boot: BootId,
+    start_ns: i64,
+    end_ns: i64,
+    wall: Option<WallTime>,
+    /// Hours since 1970 on the wall clock; since the boot where nobody looked at that.
+    number: i64,
+    cpus: BTreeMap<u32, Histogram>,
+}
+
+impl Hour {
+    /// Of one interval.
+    pub(super) fn of(group: &Group) -> Self {
+        let LeftTimes { boot, start_ns, wall, .. } = group.times.clone();
+        let number = wall.as_ref().map_or(start_ns, |wall| wall.ns).div_euclid(HOUR_NS);
+        Self { boot, start_ns, end_ns: group.times.end_ns(), wall, number, cpus: group.histograms.clone() }
+    }
+
+    /// Whether a later interval is of the same hour, by both clocks: one that stands still or is set ends it.
+    pub(super) fn goes_on_in(&self, later: &Self) -> bool {
+        self.number == later.number && later.end_ns - self.start_ns <= HOUR_NS
+    }
+
+    pub(super) fn add(&mut self, later: Self) {
+        self.end_ns = later.end_ns;
+        for (cpu, histogram) in later.cpus {
+            self.cpus.entry(cpu).or_default().merge(&histogram);
+        }
+    }
+
+    /// As they stand in an entry; `None` where nothing stands.
+    pub(super) fn histograms(self, condition: ContentHash) -> Option<Histograms> {
+        let cpus: Vec<CpuHistogram> = self
+            .cpus
+            .into_iter()
+            .filter(|(_, histogram)| !histogram.is_empty())
+            .map(|(cpu, histogram)| CpuHistogram { cpu, histogram })
+            .collect();
+        let length_ns = u64::try_from(self.end_ns - self.start_ns).unwrap_or(0);
+        let times = LeftTimes { boot: self.boot, start_ns: self.start_ns, length_ns, wall: self.wall };
+        (!cpus.is_empty()).then_some(Histograms { times, condition, cpus })
+    }
+}

@@ -1,0 +1,42 @@
+//! Monitors a node for ever: a measurement without an end whose intervals go to the disk as they end, and from there to a hub.
+//!
+//! Three threads, none of which the measurement waits for. The measurement hands intervals to the keeper; the keeper makes entries of
+//! them and brings them to the disk, once an interval; the sender sends what is on the disk and takes the hub's marks.
+//!
+//! - [`Settings`]: the node's own file, which says what is measured.
+//! - [`State`]: the node's key, its enrolment, the lock of its folder.
+//! - [`DiskSpool`]: what is kept of the node's streams, in segments that survive a kill and a power cut.
+//! - [`enrol`]: a token becomes an enrolment.
+//! - [`monitor`]: all of it, until it is stopped.
+//!
+//! What an entry is, and what a mark means, is decided in `farm`.
+
+#![forbid(unsafe_code)]
+
+mod clocks;
+mod enrol;
+mod enrolment;
+mod facts;
+mod guests;
+mod http;
+mod hub;
+mod keeper;
+mod key;
+mod monitor;
+mod open_file;
+mod sender;
+mod settings;
+mod spool;
+mod state;
+mod status;
+
+pub use enrol::{EnrolError, enrol};
+pub use enrolment::Enrolment;
+pub use hub::{DEFAULT_HUB_PORT, HubError};
+pub use key::NodeIdentity;
+pub use monitor::{MonitorError, Program, monitor};
+pub use settings::{SETTINGS_FILE, Settings, SettingsError};
+pub use spool::segment;
+pub use spool::{DiskSpool, Found, SpoolError, SpoolLimits};
+pub use state::{STATE_FOLDER, State, StateError};
+pub use status::{SenderStatus, Status};

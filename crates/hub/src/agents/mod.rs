@@ -1,0 +1,175 @@
+//! The agents' port: what nodes send, verified, into the store.
+
+mod body;
+mod refusal;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use farm::monitor::{
+    BatchBody, CommonBody, EnrolledBody, EnrolmentBody, HubKey, MarkBody, PlacesBody, Purpose, Refused,
+};
+use farm::stream::{Common, NodeKey, StreamId};
+use serde::Serialize;
+use store::{Arriving, BatchError, Committed, Enrolling, Read, ReadyBatch, SecretHash};
+
+use crate::clock::now_wall_ns;
+use crate::door::{Room, Visitor};
+use crate::hub::Hub;
+use crate::keys::hexadecimal;
+use body::{Message, Received};
+use refusal::Refusal;
+
+/// What a hub says of itself to everybody.
+#[derive(Debug, Serialize)]
+struct HubBody {
+    /// Its public key.
+    hub: String,
+    /// Its life.
+    epoch: u64,
+    /// Version of its program.
+    version: &'static str,
+}
+
+/// The most places of one question: more than a spool of 16 MiB has pieces.
+const MOST_PLACES: usize = 65_536;
+
+/// The routes of the agents' port.
+pub fn routes(hub: Arc<Hub>) -> Router {
+    Router::new()
+        .route("/v1/hub", get(describe))
+        .route("/v1/enrol", post(enrol))
+        .route("/v1/batch", post(batch))
+        .route("/v1/places", post(places))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_route)
+        // Bodies are bounded where they are read.
+        .layer(DefaultBodyLimit::disable())
+        .with_state(hub)
+}
+
+async fn describe(State(hub): State<Arc<Hub>>) -> Response {
+    let hub = HubBody { hub: hub.keys.hub().to_string(), epoch: hub.epoch, version: env!("CARGO_PKG_VERSION") };
+    Json(hub).into_response()
+}
+
+async fn no_route() -> Response {
+    let why = "agents ask for GET /v1/hub and POST /v1/enrol, /v1/batch and /v1/places; pages are on the people's port";
+    Refusal::new(StatusCode::NOT_FOUND, Refused::Malformed, why).into_response()
+}
+
+async fn enrol(
+    State(hub): State<Arc<Hub>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let received = body::receive(&hub.limits, &visitor, request).await?;
+    let key = hub.keys.hub();
+    let asked = hub.for_agents.read(move |_| read_enrolment(received, key)).await??;
+    let node = asked.node;
+    let enrolled = hub.writer.enrol(asked).await??;
+    visitor.is_known();
+    let next_certificate = Some(hexadecimal(hub.keys.next));
+    let body = EnrolledBody { node, name: enrolled.name, epoch: hub.epoch, next_certificate };
+    signed(&hub, Purpose::Enrolled, node, &body)
+}
+
+fn read_enrolment(received: Received, hub: HubKey) -> Result<Enrolling, Refusal> {
+    let message = received.verified(Purpose::Enrolment, hub)?;
+    let node = message.node;
+    let asked: EnrolmentBody = serde_json::from_slice(&message.text).map_err(|error| Refusal::malformed(&error))?;
+    // As 32 bytes it has the form of a key.
+    let secret: NodeKey = asked.secret.parse().map_err(|_| {
+        let why = "the secret of a token is 64 hexadecimal digits: give the token that 'punctual-hub enrol' printed";
+        Refusal::new(StatusCode::FORBIDDEN, Refused::Token, why)
+    })?;
+    let secret = SecretHash::of(&secret.0);
+    Ok(Enrolling { node, secret, name: asked.name, version: asked.version, at_wall_ns: now_wall_ns() })
+}
+
+async fn batch(
+    State(hub): State<Arc<Hub>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let began = Instant::now();
+    let received = body::receive(&hub.limits, &visitor, request).await?;
+    // What is received now was sent no longer ago than the head of the request needed to come, and the body since then.
+    let round_trip = visitor.handshake.saturating_add(began.elapsed());
+    let received_wall_ns = now_wall_ns();
+    let key = hub.keys.hub();
+    let ReceivedBatch { node, stream, ready: batch, room: _room } =
+        hub.for_agents.read(move |store| read_batch(received, key, store)).await??;
+    visitor.is_known();
+    let round_trip_ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX);
+    let committed = hub.writer.batch(Arriving { node, batch, received_wall_ns, round_trip_ns }).await??;
+    let Committed { sequence, hash, lacks, .. } = committed;
+    let mark = MarkBody { stream, sequence, hash, epoch: hub.epoch, lacks };
+    signed(&hub, Purpose::Mark, node, &mark)
+}
+
+/// A batch that waits to be written.
+struct ReceivedBatch {
+    node: NodeKey,
+    stream: StreamId,
+    ready: ReadyBatch,
+    room: Room,
+}
+
+/// Its entries are looked at last: that is the most expensive part, and only for nodes that are enrolled.
+fn read_batch(received: Received, hub: HubKey, store: &dyn Read) -> Result<ReceivedBatch, Refusal> {
+    let Message { node, text, room } = received.verified(Purpose::Batch, hub)?;
+    check_enrolled(store, node)?;
+    let batch = BatchBody::from_json(&text).map_err(|error| Refusal::malformed(&error))?;
+    let ready = ReadyBatch::new(&batch).map_err(|error| Refusal::malformed(&error))?;
+    Ok(ReceivedBatch { node, stream: batch.stream, ready, room })
+}
+
+async fn places(
+    State(hub): State<Arc<Hub>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let received = body::receive(&hub.limits, &visitor, request).await?;
+    let key = hub.keys.hub();
+    let (node, stream, found) = hub.for_agents.read(move |store| read_places(received, key, store)).await??;
+    visitor.is_known();
+    let common = CommonBody { stream, sequence: found.sequence, end: found.end, of: found.of, epoch: hub.epoch };
+    signed(&hub, Purpose::Common, node, &common)
+}
+
+fn read_places(received: Received, hub: HubKey, store: &dyn Read) -> Result<(NodeKey, StreamId, Common), Refusal> {
+    let Message { node, text, .. } = received.verified(Purpose::Places, hub)?;
+    check_enrolled(store, node)?;
+    let asked: PlacesBody = serde_json::from_slice(&text).map_err(|error| Refusal::malformed(&error))?;
+    if asked.places.len() > MOST_PLACES {
+        return Err(Refusal::malformed(&format!(
+            "{} places, and at most {MOST_PLACES} are allowed",
+            asked.places.len()
+        )));
+    }
+    let common = store.common(node, asked.stream, &asked.places).map_err(|error| Refusal::of_store(&error))?;
+    Ok((node, asked.stream, common))
+}
+
+/// Refuses who is not enrolled.
+fn check_enrolled(store: &dyn Read, node: NodeKey) -> Result<(), Refusal> {
+    match store.node(node).map_err(|error| Refusal::of_store(&error))? {
+        None => Err(BatchError::NotEnrolled.into()),
+        Some(node) if node.revoked_wall_ns.is_some() => Err(BatchError::Revoked.into()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// An answer in an envelope that the hub signs.
+fn signed(hub: &Hub, purpose: Purpose, node: NodeKey, body: &impl Serialize) -> Result<Response, Refusal> {
+    let message = serde_json::to_vec(body).map_err(|error| Refusal::malformed(&error))?;
+    let envelope = hub.keys.sign(purpose, node, message);
+    Ok(([(CONTENT_TYPE, "application/octet-stream")], envelope.to_bytes()).into_response())
+}

@@ -1,0 +1,144 @@
+use std::path::Path;
+use std::process::ExitCode;
+
+use store::{Change, Place, Read as _, Store as _};
+use terminal::output;
+
+use super::enrol::read_label;
+use super::{by, find, open};
+use crate::clock::now_wall_ns;
+use crate::fleet;
+use crate::pages::{local, look};
+
+/// Takes nothing more from a node: its key is no longer good here
+#[derive(Debug, clap::Args)]
+pub(super) struct RevokeArgs {
+    /// The node, by its name or its key
+    node: String,
+}
+
+impl RevokeArgs {
+    pub(super) fn run(&self, folder: &Path) -> anyhow::Result<ExitCode> {
+        change(folder, &self.node, &[Change::Revoked])
+    }
+}
+
+/// Changes what is said of a node
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum NodeCommand {
+    /// Give it another name
+    Rename {
+        /// The node, by its name or its key
+        node: String,
+        /// The name
+        name: String,
+    },
+    /// Say where it stands
+    Place {
+        /// The node, by its name or its key
+        node: String,
+        /// The rack
+        #[arg(required_unless_present = "nowhere")]
+        rack: Option<String>,
+        /// The slot in it
+        #[arg(required_unless_present = "nowhere")]
+        slot: Option<String>,
+        /// It stands nowhere any more
+        #[arg(long, conflicts_with_all = ["rack", "slot"])]
+        nowhere: bool,
+    },
+    /// Give it labels, or take some off
+    Label {
+        /// The node, by its name or its key
+        node: String,
+        /// A label that it gets
+        #[arg(value_name = "KEY=VALUE", required_unless_present = "remove")]
+        labels: Vec<String>,
+        /// A label that is taken off
+        #[arg(long, value_name = "KEY")]
+        remove: Vec<String>,
+    },
+    /// Expect nothing of it any more; what it measured stays
+    Retire {
+        /// The node, by its name or its key
+        node: String,
+    },
+    /// Expect it to send again
+    Unretire {
+        /// The node, by its name or its key
+        node: String,
+    },
+    /// Write something down about it
+    Note {
+        /// The node, by its name or its key
+        node: String,
+        /// What
+        text: String,
+    },
+}
+
+impl NodeCommand {
+    pub(super) fn run(self, folder: &Path) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Rename { node, name } => change(folder, &node, &[Change::Renamed { name }]),
+            Self::Place { node, rack, slot, .. } => {
+                let place = rack.zip(slot).map(|(rack, slot)| Place { rack, slot });
+                change(folder, &node, &[Change::Placed { place }])
+            }
+            Self::Label { node, labels, remove } => {
+                let off = remove.into_iter().map(|key| Ok(Change::Labeled { key, value: None }));
+                let on = labels.iter().map(|label| {
+                    let (key, value) = read_label(label)?;
+                    Ok(Change::Labeled { key, value: Some(value) })
+                });
+                let changes: Vec<Change> = off.chain(on).collect::<anyhow::Result<_>>()?;
+                change(folder, &node, &changes)
+            }
+            Self::Retire { node } => change(folder, &node, &[Change::Retired]),
+            Self::Unretire { node } => change(folder, &node, &[Change::Unretired]),
+            Self::Note { node, text } => change(folder, &node, &[Change::Noted { text }]),
+        }
+    }
+}
+
+fn change(folder: &Path, name: &str, changes: &[Change]) -> anyhow::Result<ExitCode> {
+    let (_, mut store) = open(folder)?;
+    let node = find(&store, name)?;
+    for change in changes {
+        store.change_node(node.key, change, &by())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the nodes, what is to be looked at first
+#[derive(Debug, clap::Args)]
+pub(super) struct NodesArgs {
+    /// With the keys of those that were revoked, too
+    #[arg(long)]
+    all: bool,
+}
+
+impl NodesArgs {
+    pub(super) fn run(&self, folder: &Path) -> anyhow::Result<ExitCode> {
+        let (_, store) = open(folder)?;
+        let mut rows = store.fleet(now_wall_ns())?;
+        fleet::sort(&mut rows);
+        let mut table =
+            terminal::table::Table::new(&["node", "state", "latest", "last seen", "key"]).left(1).left(3).left(4);
+        for row in rows {
+            table.row(vec![
+                row.node.name,
+                look(&row.state).word.to_owned(),
+                row.latest.map_or(String::new(), |latest| units::format::latency(latest.maximum_ns)),
+                row.node.seen_wall_ns.map_or(String::new(), local),
+                row.node.key.to_string(),
+            ]);
+        }
+        for node in store.nodes()?.into_iter().filter(|node| self.all && node.revoked_wall_ns.is_some()) {
+            let seen = node.seen_wall_ns.map_or(String::new(), local);
+            table.row(vec![node.name, "revoked".to_owned(), String::new(), seen, node.key.to_string()]);
+        }
+        output::data(&table.render());
+        Ok(ExitCode::SUCCESS)
+    }
+}

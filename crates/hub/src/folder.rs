@@ -1,0 +1,180 @@
+//! The folder in which a hub keeps everything: its keys, its store, links and sessions. Only its user reads it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Where a hub keeps everything.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// Why a folder is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The kernel refuses.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the kernel says.
+        error: io::Error,
+    },
+    /// Others may read it.
+    #[error("{} may be read by others (mode {mode:03o}), and keys lie in it: chmod 700 {}", path.display(), path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// It is somebody else's.
+    #[error("{} belongs to another user: run this as that user, or name another folder (--folder)", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// No hub was started there.
+    #[error("no hub has its folder at {}: start it once ('punctual-hub serve'), or name its folder (--folder)", path.display())]
+    NoHub {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Nobody knows where it is.
+    #[error("neither STATE_DIRECTORY, XDG_STATE_HOME nor HOME is set: name the hub's folder (--folder)")]
+    NoHome,
+}
+
+impl Folder {
+    /// The folder that is used where none is named: a service's own (systemd's `StateDirectory=`), else one of the user's.
+    ///
+    /// # Errors
+    /// Where no variable of the environment says where.
+    pub fn usual() -> Result<PathBuf, FolderError> {
+        let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        // Several are named with colons between them.
+        let service = of("STATE_DIRECTORY").filter(|path| !path.to_string_lossy().contains(':'));
+        let state = || of("XDG_STATE_HOME").or_else(|| of("HOME").map(|home| home.join(".local/state")));
+        service.or_else(|| state().map(|state| state.join("punctual-hub"))).ok_or(FolderError::NoHome)
+    }
+
+    /// Opens the folder, and makes it where it is not there.
+    ///
+    /// # Errors
+    /// Where it cannot be made, or others have a hand in it.
+    pub fn make(path: &Path) -> Result<Self, FolderError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| FolderError::File { path: path.to_owned(), error })?;
+        Self::checked(path)
+    }
+
+    /// Opens the folder of a hub that was started there before.
+    ///
+    /// # Errors
+    /// Where there is none, or others have a hand in it.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let folder = Self { path: path.to_owned() };
+        if !folder.store().exists() {
+            return Err(FolderError::NoHub { path: path.to_owned() });
+        }
+        Self::checked(path)
+    }
+
+    fn checked(path: &Path) -> Result<Self, FolderError> {
+        let found = fs::metadata(path).map_err(|error| FolderError::File { path: path.to_owned(), error })?;
+        if found.uid() != kernel::process::effective_user() {
+            return Err(FolderError::Foreign { path: path.to_owned() });
+        }
+        let mode = found.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(FolderError::Open { path: path.to_owned(), mode });
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The store's file.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store.sqlite")
+    }
+
+    /// A file or folder in it.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// A folder in it, which is made where it is not there.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn below(&self, name: &str) -> Result<PathBuf, FolderError> {
+        let path = self.join(name);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map(|()| path.clone()).map_err(|error| FolderError::File { path, error })
+    }
+}
+
+/// Writes a file that only its owner reads, whole or not at all; one that is there is left as it is, and that is an error.
+///
+/// # Errors
+/// Where it is there, or cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let failed = |error| FolderError::File { path: path.to_owned(), error };
+    let part = path.with_extension(format!("{}.punctual-new", std::process::id()));
+    // One that a killed process of the same number left.
+    let _ = fs::remove_file(&part);
+    let written = private(&part).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        // A link does not take the place of what is there, as a change of names would.
+        fs::hard_link(&part, path)
+    });
+    let _ = fs::remove_file(&part);
+    written.and_then(|()| kernel::whole_file::sync_folder(path)).map_err(failed)
+}
+
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Reads a file of the folder; `None` where it is not there.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FolderError::File { path: path.to_owned(), error }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_user_reads_a_hub_s_folder_and_a_key_is_never_written_over() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state/hub");
+        assert!(matches!(Folder::open(&path), Err(FolderError::NoHub { .. })));
+        let folder = Folder::make(&path).unwrap();
+        assert_eq!(fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        let key = folder.join("hub.key");
+        write_new(&key, b"one").unwrap();
+        assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(write_new(&key, b"other").is_err());
+        assert_eq!((read(&key).unwrap().unwrap(), fs::read_dir(&path).unwrap().count()), (b"one".to_vec(), 1));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        assert!(matches!(Folder::make(&path), Err(FolderError::Open { mode: 0o750, .. })));
+    }
+}

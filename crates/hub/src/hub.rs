@@ -1,0 +1,31 @@
+//! What both ports share.
+
+use std::sync::Arc;
+
+use crate::keys::Keys;
+use crate::limits::Limits;
+use crate::readers::Readers;
+use crate::sessions::Sessions;
+use crate::writer::Writer;
+
+/// A hub that serves.
+pub struct Hub {
+    /// What it is known by.
+    pub keys: Keys,
+    /// Its life: raised by a restore from a backup, and never while it serves.
+    pub epoch: u64,
+    /// The way to the thread that writes.
+    pub writer: Writer,
+    /// Readers for the agents' port, which also look at messages.
+    pub for_agents: Arc<Readers>,
+    /// Readers for the people's port: long answers to people do not keep nodes waiting.
+    pub for_people: Arc<Readers>,
+    /// Bounds.
+    pub limits: Limits,
+    /// Who may read.
+    pub sessions: Sessions,
+    /// Whether everybody may read.
+    pub is_public: bool,
+    /// Whether people speak TLS with the hub itself.
+    pub is_over_tls: bool,
+}

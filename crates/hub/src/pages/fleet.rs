@@ -1,0 +1,238 @@
+//! The page of all nodes: which machine to look at.
+
+use std::fmt::Write as _;
+
+use store::FleetRow;
+use units::format;
+
+use super::chart::sparkline;
+use super::html::{InUrl, Text};
+use super::words::{Moment, detail, look};
+use crate::fleet::{Rank, rank, unusual};
+
+/// What of the fleet is asked for, in the URL.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub(crate) struct Asked {
+    /// Only nodes in which all of these words occur.
+    #[serde(default)]
+    pub(crate) q: String,
+}
+
+/// Whether a node is asked for: each word occurs in its name, state, version, place, labels or key.
+pub(crate) fn is_wanted(row: &FleetRow, words: &str) -> bool {
+    if words.trim().is_empty() {
+        return true;
+    }
+    let node = &row.node;
+    let mut text = format!("{}\n{}\n{}\n{}\n", node.name, look(&row.state).word, node.version, node.key);
+    if let Some(place) = &node.place {
+        let _ = writeln!(text, "{}\n{}", place.rack, place.slot);
+    }
+    for (key, value) in &node.labels {
+        let _ = writeln!(text, "{key}={value}");
+    }
+    if rank_word(row).is_some() {
+        text.push_str("beyond unusual");
+    }
+    let text = text.to_lowercase();
+    words.to_lowercase().split_whitespace().all(|word| text.contains(word))
+}
+
+/// What is to be said of a node before anything else.
+fn rank_word(row: &FleetRow) -> Option<String> {
+    match rank(row) {
+        Rank::Beyond(by) => Some(format!("{} beyond its limit", format::latency(by.0))),
+        Rank::Unusual(_) => row.against_itself.map(|against| match against.as_large {
+            0 => format!("the worst of {} intervals", format::count(against.intervals.saturating_add(1))),
+            as_large => format!("only {as_large} of {} intervals were as bad", format::count(against.intervals)),
+        }),
+        Rank::NotMeasured | Rank::Maximum(_) | Rank::AtRest => None,
+    }
+}
+
+/// The page, of nodes in the order in which they are to be looked at.
+pub(crate) fn fleet(rows: &[FleetRow], asked: &Asked) -> String {
+    let wanted: Vec<&FleetRow> = rows.iter().filter(|row| is_wanted(row, &asked.q)).collect();
+    let mut main = String::from("<h1>Fleet</h1>\n");
+    // Writing to a string cannot fail.
+    let _ = writeln!(main, "<p class=\"lead\">{}</p>", Text(&sentence(rows)));
+    if rows.is_empty() {
+        main.push_str(
+            "<p>On this machine, for each node:</p>\n<pre>punctual-hub enrol</pre>\n\
+             <p>It prints a token, and the line that enrols the node with it.</p>\n",
+        );
+        return super::page("Fleet", &main);
+    }
+    let _ = writeln!(
+        main,
+        "<form method=\"get\" action=\"/\"><label>Filter <input name=\"q\" type=\"search\" value=\"{}\"></label> \
+         <button>Show</button></form>",
+        Text(&asked.q),
+    );
+    if wanted.is_empty() {
+        let _ = writeln!(main, "<p>No node has all of these words. <a href=\"/\">Show all {}</a></p>", rows.len());
+        return super::page("Fleet", &main);
+    }
+    main.push_str(
+        "<div class=\"wide\"><table>\n<thead><tr><th>Node</th><th>State</th><th class=\"number\">Latest maximum</th>\
+         <th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>Last intervals</th><th>Last seen</th>\
+         <th class=\"aside\">Agent</th><th class=\"aside\">Place, labels</th></tr></thead>\n<tbody>\n",
+    );
+    for row in wanted {
+        write_row(&mut main, row);
+    }
+    main.push_str("</tbody></table></div>\n");
+    super::page(&title(rows), &main)
+}
+
+fn count(rows: &[FleetRow], of: impl Fn(&FleetRow) -> bool) -> usize {
+    rows.iter().filter(|row| of(row)).count()
+}
+
+fn title(rows: &[FleetRow]) -> String {
+    match count(rows, |row| row.beyond_limit_ns.is_some()) {
+        0 => "Fleet".to_owned(),
+        beyond => format!("{beyond} beyond their limit \u{b7} Fleet"),
+    }
+}
+
+/// The answer first.
+fn sentence(rows: &[FleetRow]) -> String {
+    if rows.is_empty() {
+        return "No node is enrolled yet.".to_owned();
+    }
+    let beyond = count(rows, |row| matches!(rank(row), Rank::Beyond(_)));
+    let not_measured = count(rows, |row| look(&row.state).class == "bad");
+    let is_unusual =
+        count(rows, |row| row.against_itself.and_then(unusual).is_some() && matches!(rank(row), Rank::Unusual(_)));
+    let nodes = |count: usize| if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") };
+    let mut parts = Vec::new();
+    for (count, what) in
+        [(beyond, "beyond the limit"), (is_unusual, "unusual against its own history"), (not_measured, "not measured")]
+    {
+        if count > 0 {
+            parts.push(format!("{} {what}", nodes(count)));
+        }
+    }
+    let monitoring = count(rows, |row| look(&row.state).class == "good");
+    parts.push(format!("{monitoring} of {} monitored", nodes(rows.len())));
+    format!("{}.", parts.join(", "))
+}
+
+fn write_row(main: &mut String, row: &FleetRow) {
+    let (node, look) = (&row.node, look(&row.state));
+    let class = match (rank(row), look.class) {
+        (Rank::Beyond(_), _) => "beyond",
+        (Rank::Unusual(_), _) => "unusual",
+        (_, "good") => "",
+        _ => "old",
+    };
+    let _ = write!(
+        main,
+        "<tr class=\"{class}\"><td><a href=\"/nodes/{}\"><b>{}</b></a>",
+        InUrl(&node.key.to_string()),
+        Text(&node.name),
+    );
+    if let Some(word) = rank_word(row) {
+        let _ = write!(main, "<br><span class=\"maximum\">{}</span>", Text(&word));
+    }
+    let _ = write!(
+        main,
+        "</td><td><span class=\"state {}\"><span aria-hidden=\"true\">{}</span> {}</span>",
+        look.class, look.sign, look.word,
+    );
+    for said in [detail(&row.state), not_monitored(&row.isolated_and_not_monitored)] {
+        if !said.is_empty() {
+            let _ = write!(main, "<br><span class=\"small\">{}</span>", Text(&said));
+        }
+    }
+    main.push_str("</td><td class=\"number\">");
+    if let Some(latest) = &row.latest {
+        let was = if look.class == "good" { "" } else { "was " };
+        let _ = write!(
+            main,
+            "<span class=\"maximum\">{was}{}</span><br><span class=\"small\">CPU {}",
+            Text(&format::latency(latest.maximum_ns)),
+            latest.cpu,
+        );
+        if let Some(cause) = &latest.cause {
+            let _ = write!(main, ", {}", Text(cause));
+        }
+        main.push_str("</span>");
+    }
+    let latency = |ns: Option<String>| ns.map_or(String::new(), |text| Text(&text).to_string());
+    let _ = write!(
+        main,
+        "</td><td class=\"number aside\">{}</td><td class=\"number aside\">{}</td><td>{}</td><td>",
+        latency(row.limit_ns.map(format::latency)),
+        latency(row.ever_ns.map(format::latency)),
+        sparkline(&row.maxima_ns, row.limit_ns),
+    );
+    if let Some(seen) = node.seen_wall_ns {
+        let _ = write!(main, "{}", Moment(seen));
+    }
+    let _ = write!(main, "</td><td class=\"aside\">{}</td><td class=\"aside\">", Text(&node.version));
+    write_place(main, node);
+    main.push_str("</td></tr>\n");
+}
+
+/// Where a node stands, and its labels.
+pub(super) fn write_place(main: &mut String, node: &store::Node) {
+    if let Some(place) = &node.place {
+        let _ = write!(main, "{} / {} ", Text(&place.rack), Text(&place.slot));
+    }
+    for (key, value) in &node.labels {
+        let sign = if value.is_empty() { "" } else { "=" };
+        let _ = write!(main, "<span class=\"label\">{}{sign}{}</span> ", Text(key), Text(value));
+    }
+}
+
+/// CPUs that are isolated and that nobody monitors.
+pub(super) fn not_monitored(cpus: &[u32]) -> String {
+    if cpus.is_empty() {
+        return String::new();
+    }
+    let cpus: units::CpuSet = cpus.iter().copied().collect();
+    format!("isolated and not monitored: CPU {cpus}")
+}
+
+#[cfg(test)]
+mod tests {
+    use store::NodeState;
+
+    use super::*;
+    use crate::fleet::tests::row;
+
+    const SCRIPT_NAME: &str = "<script>alert(1)</script>\u{1b}[31m";
+
+    #[test]
+    fn a_hostile_name_is_text_wherever_it_stands() {
+        let mut hostile = row(SCRIPT_NAME, 5_000, NodeState::Invalid { reasons: vec![SCRIPT_NAME.to_owned()] });
+        hostile.node.labels.insert(SCRIPT_NAME.to_owned(), "\"><img src=x>".to_owned());
+        hostile.node.version = SCRIPT_NAME.to_owned();
+        hostile.node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
+        if let Some(latest) = &mut hostile.latest {
+            latest.cause = Some(SCRIPT_NAME.to_owned());
+        }
+        let page = fleet(&[hostile], &Asked { q: SCRIPT_NAME.replace("\u{1b}[31m", "") });
+        // The page's own is the only one.
+        assert_eq!(page.matches("<script").count(), 1, "{page}");
+        assert!(!page.contains("<img") && !page.contains('\u{1b}') && page.contains("&lt;script&gt;alert(1)"));
+    }
+
+    #[test]
+    fn the_page_says_first_what_is_wrong_and_shows_what_is_asked_for() {
+        let mut beyond = row("far-off", 250_000, NodeState::Monitoring);
+        beyond.beyond_limit_ns = Some(150_000);
+        let mut rows = vec![row("calm", 9_000, NodeState::Monitoring), row("mute", 1, NodeState::NoPriority), beyond];
+        crate::fleet::sort(&mut rows);
+        let page = fleet(&rows, &Asked::default());
+        assert!(page.contains("1 node beyond the limit, 1 node not measured, 2 of 3 nodes monitored."), "{page}");
+        assert!(page.find("far-off") < page.find("mute") && page.find("mute") < page.find("calm"));
+        assert!(page.contains("150 us beyond its limit") && page.contains("no real-time priority"));
+        let only = fleet(&rows, &Asked { q: "MUTE priority".to_owned() });
+        assert!(only.contains(">mute<") && !only.contains(">calm<"));
+        assert!(fleet(&rows, &Asked { q: "nothing".to_owned() }).contains("No node has all of these words"));
+        assert!(fleet(&[], &Asked::default()).contains("punctual-hub enrol"));
+    }
+}

@@ -1,0 +1,433 @@
+//! The page of one node: since when, and what changed then.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use farm::monitor::ContentKind;
+use store::{AuditRow, Change, ContentAt, FleetRow, History, Point, Tier};
+use units::format;
+
+use super::chart::{HATCH, MOST_POINTS, Scale, over_time};
+use super::fleet::{not_monitored, write_place};
+use super::html::{InUrl, Text};
+use super::words::{Moment, detail, gap, look};
+
+/// A grid that ends of windows are put on (ns): five minutes, as long as an interval. A page stays the same until one has passed.
+const GRID_NS: i64 = 300 * 1_000_000_000;
+/// Rows of a table before the rest is left to the document.
+const MOST_ROWS: usize = 50;
+
+/// Spans that can be chosen: a word in the URL, and days.
+const SPANS: [(&str, &str, i64); 6] = [
+    ("6h", "6 hours", 6),
+    ("1d", "day", 24),
+    ("7d", "week", 7 * 24),
+    ("30d", "30 days", 30 * 24),
+    ("112d", "112 days", 112 * 24),
+    ("1y", "year", 366 * 24),
+];
+const USUAL_SPAN: &str = "1d";
+
+/// The stretch of time that a page shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// From when (ns since 1970).
+    pub(crate) from_utc_ns: i64,
+    /// Until when (ns since 1970).
+    pub(crate) to_utc_ns: i64,
+    /// The span that was chosen, in the words of the URL; empty where a place of its own was asked for.
+    pub(crate) span: &'static str,
+}
+
+impl Window {
+    /// The last so and so long, or what lies between two moments.
+    pub(crate) fn new(now_utc_ns: i64, last: Option<&str>, from_to: Option<(i64, i64)>) -> Self {
+        if let Some((from_utc_ns, to_utc_ns)) = from_to.filter(|(from, to)| from < to) {
+            return Self { from_utc_ns, to_utc_ns, span: "" };
+        }
+        let chosen = SPANS.iter().find(|(word, ..)| last == Some(*word));
+        let (span, _, hours) =
+            chosen.or_else(|| SPANS.iter().find(|(word, ..)| *word == USUAL_SPAN)).copied().unwrap_or(SPANS[0]);
+        let to_utc_ns = now_utc_ns.saturating_sub(now_utc_ns.rem_euclid(GRID_NS)).saturating_add(GRID_NS);
+        let from_utc_ns = to_utc_ns.saturating_sub(hours.saturating_mul(3_600 * 1_000_000_000));
+        Self { from_utc_ns, to_utc_ns, span }
+    }
+
+    /// What a store is asked for it.
+    pub(crate) const fn asked(&self) -> store::HistoryAsked {
+        store::HistoryAsked { from_utc_ns: self.from_utc_ns, to_utc_ns: self.to_utc_ns, most_points: MOST_POINTS }
+    }
+}
+
+/// What the page shows.
+pub(crate) struct NodePage {
+    /// The node, and what it does.
+    pub(crate) row: FleetRow,
+    /// The stretch of time.
+    pub(crate) window: Window,
+    /// What was measured in it.
+    pub(crate) history: History,
+    /// Profiles and conditions, the oldest first.
+    pub(crate) contents: Vec<ContentAt>,
+    /// The condition of the latest interval, as JSON.
+    pub(crate) condition: Option<String>,
+    /// What was changed about it, the newest first.
+    pub(crate) audit: Vec<AuditRow>,
+}
+
+/// The page.
+pub(crate) fn node(page: &NodePage) -> String {
+    let (row, look) = (&page.row, look(&page.row.state));
+    let mut main = format!("<p class=\"small\"><a href=\"/\">Fleet</a></p>\n<h1>{}</h1>\n", Text(&row.node.name));
+    // Writing to a string cannot fail.
+    let _ = write!(
+        main,
+        "<p class=\"lead\"><span class=\"state {}\"><span aria-hidden=\"true\">{}</span> {}</span>",
+        look.class, look.sign, look.word,
+    );
+    let said = [detail(&row.state), not_monitored(&row.isolated_and_not_monitored), beyond(row)];
+    for said in said.iter().filter(|said| !said.is_empty()) {
+        let _ = write!(main, " \u{b7} {}", Text(said));
+    }
+    main.push_str("</p>\n");
+    write_facts(&mut main, page);
+    write_spans(&mut main, page);
+    write_plots(&mut main, page);
+    write_worst(&mut main, &page.history);
+    write_causes(&mut main, &page.history);
+    write_gaps(&mut main, &page.history);
+    write_changes(&mut main, page);
+    super::page(&format!("{} \u{b7} {}", row.node.name, look.word), &main)
+}
+
+fn beyond(row: &FleetRow) -> String {
+    row.beyond_limit_ns.map_or(String::new(), |by| format!("latest maximum {} beyond its limit", format::latency(by)))
+}
+
+fn write_facts(main: &mut String, page: &NodePage) {
+    let (row, node) = (&page.row, &page.row.node);
+    main.push_str("<dl>");
+    let mut fact = |name: &str, value: &dyn std::fmt::Display| {
+        let _ = writeln!(main, "<dt>{name}</dt><dd>{value}</dd>");
+    };
+    if let Some(latest) = &row.latest {
+        let cause = latest.cause.as_ref().map_or(String::new(), |cause| format!(", {}", Text(cause)));
+        let maximum = Text(&format::latency(latest.maximum_ns)).to_string();
+        fact("Latest maximum", &format!("{maximum}, CPU {}{cause}", latest.cpu));
+    }
+    if let Some(ever_ns) = row.ever_ns {
+        fact("Worst ever", &Text(&format::latency(ever_ns)));
+    }
+    if let Some(limit_ns) = row.limit_ns {
+        fact("Limit", &Text(&format::latency(limit_ns)));
+    }
+    if let Some(seen) = node.seen_wall_ns {
+        fact("Last seen", &Moment(seen));
+    }
+    fact("Enrolled", &Moment(node.enrolled_wall_ns));
+    fact("Agent", &Text(&node.version));
+    if let Some(condition) = page.condition.as_deref() {
+        fact("Measured under", &Text(&conditions(condition)));
+    }
+    fact("Key", &format_args!("<code>{}</code>", node.key));
+    if let Some(earlier) = node.replaces {
+        fact("Goes on from", &format_args!("<a href=\"/nodes/{earlier}\"><code>{earlier}</code></a>"));
+    }
+    main.push_str("</dl>\n<p>");
+    write_place(main, node);
+    main.push_str("</p>\n");
+}
+
+/// A condition as words: its fields with their values, nanoseconds as people say them.
+fn conditions(json: &str) -> String {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(json) else { return json.to_owned() };
+    let words = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let name = name.replace(['_', '-'], " ");
+        match (name.strip_suffix(" ns").zip(value.as_u64()), value) {
+            (Some((name, ns)), _) => format!("{name} {}", format::span(ns)),
+            (None, serde_json::Value::String(text)) => format!("{name} {text}"),
+            (None, other) => format!("{name} {other}"),
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn write_spans(main: &mut String, page: &NodePage) {
+    let key = page.row.node.key.to_string();
+    main.push_str("<nav aria-label=\"Span of time\">");
+    for (word, name, _) in SPANS {
+        let _ = if page.window.span == word {
+            write!(main, "<b aria-current=\"true\">{name}</b>")
+        } else {
+            write!(main, "<a href=\"/nodes/{}?last={word}\">{name}</a>", InUrl(&key))
+        };
+    }
+    let _ = writeln!(
+        main,
+        "</nav>\n<p class=\"small\">{} to {}; each step is the maximum of {}.</p>",
+        Moment(page.window.from_utc_ns),
+        Moment(page.window.to_utc_ns),
+        match page.history.tier {
+            Tier::Intervals => "one or more intervals",
+            Tier::Hours => "an hour or more",
+            Tier::Days => "a day or more",
+        },
+    );
+}
+
+fn write_plots(main: &mut String, page: &NodePage) {
+    let history = &page.history;
+    if history.not_placed > 0 {
+        let _ = writeln!(
+            main,
+            "<p>{} intervals are kept and not drawn: their time cannot be, or is not known.</p>",
+            format::count(history.not_placed)
+        );
+    }
+    let points = || history.cpus.iter().flat_map(|cpu| &cpu.points);
+    let most = points().flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten().max();
+    let Some(most_ns) = most.filter(|most| *most > 0) else {
+        main.push_str("<p>Nothing was measured in this time.</p>\n");
+        return;
+    };
+    main.push_str("<h2>Maxima over time</h2>\n");
+    main.push_str(HATCH);
+    let Window { from_utc_ns, to_utc_ns, .. } = page.window;
+    let scale = Scale { from_utc_ns, to_utc_ns, most_ns };
+    for cpu in &history.cpus {
+        let worst = cpu.points.iter().filter_map(|point| point.maximum_ns).max();
+        let worst = worst.map_or("nothing that stands".to_owned(), |worst| format!("worst {}", format::latency(worst)));
+        let _ = writeln!(main, "<h3>CPU {} <span class=\"muted\">{}</span></h3>", cpu.cpu, Text(&worst));
+        main.push_str(&over_time(cpu, &history.gaps, page.row.limit_ns, scale));
+    }
+}
+
+/// The worst spans of all CPUs.
+fn write_worst(main: &mut String, history: &History) {
+    let mut worst: Vec<(u32, i64, &Point)> = history
+        .cpus
+        .iter()
+        .flat_map(|cpu| cpu.points.iter().filter_map(|point| Some((cpu.cpu, point.maximum_ns?, point))))
+        .collect();
+    worst.sort_by_key(|(cpu, maximum_ns, point)| (std::cmp::Reverse(*maximum_ns), *cpu, point.start_utc_ns));
+    worst.truncate(10);
+    if worst.is_empty() {
+        return;
+    }
+    main.push_str(
+        "<h2>Worst</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"number\">Maximum</th><th>CPU</th><th>When</th>\
+         <th>Cause</th><th class=\"number\">Beyond the limit</th><th class=\"number\">Missed periods</th></tr></thead><tbody>\n",
+    );
+    for (cpu, maximum_ns, point) in worst {
+        let _ = writeln!(
+            main,
+            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td></tr>",
+            Text(&format::latency(maximum_ns)),
+            Moment(point.maximum_utc_ns.unwrap_or(point.start_utc_ns)),
+            Text(point.cause.as_deref().unwrap_or("unknown")),
+            Text(&format::count(point.beyond_limit)),
+            Text(&format::count(point.missed_periods)),
+        );
+    }
+    main.push_str("</tbody></table></div>\n");
+}
+
+/// What made the worst of each span late, and what spoiled others.
+fn write_causes(main: &mut String, history: &History) {
+    let mut causes: BTreeMap<&str, (u64, i64)> = BTreeMap::new();
+    let mut spoiled: BTreeMap<&str, u64> = BTreeMap::new();
+    for point in history.cpus.iter().flat_map(|cpu| &cpu.points) {
+        if let (Some(cause), Some(maximum_ns)) = (&point.cause, point.maximum_ns) {
+            let (count, worst_ns) = causes.entry(cause).or_insert((0, maximum_ns));
+            (*count, *worst_ns) = (*count + 1, (*worst_ns).max(maximum_ns));
+        }
+        for reason in &point.reasons {
+            *spoiled.entry(reason).or_default() += 1;
+        }
+    }
+    if !causes.is_empty() {
+        let mut causes: Vec<_> = causes.into_iter().collect();
+        causes.sort_by_key(|(_, (count, worst_ns))| std::cmp::Reverse((*worst_ns, *count)));
+        main.push_str("<h2>Causes</h2>\n<table><thead><tr><th>Cause</th><th class=\"number\">Steps</th><th class=\"number\">Worst</th></tr></thead><tbody>\n");
+        for (cause, (count, worst_ns)) in causes.into_iter().take(MOST_ROWS) {
+            let worst = format::latency(worst_ns);
+            let _ = writeln!(
+                main,
+                "<tr><td>{}</td><td class=\"number\">{count}</td><td class=\"number\">{}</td></tr>",
+                Text(cause),
+                Text(&worst)
+            );
+        }
+        main.push_str("</tbody></table>\n");
+    }
+    if !spoiled.is_empty() {
+        main.push_str("<h2>What spoiled others</h2>\n<ul>\n");
+        for (reason, count) in spoiled.into_iter().take(MOST_ROWS) {
+            let _ = writeln!(main, "<li>{}: {count} steps</li>", Text(reason));
+        }
+        main.push_str("</ul>\n");
+    }
+}
+
+fn write_gaps(main: &mut String, history: &History) {
+    if history.gaps.is_empty() {
+        return;
+    }
+    main.push_str("<h2>Not monitored</h2>\n<table><thead><tr><th>From</th><th class=\"number\">For</th><th>Why</th><th>CPUs</th></tr></thead><tbody>\n");
+    for span in history.gaps.iter().rev().take(MOST_ROWS) {
+        let cpus: units::CpuSet = span.cpus.iter().copied().collect();
+        let _ = writeln!(
+            main,
+            "<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>",
+            Moment(span.start_utc_ns),
+            Text(&format::span(span.length_ns)),
+            Text(span.why.as_ref().map_or("nothing is known of this time", gap)),
+            if cpus.is_empty() { "all".to_owned() } else { cpus.to_string() },
+        );
+    }
+    main.push_str("</tbody></table>\n");
+    if let Some(more) = history.gaps.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
+        let _ = writeln!(main, "<p class=\"small\">and {more} earlier ones</p>");
+    }
+}
+
+/// Profiles, conditions, and what people changed, the newest first.
+fn write_changes(main: &mut String, page: &NodePage) {
+    if page.contents.is_empty() && page.audit.is_empty() {
+        return;
+    }
+    main.push_str("<h2>Changes</h2>\n<table><thead><tr><th>When</th><th>What</th></tr></thead><tbody>\n");
+    for content in page.contents.iter().rev().take(MOST_ROWS) {
+        let what = match content.kind {
+            ContentKind::Condition => "measured under another condition",
+            ContentKind::Profile => "another profile",
+        };
+        let hash = content.hash.to_string();
+        let _ = write!(main, "<tr><td>");
+        let _ = match content.since {
+            Some(since) => write!(main, "{}", Moment(since.utc_ns)),
+            None => write!(main, "{} after a boot", Text(&format::span(content.since_ns.unsigned_abs()))),
+        };
+        let _ = writeln!(main, "</td><td>{what} <code>{}</code></td></tr>", hash.get(..8).unwrap_or_default());
+    }
+    for row in page.audit.iter().take(MOST_ROWS) {
+        let _ = writeln!(
+            main,
+            "<tr><td>{}</td><td>{} <span class=\"muted\">by {}</span></td></tr>",
+            Moment(row.by.at_wall_ns),
+            Text(&change(&row.change)),
+            Text(&row.by.who)
+        );
+    }
+    main.push_str("</tbody></table>\n");
+}
+
+/// A change in words.
+fn change(change: &Change) -> String {
+    match change {
+        Change::Epoch { epoch } => format!("the hub was restored: its life {epoch} began"),
+        Change::TokenMade { token } => format!("token {token} was made"),
+        Change::TokenEnded { token } => format!("token {token} was ended"),
+        Change::Enrolled { token: Some(token), name } => format!("enrolled as {name}, by token {token}"),
+        Change::Enrolled { token: None, name } => format!("enrolled as {name}, by an enrolment of before a restore"),
+        Change::Renamed { name } => format!("renamed to {name}"),
+        Change::Placed { place: Some(place) } => format!("placed at {} / {}", place.rack, place.slot),
+        Change::Placed { place: None } => "placed nowhere".to_owned(),
+        Change::Labeled { key, value: Some(value) } => format!("labeled {key}={value}"),
+        Change::Labeled { key, value: None } => format!("label {key} was taken off"),
+        Change::Retired => "retired".to_owned(),
+        Change::Unretired => "no longer retired".to_owned(),
+        Change::Revoked => "revoked".to_owned(),
+        Change::Noted { text } => format!("note: {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farm::monitor::GapReason;
+    use farm::stream::ContentHash;
+    use store::{By, CpuHistory, GapSpan, NodeState};
+
+    use super::*;
+
+    const SCRIPT: &str = "<script>alert(1)</script>\u{1b}[2J";
+
+    fn page() -> NodePage {
+        let window = Window::new(1_795_000_000_000_000_000, None, None);
+        let point = |start_utc_ns, maximum_ns, cause: Option<&str>| Point {
+            start_utc_ns,
+            length_ns: 300_000_000_000,
+            placed_error_ns: 0,
+            maximum_ns: Some(maximum_ns),
+            maximum_utc_ns: Some(start_utc_ns),
+            spoiled_ns: None,
+            samples: 300_000,
+            missed_periods: 1,
+            beyond_limit: 2,
+            not_monitored_ns: 0,
+            condition: ContentHash::of("{}"),
+            reasons: vec![SCRIPT.to_owned()],
+            cause: cause.map(str::to_owned),
+        };
+        let from = window.from_utc_ns;
+        let points =
+            vec![point(from, 40_000, Some("timer interrupt")), point(from + 300_000_000_000, 250_000, Some(SCRIPT))];
+        NodePage {
+            row: crate::fleet::tests::row(SCRIPT, 250_000, NodeState::Monitoring),
+            history: History {
+                tier: Tier::Intervals,
+                cpus: vec![CpuHistory { cpu: 2, points }],
+                gaps: vec![GapSpan {
+                    start_utc_ns: from + 900_000_000_000,
+                    length_ns: 60_000_000_000,
+                    why: Some(GapReason::Other(SCRIPT.to_owned())),
+                    cpus: Vec::new(),
+                }],
+                not_placed: 3,
+            },
+            window,
+            contents: Vec::new(),
+            condition: Some(format!("{{\"kind\": {}}}", serde_json::to_string(SCRIPT).unwrap())),
+            audit: vec![AuditRow {
+                id: 1,
+                by: By { who: SCRIPT.to_owned(), at_wall_ns: 0 },
+                node: None,
+                change: Change::Noted { text: SCRIPT.to_owned() },
+            }],
+        }
+    }
+
+    #[test]
+    fn whatever_a_node_says_is_text() {
+        let html = node(&page());
+        assert_eq!(html.matches("<script").count(), 1, "{html}");
+        assert!(!html.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_node_s_page_says_its_worst_its_causes_and_when_nobody_measured() {
+        let html = node(&page());
+        for words in ["worst 250 us", "timer interrupt", "Not monitored", "60 s", "3 intervals are kept and not drawn"]
+        {
+            assert!(html.contains(words), "{words}: {html}");
+        }
+    }
+
+    #[test]
+    fn a_condition_is_said_in_words() {
+        let json = r#"{"kind": "wakeup", "interval_ns": 1000000, "limit-ns": null, "priority": 98, "cpus": [0, 1]}"#;
+        assert_eq!(conditions(json), "cpus [0,1], interval 1 ms, kind wakeup, priority 98");
+        assert_eq!(conditions("no JSON"), "no JSON");
+    }
+
+    #[test]
+    fn a_window_ends_on_the_grid_and_a_wrong_one_is_the_usual_one() {
+        let now = 1_795_000_000_000_000_123;
+        let window = Window::new(now, Some("7d"), None);
+        assert!(window.to_utc_ns > now && window.to_utc_ns - now <= GRID_NS && window.to_utc_ns % GRID_NS == 0);
+        assert_eq!(window.to_utc_ns - window.from_utc_ns, 7 * 86_400 * 1_000_000_000);
+        assert_eq!(Window::new(now, Some("../"), Some((5, 5))), Window::new(now, Some(USUAL_SPAN), None));
+        assert_eq!(Window::new(now, None, Some((5, 9))), Window { from_utc_ns: 5, to_utc_ns: 9, span: "" });
+    }
+}

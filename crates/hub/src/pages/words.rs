@@ -1,0 +1,119 @@
+//! What pages say of states, times and reasons.
+
+use std::fmt;
+
+use farm::monitor::GapReason;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use store::NodeState;
+
+use super::html::Text;
+
+/// How a state looks: never by its color alone, it has a word and a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Its word, in the URL and in documents too.
+    pub(crate) word: &'static str,
+    /// Its sign.
+    pub(crate) sign: &'static str,
+    /// Its class in the style sheet.
+    pub(crate) class: &'static str,
+}
+
+/// How a state looks.
+pub(crate) const fn look(state: &NodeState) -> Look {
+    let (word, sign, class) = match state {
+        NodeState::Monitoring => ("monitoring", "\u{25cf}", "good"),
+        NodeState::Silent { .. } => ("silent", "?", "bad"),
+        NodeState::Stopped { .. } => ("stopped", "\u{25a0}", "rest"),
+        NodeState::NotMonitored { .. } => ("not monitored", "\u{25cb}", "bad"),
+        NodeState::NoPriority => ("no real-time priority", "\u{2193}", "bad"),
+        NodeState::Invalid { .. } => ("invalid", "\u{00d7}", "bad"),
+        NodeState::Waiting => ("waiting", "\u{2026}", "rest"),
+        NodeState::Retired => ("retired", "\u{2013}", "rest"),
+    };
+    Look { word, sign, class }
+}
+
+/// What is to be said of a state beyond its word.
+pub(crate) fn detail(state: &NodeState) -> String {
+    match state {
+        NodeState::Monitoring => String::new(),
+        NodeState::Silent { since_wall_ns } => format!("nothing has come since {}", local(*since_wall_ns)),
+        NodeState::Stopped { why, at } => match at {
+            Some(at) => format!("{}, {}", gap(why), local(at.utc_ns)),
+            None => gap(why).to_owned(),
+        },
+        NodeState::NotMonitored { why } => gap(why).to_owned(),
+        NodeState::NoPriority => "the kernel refused the priority: see 'punctual check' on the node".to_owned(),
+        NodeState::Invalid { reasons } => reasons.join(", "),
+        NodeState::Waiting => "enrolled, and nothing was measured yet".to_owned(),
+        NodeState::Retired => "nothing is expected of it".to_owned(),
+    }
+}
+
+/// Why nothing was monitored, in words.
+pub(crate) fn gap(why: &GapReason) -> &str {
+    match why {
+        GapReason::Killed => "the agent was killed, or the power failed",
+        GapReason::Stopped => "the agent was stopped",
+        GapReason::Suspended => "the machine was suspended",
+        GapReason::Measuring => "a measurement had the CPUs",
+        GapReason::NoPriority => "the priority was refused",
+        GapReason::Other(text) => text,
+    }
+}
+
+/// A moment in the hub's zone: "2026-11-28 13:05:00".
+pub(crate) fn local(utc_ns: i64) -> String {
+    at(utc_ns, TimeZone::system()).unwrap_or_else(|| format!("{utc_ns} ns since 1970"))
+}
+
+fn at(utc_ns: i64, zone: TimeZone) -> Option<String> {
+    let moment = Timestamp::from_nanosecond(i128::from(utc_ns)).ok()?;
+    Some(moment.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// A moment as an element: in the hub's zone, and in UTC on hover.
+pub(super) struct Moment(pub i64);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let utc = at(self.0, TimeZone::UTC).unwrap_or_default();
+        let machine = utc.replacen(' ', "T", 1);
+        write!(f, "<time datetime=\"{machine}Z\" title=\"{utc} UTC\">{}</time>", Text(&local(self.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_has_a_word_and_a_sign_of_its_own_and_one_looks_good() {
+        let states = [
+            NodeState::Monitoring,
+            NodeState::Silent { since_wall_ns: 0 },
+            NodeState::Stopped { why: GapReason::Stopped, at: None },
+            NodeState::NotMonitored { why: GapReason::Measuring },
+            NodeState::NoPriority,
+            NodeState::Invalid { reasons: vec!["throttled".to_owned()] },
+            NodeState::Waiting,
+            NodeState::Retired,
+        ];
+        let looks: Vec<Look> = states.iter().map(look).collect();
+        let words: std::collections::BTreeSet<_> = looks.iter().map(|look| look.word).collect();
+        let signs: std::collections::BTreeSet<_> = looks.iter().map(|look| look.sign).collect();
+        assert_eq!((words.len(), signs.len()), (states.len(), states.len()));
+        assert_eq!(looks.iter().filter(|look| look.class == "good").count(), 1);
+        // Each of the others says why.
+        assert!(states[1..].iter().all(|state| !detail(state).is_empty()));
+    }
+
+    #[test]
+    fn a_moment_has_its_time_in_utc_and_an_impossible_one_its_number() {
+        let shown = Moment(1_795_000_000_000_000_000).to_string();
+        assert!(shown.contains("datetime=\"2026-11-18T") && shown.contains("UTC\""), "{shown}");
+        assert!(!local(i64::MAX).is_empty() && !local(i64::MIN).is_empty());
+    }
+}

@@ -1,0 +1,326 @@
+//! The documents of the people's port, as JSON: integers with their units in their names, times in ns since 1970 (UTC).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use store::{FleetRow, History};
+
+use crate::fleet::{Rank, rank};
+use crate::pages::{detail, gap, look};
+
+/// All nodes, in the order in which they are to be looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Fleet {
+    /// The hub's public key, in hexadecimal digits.
+    hub: String,
+    /// The nodes.
+    nodes: Vec<Node>,
+}
+
+/// Why a node stands where it does in the list.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Attention {
+    /// Its latest interval is beyond its limit.
+    BeyondLimit,
+    /// Its latest interval is unusual for it.
+    Unusual,
+    /// Nothing is known of how it does now.
+    NotMeasured,
+    /// It is monitored, and nothing is to be said.
+    None,
+    /// Nothing is expected of it.
+    AtRest,
+}
+
+/// A node and its latest.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Node {
+    /// Its public key, in hexadecimal digits: its identity.
+    key: String,
+    /// Its name.
+    name: String,
+    /// What it does: monitoring, silent, stopped, not monitored, no real-time priority, invalid, waiting or retired.
+    state: &'static str,
+    /// More of that state, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    detail: String,
+    /// Why it stands where it does in the list.
+    attention: Attention,
+    /// Its limit (ns).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_ns: Option<u64>,
+    /// By how much its latest interval is beyond the limit (ns).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beyond_limit_ns: Option<u64>,
+    /// The largest latency of its latest interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest: Option<Latest>,
+    /// The largest latency of all time (ns).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ever_ns: Option<i64>,
+    /// The maxima of its last intervals (ns), the latest last.
+    maxima_ns: Vec<Option<i64>>,
+    /// When something of it was last taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen_utc_ns: Option<i64>,
+    /// When it was enrolled.
+    enrolled_utc_ns: i64,
+    /// Version of its agent.
+    version: String,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<Place>,
+    /// Its labels.
+    labels: BTreeMap<String, String>,
+    /// CPUs that are isolated and that nobody monitors.
+    isolated_and_not_monitored: Vec<u32>,
+}
+
+/// Where a node stands.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Place {
+    /// The rack.
+    rack: String,
+    /// The slot in it.
+    slot: String,
+}
+
+/// The largest latency of an interval.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Latest {
+    /// The latency (ns).
+    maximum_ns: i64,
+    /// Its CPU.
+    cpu: u32,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_utc_ns: Option<i64>,
+    /// What made it late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
+}
+
+impl Fleet {
+    pub(super) fn new(hub: String, rows: Vec<FleetRow>) -> Self {
+        Self { hub, nodes: rows.into_iter().map(Node::new).collect() }
+    }
+}
+
+impl Node {
+    pub(super) fn new(row: FleetRow) -> Self {
+        let attention = match rank(&row) {
+            Rank::Beyond(_) => Attention::BeyondLimit,
+            Rank::Unusual(_) => Attention::Unusual,
+            Rank::NotMeasured => Attention::NotMeasured,
+            Rank::Maximum(_) => Attention::None,
+            Rank::AtRest => Attention::AtRest,
+        };
+        let latest = row.latest.map(|latest| Latest {
+            maximum_ns: latest.maximum_ns,
+            cpu: latest.cpu,
+            at_utc_ns: latest.at.map(|at| at.utc_ns),
+            cause: latest.cause,
+        });
+        Self {
+            key: row.node.key.to_string(),
+            name: row.node.name,
+            state: look(&row.state).word,
+            detail: detail(&row.state),
+            attention,
+            limit_ns: row.limit_ns,
+            beyond_limit_ns: row.beyond_limit_ns,
+            latest,
+            ever_ns: row.ever_ns,
+            maxima_ns: row.maxima_ns,
+            seen_utc_ns: row.node.seen_wall_ns,
+            enrolled_utc_ns: row.node.enrolled_wall_ns,
+            version: row.node.version,
+            place: row.node.place.map(|place| Place { rack: place.rack, slot: place.slot }),
+            labels: row.node.labels,
+            isolated_and_not_monitored: row.isolated_and_not_monitored,
+        }
+    }
+}
+
+/// What was measured on a node in a stretch of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct NodeHistory {
+    /// From when.
+    from_utc_ns: i64,
+    /// Until when, which is not part of it.
+    to_utc_ns: i64,
+    /// What points are made of.
+    tier: Tier,
+    /// CPU by CPU.
+    cpus: Vec<Cpu>,
+    /// When nothing was monitored.
+    gaps: Vec<Gap>,
+    /// Intervals whose time cannot be, or is not known.
+    not_placed: u64,
+}
+
+/// What points are made of.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Tier {
+    /// Intervals of five minutes.
+    Intervals,
+    /// Hours.
+    Hours,
+    /// Days.
+    Days,
+}
+
+/// A CPU.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Cpu {
+    /// The CPU.
+    cpu: u32,
+    /// By their time.
+    points: Vec<Point>,
+}
+
+/// A span of time of one CPU and one condition.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Point {
+    /// When it begins.
+    start_utc_ns: i64,
+    /// How long it is (ns).
+    length_ns: u64,
+    /// How far its place in UTC may be off (ns).
+    placed_error_ns: u64,
+    /// The largest latency that stands (ns).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maximum_ns: Option<i64>,
+    /// When that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maximum_utc_ns: Option<i64>,
+    /// The largest latency that something spoiled (ns).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spoiled_ns: Option<i64>,
+    /// Wake-ups that stand.
+    samples: u64,
+    /// Schedules that were swallowed.
+    missed_periods: u64,
+    /// Wake-ups later than the limit.
+    beyond_limit: u64,
+    /// Time in it that was not monitored (ns).
+    not_monitored_ns: u64,
+    /// SHA-256 of the condition that it was measured under.
+    condition: String,
+    /// Codes of the reasons that spoiled something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<String>,
+    /// What made the largest late, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
+}
+
+/// A stretch in which nothing was monitored.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Gap {
+    /// When it begins.
+    start_utc_ns: i64,
+    /// How long it is (ns).
+    length_ns: u64,
+    /// Why, in words, where the node has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// Which CPUs; all of them where none is named.
+    cpus: Vec<u32>,
+}
+
+impl NodeHistory {
+    pub(super) fn new(from_utc_ns: i64, to_utc_ns: i64, history: History) -> Self {
+        let point = |point: store::Point| Point {
+            start_utc_ns: point.start_utc_ns,
+            length_ns: point.length_ns,
+            placed_error_ns: point.placed_error_ns,
+            maximum_ns: point.maximum_ns,
+            maximum_utc_ns: point.maximum_utc_ns,
+            spoiled_ns: point.spoiled_ns,
+            samples: point.samples,
+            missed_periods: point.missed_periods,
+            beyond_limit: point.beyond_limit,
+            not_monitored_ns: point.not_monitored_ns,
+            condition: point.condition.to_string(),
+            reasons: point.reasons,
+            cause: point.cause,
+        };
+        let cpu = |cpu: store::CpuHistory| Cpu { cpu: cpu.cpu, points: cpu.points.into_iter().map(point).collect() };
+        let gap_of = |span: store::GapSpan| Gap {
+            start_utc_ns: span.start_utc_ns,
+            length_ns: span.length_ns,
+            why: span.why.as_ref().map(|why| gap(why).to_owned()),
+            cpus: span.cpus,
+        };
+        Self {
+            from_utc_ns,
+            to_utc_ns,
+            tier: match history.tier {
+                store::Tier::Intervals => Tier::Intervals,
+                store::Tier::Hours => Tier::Hours,
+                store::Tier::Days => Tier::Days,
+            },
+            cpus: history.cpus.into_iter().map(cpu).collect(),
+            gaps: history.gaps.into_iter().map(gap_of).collect(),
+            not_placed: history.not_placed,
+        }
+    }
+}
+
+/// How the hub does.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Status {
+    /// The hub's public key, in hexadecimal digits.
+    pub(crate) hub: String,
+    /// Its life.
+    pub(crate) epoch: u64,
+    /// Version of its program.
+    pub(crate) version: &'static str,
+    /// Nodes, but for those that were revoked.
+    pub(crate) nodes: usize,
+    /// How many do what, by their states' words.
+    pub(crate) states: BTreeMap<&'static str, usize>,
+    /// Nodes whose latest interval is beyond their limit, by their names.
+    pub(crate) beyond_limit: Vec<String>,
+    /// Nodes of which nothing is known of how they do now, by their names.
+    pub(crate) not_measured: Vec<String>,
+}
+
+impl Status {
+    pub(crate) fn new(hub: String, epoch: u64, rows: &[FleetRow]) -> Self {
+        let mut states = BTreeMap::new();
+        for row in rows {
+            *states.entry(look(&row.state).word).or_default() += 1;
+        }
+        let of = |wanted: &dyn Fn(Rank) -> bool| {
+            let found = rows.iter().filter(|row| wanted(rank(row)));
+            found.map(|row| row.node.name.clone()).collect()
+        };
+        Self {
+            hub,
+            epoch,
+            version: env!("CARGO_PKG_VERSION"),
+            nodes: rows.len(),
+            states,
+            beyond_limit: of(&|rank| matches!(rank, Rank::Beyond(_))),
+            not_measured: of(&|rank| rank == Rank::NotMeasured),
+        }
+    }
+
+    /// Whether nobody has to look at anything.
+    pub(crate) fn is_well(&self) -> bool {
+        self.beyond_limit.is_empty() && self.not_measured.is_empty()
+    }
+}

@@ -1,0 +1,174 @@
+//! The one table of what can be read: the router is made of it, and so is the OpenAPI document.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{MethodRouter, get};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use super::documents::{Fleet, Node, NodeHistory, Status};
+use super::handlers;
+use crate::hub::Hub;
+
+/// A parameter of a route.
+struct Parameter {
+    name: &'static str,
+    /// `path` or `query`.
+    place: &'static str,
+    /// Its type in JSON Schema.
+    kind: &'static str,
+    what: &'static str,
+}
+
+/// What a route answers.
+enum Answer {
+    /// A page.
+    Page,
+    /// A document of this form.
+    Document(fn(&mut SchemaGenerator) -> Schema),
+    /// The document that describes all of these.
+    Description,
+}
+
+/// Something that can be read.
+struct Route {
+    path: &'static str,
+    what: &'static str,
+    parameters: &'static [Parameter],
+    answer: Answer,
+    handler: fn() -> MethodRouter<Arc<Hub>>,
+}
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+const KEY: Parameter =
+    Parameter { name: "key", place: "path", kind: "string", what: "The node's public key: 64 hexadecimal digits." };
+const WORDS: Parameter = Parameter {
+    name: "q",
+    place: "query",
+    kind: "string",
+    what: "Only nodes in which all of these words occur: in name, state, version, place, labels or key.",
+};
+const LAST: Parameter =
+    Parameter { name: "last", place: "query", kind: "string", what: "The last 6h, 1d, 7d, 30d, 112d or 1y." };
+const FROM: Parameter =
+    Parameter { name: "from", place: "query", kind: "string", what: "From when: RFC 3339, or ns since 1970." };
+const TO: Parameter =
+    Parameter { name: "to", place: "query", kind: "string", what: "Until when, which is not part of it." };
+const POINTS: Parameter =
+    Parameter { name: "points", place: "query", kind: "integer", what: "Points of a CPU at most: twice the pixels." };
+
+const ROUTES: &[Route] = &[
+    Route {
+        path: "/",
+        what: "All nodes, what is to be looked at first.",
+        parameters: &[WORDS],
+        answer: Answer::Page,
+        handler: || get(handlers::fleet_page),
+    },
+    Route {
+        path: "/nodes/{key}",
+        what: "A node over time.",
+        parameters: &[KEY, LAST, FROM, TO],
+        answer: Answer::Page,
+        handler: || get(handlers::node_page),
+    },
+    Route {
+        path: "/api/v1/fleet",
+        what: "All nodes, what is to be looked at first.",
+        parameters: &[WORDS],
+        answer: Answer::Document(of::<Fleet>),
+        handler: || get(handlers::fleet_document),
+    },
+    Route {
+        path: "/api/v1/nodes/{key}",
+        what: "A node and its latest.",
+        parameters: &[KEY],
+        answer: Answer::Document(of::<Node>),
+        handler: || get(handlers::node_document),
+    },
+    Route {
+        path: "/api/v1/nodes/{key}/history",
+        what: "What was measured on a node in a stretch of time.",
+        parameters: &[KEY, LAST, FROM, TO, POINTS],
+        answer: Answer::Document(of::<NodeHistory>),
+        handler: || get(handlers::history_document),
+    },
+    Route {
+        path: "/api/v1/status",
+        what: "How the hub does, and what is to be looked at.",
+        parameters: &[],
+        answer: Answer::Document(of::<Status>),
+        handler: || get(handlers::status_document),
+    },
+    Route {
+        path: "/api/v1/openapi.json",
+        what: "What can be read here: this document.",
+        parameters: &[],
+        answer: Answer::Description,
+        handler: || get(handlers::description),
+    },
+];
+
+/// The router of what can be read.
+pub(super) fn readable() -> Router<Arc<Hub>> {
+    ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
+}
+
+/// The OpenAPI document.
+pub(super) fn open_api() -> Value {
+    let mut generator = SchemaSettings::openapi3().into_generator();
+    let mut paths = Map::new();
+    for route in ROUTES {
+        let content = match route.answer {
+            Answer::Page => json!({ "text/html": {} }),
+            Answer::Document(schema) => json!({ "application/json": { "schema": schema(&mut generator) } }),
+            Answer::Description => json!({ "application/json": { "schema": { "type": "object" } } }),
+        };
+        let parameter = |parameter: &Parameter| {
+            json!({
+                "name": parameter.name,
+                "in": parameter.place,
+                "required": parameter.place == "path",
+                "description": parameter.what,
+                "schema": { "type": parameter.kind },
+            })
+        };
+        let mut responses = json!({
+            "200": { "description": "It is answered.", "content": content },
+            "304": { "description": "It is as it was (If-None-Match)." },
+            "401": { "description": "No session: 'punctual-hub link' prints a link that makes one." },
+            "503": { "description": "The hub cannot read its store." },
+        });
+        if !route.parameters.is_empty() {
+            responses["400"] = json!({ "description": "A parameter is not understood." });
+        }
+        if route.parameters.iter().any(|parameter| parameter.place == "path") {
+            responses["404"] = json!({ "description": "There is no such node." });
+        }
+        let operation = json!({
+            "summary": route.what,
+            "parameters": route.parameters.iter().map(parameter).collect::<Vec<_>>(),
+            "responses": responses,
+        });
+        paths.insert(route.path.to_owned(), json!({ "get": operation }));
+    }
+    json!({
+        "openapi": "3.0.3",
+        "info": {
+            "title": "Punctual's hub",
+            "description": "What a hub knows of its nodes. Everything is read; changes are commands on the hub's machine.",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "securitySchemes": { "session": { "type": "apiKey", "in": "cookie", "name": "punctual-session" } },
+        },
+        "security": [{ "session": [] }],
+    })
+}

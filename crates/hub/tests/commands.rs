@@ -1,0 +1,170 @@
+//! The commands on the hub's machine, while it serves.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use farm::Token;
+use farm::monitor::{EnrolmentBody, HubKey, MarkBody, Purpose};
+use farm::stream::NodeKey;
+use hub::keys::hexadecimal;
+
+use crate::support::{Client, TestHub, TestNode, get, punctual_hub};
+
+fn text(output: &std::process::Output) -> (i32, String, String) {
+    let of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), of(&output.stdout), of(&output.stderr))
+}
+
+/// A hub that is a process, ended with its test, and what it prints: one that nobody reads any more ends a program.
+struct Serving(Child, BufReader<ChildStdout>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a hub that is a process; what it prints of itself, word by word.
+fn serve(folder: &std::path::Path, lines: usize) -> (Serving, Vec<Vec<String>>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
+    command.arg("--folder").arg(folder).args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let printed = BufReader::new(child.stdout.take().unwrap());
+    let mut serving = Serving(child, printed);
+    let printed = serving.1.by_ref().lines().take(lines).map(Result::unwrap);
+    let words = printed.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
+    (serving, words)
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_kill() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("hub");
+    let mut node = TestNode::new();
+    node.begin("host");
+    let mut marks: Vec<MarkBody> = Vec::new();
+    for start in 0..3 {
+        let (mut serving, words) = serve(&folder, 2);
+        let (_, token, _) = text(&punctual_hub(&folder, &["enrol"]));
+        let token: Token = token.parse().unwrap();
+        let mut connection = Client::connect(words[0][1].parse().unwrap(), *token.fingerprint());
+        let described = connection.ask("GET /v1/hub", b"").unwrap().json();
+        let hub = HubKey(described["hub"].as_str().unwrap().parse::<NodeKey>().unwrap().0);
+        if start == 0 {
+            let secret = hexadecimal(*token.secret().bytes());
+            let body = EnrolmentBody { secret, name: "host".to_owned(), version: String::new() };
+            let message = node.signed(Purpose::Enrolment, hub, serde_json::to_vec(&body).unwrap());
+            assert_eq!(connection.post("/v1/enrol", &message).status, 200);
+        }
+        if let Some(last) = marks.last() {
+            let again: MarkBody = connection.post("/v1/batch", &node.batch(hub)).signed(Purpose::Mark, hub);
+            assert_eq!(again, *last, "start {start}");
+        }
+        node.interval(&[9_000], None);
+        marks.push(connection.post("/v1/batch", &node.batch(hub)).signed(Purpose::Mark, hub));
+        // Without any chance to tidy up.
+        serving.0.kill().unwrap();
+        serving.0.wait().unwrap();
+    }
+    assert_eq!(marks.iter().map(|mark| mark.sequence).collect::<Vec<_>>(), [3, 4, 5]);
+}
+
+#[test]
+fn started_alone_it_makes_what_it_needs_and_a_link_opens_the_pages() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("state/hub");
+    let (_serving, words) = serve(&folder, 3);
+    let link = &words[2][1];
+    let (host, path) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let people = host.parse().unwrap();
+    let answer = get(people, &format!("/{path}"), "");
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    assert!(get(people, "/", &format!("Cookie: {cookie}\r\n")).text().contains("No node is enrolled yet"));
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        let wanted = if entry.path().is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode, wanted, "{}", entry.path().display());
+    }
+    let another = text(&punctual_hub(&folder, &["link"]));
+    assert!(another.1.starts_with(&format!("http://{host}/link/")), "{another:?}");
+    let wrong = text(&punctual_hub(&place.path().join("nowhere"), &["status"]));
+    assert!(wrong.0 == 2 && wrong.2.contains("--folder"), "{wrong:?}");
+}
+
+#[test]
+fn a_printed_token_enrols_and_what_commands_change_is_logged_and_seen() {
+    let hub = TestHub::start();
+    let run = |words: &[&str]| text(&punctual_hub(&hub.folder, words));
+    // As 'serve' writes it, which is not what started this hub.
+    let addresses = serde_json::json!({ "agents_port": hub.running().agents.port(), "people": "http://localhost/" });
+    std::fs::write(hub.folder.join("addresses.json"), addresses.to_string()).unwrap();
+    let (code, token, note) = run(&["enrol", "--label", "arm=v7", "--host", "hub.example"]);
+    assert_eq!(code, 0, "{note}");
+    assert!(
+        note.contains(&format!("punctual agent enrol hub.example:{} < token", hub.running().agents.port())),
+        "{note}"
+    );
+    let token: Token = token.parse().unwrap();
+    assert_eq!(*token.fingerprint(), hub.running().hub.keys.agents.fingerprint());
+    let node = TestNode::new();
+    let secret = hexadecimal(*token.secret().bytes());
+    assert_eq!(node.enrolled_as(&hub, &secret, "lime2").name, "lime2");
+    assert_eq!(run(&["status"]).0, 0);
+    assert_eq!(run(&["node", "rename", "lime2", "door"]).0, 0);
+    assert_eq!(run(&["node", "place", "door", "rack 1", "3"]).0, 0);
+    assert_eq!(run(&["node", "label", "door", "fan", "arm=v8"]).0, 0);
+    assert_eq!(run(&["node", "note", &node.key().to_string(), "new fan"]).0, 0);
+    let nodes = run(&["nodes"]).1;
+    assert!(nodes.contains("door") && nodes.contains("waiting"), "{nodes}");
+    let wrong = run(&["node", "rename", "door", "../x"]);
+    assert!(wrong.0 == 2 && wrong.2.contains("slash"), "{wrong:?}");
+    let unknown = run(&["revoke", "lime2"]);
+    assert!(unknown.0 == 2 && unknown.2.contains("punctual-hub nodes"), "{unknown:?}");
+    use store::Read as _;
+    let log = hub.store().audit(Some(node.key()), 10).unwrap();
+    assert!(log.len() >= 6 && log.iter().all(|row| !row.by.who.is_empty()), "{log:?}");
+    let labels = hub.store().node(node.key()).unwrap().unwrap().labels;
+    assert_eq!(
+        labels.into_iter().collect::<Vec<_>>(),
+        [("arm", "v8"), ("fan", "")].map(|(key, value)| (key.to_owned(), value.to_owned()))
+    );
+    assert_eq!(run(&["revoke", "door"]).0, 0);
+    assert!(run(&["nodes", "--all"]).1.contains("revoked"));
+}
+
+#[test]
+fn status_tells_scripts_whether_to_look() {
+    let hub = TestHub::start();
+    let mut node = hub.enrolled("lime2");
+    node.ends_now_after(1);
+    node.begin("lime2");
+    node.interval(&[250_000], None);
+    node.send(&hub);
+    let (code, json, _) = text(&punctual_hub(&hub.folder, &["status", "--json"]));
+    let status: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, status["beyond-limit"][0].as_str()), (1, Some("lime2")), "{json}");
+    let (code, said, _) = text(&punctual_hub(&hub.folder, &["status"]));
+    assert!(code == 1 && said.contains("beyond their limit: lime2"), "{said}");
+    assert_eq!(text(&punctual_hub(&hub.folder, &["node", "retire", "lime2"])).0, 0);
+    assert_eq!(text(&punctual_hub(&hub.folder, &["status"])).0, 0);
+}
+
+#[test]
+fn tokens_of_a_list_are_listed_and_can_be_ended() {
+    let hub = TestHub::start();
+    let names = hub.folder.join("names");
+    std::fs::write(&names, "one\ntwo\n").unwrap();
+    let run = |words: &[&str]| text(&punctual_hub(&hub.folder, words));
+    let (code, lines, error) = run(&["enrol", "--names", names.to_str().unwrap()]);
+    assert_eq!((code, lines.lines().count()), (0, 2), "{error}");
+    let (name, token) = lines.lines().next().unwrap().split_once('\t').unwrap();
+    let token: Token = token.parse().unwrap();
+    assert_eq!(run(&["enrol", "--end", "2"]).0, 0);
+    let node = TestNode::new();
+    assert_eq!(node.enrolled_as(&hub, &hexadecimal(*token.secret().bytes()), "host").name, name);
+    let list = run(&["enrol", "--list"]).1;
+    assert!(list.contains("used by one") && list.contains("ended"), "{list}");
+}
