@@ -18,7 +18,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Now.
+    /// Reads all clocks, one right after the other.
     pub(crate) fn now() -> Self {
         let read = |clock: ClockId| kernel::clock::now_ns(clock.into());
         let discipline = kernel::discipline::read().ok();

@@ -22,7 +22,7 @@ pub enum EnrolError {
     /// The node's own folder.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The hub.
+    /// What the hub, or the way to it, refused.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The library of TLS.

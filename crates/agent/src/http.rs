@@ -30,7 +30,7 @@ pub enum HttpError {
     Answer(&'static str),
 }
 
-/// An answer.
+/// What a server answered to one request, whole.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -28,15 +28,15 @@ pub enum HubError {
     /// It cannot be reached, or another program answers there.
     #[error("cannot talk to the hub at {address}: {error}")]
     Http {
-        /// Where.
+        /// The hub's address, as it was given.
         address: String,
         /// What went wrong.
         error: HttpError,
     },
-    /// It refuses.
+    /// The hub took nothing of the message.
     #[error("the hub at {address} refuses: {why}")]
     Refused {
-        /// Where.
+        /// The hub's address, as it was given.
         address: String,
         /// Why, for this program.
         refused: Option<Refused>,
@@ -46,7 +46,7 @@ pub enum HubError {
     /// The answer was not signed by the hub that this node is enrolled at.
     #[error("the answer of {address} is not this node's hub's: {error}")]
     Untrusted {
-        /// Where.
+        /// The hub's address, as it was given.
         address: String,
         /// What is wrong with it.
         error: EnvelopeError,
@@ -54,7 +54,7 @@ pub enum HubError {
     /// The answer is signed and cannot be read.
     #[error("the answer of the hub at {address} cannot be read: {what}")]
     Unreadable {
-        /// Where.
+        /// The hub's address, as it was given.
         address: String,
         /// What is wrong with it.
         what: String,

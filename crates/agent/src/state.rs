@@ -30,7 +30,7 @@ pub enum StateError {
     Io {
         /// What it is.
         what: &'static str,
-        /// Where.
+        /// The file that it stands in.
         path: PathBuf,
         /// The kernel's reason.
         error: io::Error,
@@ -40,7 +40,7 @@ pub enum StateError {
     Damaged {
         /// What it is.
         what: &'static str,
-        /// Where.
+        /// The file that it stands in.
         path: PathBuf,
         /// What to do.
         remedy: &'static str,

@@ -64,7 +64,7 @@ pub struct Found {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep what was measured in {}: {error}", path.display())]
 pub struct SpoolError {
-    /// Where.
+    /// The spool's folder.
     pub path: PathBuf,
     /// The kernel's reason.
     pub error: io::Error,
