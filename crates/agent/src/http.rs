@@ -13,8 +13,6 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 const MOST_HEAD: usize = 16 * 1024;
 /// The most bytes of an answer.
 pub(crate) const MOST_ANSWER: usize = 64 * 1024;
-/// Bodies from this length on are compressed (bytes).
-const COMPRESSED_FROM: usize = 1_024;
 
 /// What went wrong between a node and its hub.
 #[derive(Debug, thiserror::Error)]
@@ -133,13 +131,8 @@ impl Connection {
 
     /// Sends a message, and waits for the answer.
     pub(crate) fn post(&mut self, path: &str, body: &[u8]) -> Result<Answer, HttpError> {
-        let compressed = (body.len() >= COMPRESSED_FROM).then(|| deflated(body)).transpose()?;
-        let (body, encoding) = match &compressed {
-            Some(compressed) => (&compressed[..], "Content-Encoding: deflate\r\n"),
-            None => (body, ""),
-        };
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/octet-stream\r\n{encoding}Content-Length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\r\n",
             self.host,
             body.len()
         );
@@ -192,12 +185,6 @@ fn tls_or_io(error: io::Error) -> HttpError {
         Ok(error) => HttpError::Tls(error),
         Err(error) => HttpError::Io(error),
     }
-}
-
-fn deflated(body: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(body)?;
-    encoder.finish()
 }
 
 fn end_of_head(bytes: &[u8]) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! What a node asks of its hub, and whose answers it believes.
 
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,8 @@ use farm::monitor::{
     BatchBody, CommonBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused, RefusedBody,
 };
 use farm::stream::{Place, StreamId};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use peer::Endpoint;
 use rustls::ClientConfig;
 use serde::Serialize;
@@ -19,6 +22,8 @@ use crate::key::{NodeIdentity, is_signed};
 pub const DEFAULT_HUB_PORT: u16 = 5378;
 /// How long connecting, and each exchange, may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Messages from this length on are compressed before they are signed (bytes). An enrolment is shorter.
+const COMPRESSED_FROM: usize = 1_024;
 /// The name of the protocol in TLS (ALPN).
 const PROTOCOL_NAME: &[u8] = b"http/1.1";
 
@@ -59,6 +64,12 @@ pub enum HubError {
         /// What is wrong with it.
         what: String,
     },
+}
+
+fn deflated(message: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(message)?;
+    encoder.finish()
 }
 
 impl HubError {
@@ -163,6 +174,11 @@ impl HubConnection {
         (node, hub): (&NodeIdentity, HubKey),
     ) -> Result<(Vec<u8>, Vec<u8>), HubError> {
         let message = serde_json::to_vec(message).map_err(|error| self.unreadable(&error.to_string()))?;
+        let message = if message.len() < COMPRESSED_FROM {
+            message
+        } else {
+            deflated(&message).map_err(|error| self.http(error.into()))?
+        };
         let envelope = Envelope::sign(sent, node.public(), hub, message, |bytes| node.sign(bytes));
         let answer = self.connection.post(path, &envelope.to_bytes()).map_err(|error| self.http(error))?;
         let body = self.accepted(answer)?;

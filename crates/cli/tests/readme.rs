@@ -174,3 +174,12 @@ fn the_readme_is_two_screens() {
     let words = text.split_whitespace().count();
     assert!(words < 1_600 && text.lines().count() < 125, "{words} words, {} lines", text.lines().count());
 }
+
+/// The bench is not run by tests: what it tells the program is looked at, so that a word that changed does not stop it in silence.
+#[test]
+fn the_program_understands_what_the_bench_tells_it() {
+    let bench = root().join("bench/packets");
+    let looked = Command::new(bench).args(["--check", "--punctual", env!("CARGO_BIN_EXE_punctual")]).output().unwrap();
+    assert_eq!(code(&looked), 0, "{}", said(&looked));
+    assert_eq!(String::from_utf8_lossy(&looked.stdout), "8 sections understood\n");
+}

@@ -11,7 +11,7 @@ const ONE_OF: u64 = 100;
 /// Where a node stands in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// Its latest interval is beyond its limit, by so much (ns).
+    /// An interval of the last day was beyond its limit, by so much (ns).
     Beyond(Reverse<u64>),
     /// Its latest interval is unusual for it: so many of a million earlier ones were as bad.
     Unusual(u64),
@@ -34,17 +34,22 @@ pub(crate) fn unusual(against: AgainstItself) -> Option<u64> {
 /// Where a node stands in the list.
 #[must_use]
 pub(crate) fn rank(row: &FleetRow) -> Rank {
+    if row.state == NodeState::Retired {
+        return Rank::AtRest;
+    }
+    // Neither silence nor a start of the agent makes that untrue.
+    if let Some(beyond) = &row.beyond {
+        return Rank::Beyond(Reverse(beyond.by_ns));
+    }
     let is_measured = match row.state {
         NodeState::Monitoring => true,
         NodeState::Silent { .. }
+        | NodeState::Behind { .. }
         | NodeState::NotMonitored { .. }
         | NodeState::NoPriority
         | NodeState::Invalid { .. } => false,
         NodeState::Stopped { .. } | NodeState::Waiting | NodeState::Retired => return Rank::AtRest,
     };
-    if let Some(beyond) = row.beyond_limit_ns {
-        return Rank::Beyond(Reverse(beyond));
-    }
     if !is_measured {
         return Rank::NotMeasured;
     }
@@ -67,9 +72,23 @@ pub(crate) fn sort(rows: &mut [FleetRow]) {
 pub(crate) mod tests {
     use farm::monitor::GapReason;
     use farm::stream::NodeKey;
-    use store::{LatestMaximum, Node};
+    use store::{Beyond, Maximum, Node, Placed, PlacedBy};
 
     use super::*;
+
+    pub(crate) const fn placed(utc_ns: i64) -> Placed {
+        Placed { utc_ns, error_ns: 1_000, by: PlacedBy::OwnClock }
+    }
+
+    pub(crate) const fn maximum(maximum_ns: i64) -> Maximum {
+        Maximum { maximum_ns, cpu: 1, at: Some(placed(1_794_990_000_000_000_000)), cause: None }
+    }
+
+    /// The same node, with an interval that was so far beyond its limit.
+    pub(crate) fn beyond_by(by_ns: u64, is_latest: bool, row: FleetRow) -> FleetRow {
+        let maximum = maximum(100_000_i64.saturating_add_unsigned(by_ns));
+        FleetRow { beyond: Some(Beyond { by_ns, limit_ns: 100_000, maximum, is_latest }), ..row }
+    }
 
     /// A node whose latest maximum is so large.
     pub(crate) fn row(name: &str, maximum_ns: i64, state: NodeState) -> FleetRow {
@@ -90,9 +109,11 @@ pub(crate) mod tests {
             state,
             condition: None,
             limit_ns: Some(100_000),
-            latest: Some(LatestMaximum { maximum_ns, cpu: 1, at: None, cause: None }),
-            beyond_limit_ns: None,
-            ever_ns: Some(maximum_ns),
+            latest: Some(maximum(maximum_ns)),
+            measured_until: Some(placed(1_795_000_000_000_000_000)),
+            day: Some(maximum(maximum_ns)),
+            beyond: None,
+            ever: Some(maximum(maximum_ns)),
             maxima_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)],
             against_itself: None,
             profile: None,
@@ -103,10 +124,6 @@ pub(crate) mod tests {
     #[test]
     fn what_is_beyond_its_limit_comes_first_and_what_nobody_measured_before_what_is_good() {
         let monitoring = NodeState::Monitoring;
-        let beyond = |name, maximum_ns: i64, by| FleetRow {
-            beyond_limit_ns: Some(by),
-            ..row(name, maximum_ns, NodeState::Monitoring)
-        };
         let unusual = |name, as_large| FleetRow {
             against_itself: Some(AgainstItself { intervals: 300, as_large }),
             ..row(name, 20_000, NodeState::Monitoring)
@@ -121,26 +138,36 @@ pub(crate) mod tests {
             unusual("nearly", 2),
             row("silent", 1_000, NodeState::Silent { since_wall_ns: 1 }),
             row("invalid", 1_000, NodeState::Invalid { reasons: vec!["throttled".to_owned()] }),
-            beyond("a-little", 101_000, 1_000),
-            // The limits differ: what counts is by how far.
-            beyond("far", 60_000, 50_000),
+            beyond_by(1_000, true, row("a-little", 101_000, monitoring.clone())),
+            // The limits differ: what counts is by how far, and not whether it is over.
+            beyond_by(50_000, false, row("far", 60_000, monitoring.clone())),
+            beyond_by(
+                40_000,
+                false,
+                row("far-and-stopped", 6_000, NodeState::Stopped { why: GapReason::Stopped, at: None }),
+            ),
+            beyond_by(90_000, false, row("far-and-retired", 6_000, NodeState::Retired)),
+            row("behind", 500, NodeState::Behind { measured_until: placed(1) }),
             FleetRow { latest: None, ..row("nothing-stands", 0, monitoring) },
         ];
         sort(&mut rows);
         let names: Vec<&str> = rows.iter().map(|row| row.node.name.as_str()).collect();
         let order = [
             "far",
+            "far-and-stopped",
             "a-little",
             "its-record",
             "nearly",
             "invalid",
             "silent",
+            "behind",
             "nothing-stands",
             "busy",
             "usual",
             "calm",
             "retired",
             "stopped",
+            "far-and-retired",
         ];
         assert_eq!(names, order);
     }

@@ -43,13 +43,13 @@ fn a_compressed_batch_is_taken_like_any_other() {
     let mut node = hub.enrolled("lime2");
     node.begin("lime2");
     let mut compressed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    compressed.write_all(&node.batch(hub.key())).unwrap();
-    let compressed = compressed.finish().unwrap();
-    let head = format!(
-        "POST /v1/batch HTTP/1.1\r\nHost: hub\r\nContent-Encoding: deflate\r\nContent-Length: {}\r\n\r\n",
-        compressed.len()
-    );
-    let mark: MarkBody = hub.connect().send(head.as_bytes(), &compressed).unwrap().signed(Purpose::Mark, hub.key());
+    let plain = node.batch(hub.key());
+    // Behind the first line.
+    let text = plain.splitn(2, |byte| *byte == b'\n').nth(1).unwrap();
+    compressed.write_all(text).unwrap();
+    let message = node.signed(Purpose::Batch, hub.key(), compressed.finish().unwrap());
+    assert!(message.len() < plain.len());
+    let mark: MarkBody = hub.connect().post("/v1/batch", &message).signed(Purpose::Mark, hub.key());
     assert_eq!(mark.sequence, 2);
 }
 

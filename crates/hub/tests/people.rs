@@ -89,7 +89,7 @@ fn documents_say_the_same_in_integers() {
     let first = &fleet["nodes"][0];
     assert_eq!((first["name"].as_str(), first["attention"].as_str()), (Some("lime2"), Some("beyond-limit")), "{fleet}");
     assert_eq!(
-        (first["latest"]["maximum-ns"].as_i64(), first["beyond-limit-ns"].as_u64()),
+        (first["latest"]["maximum-ns"].as_i64(), first["beyond"]["by-ns"].as_u64()),
         (Some(250_000), Some(150_000))
     );
     assert_eq!(hub.get(&format!("/api/v1/nodes/{}", node.key()), "").json(), *first);

@@ -36,6 +36,12 @@ pub enum NodeState {
         /// The hub's clock when something last arrived (ns since 1970).
         since_wall_ns: i64,
     },
+    /// It sends, and its latest interval ended longer than two intervals ago: it sends what it measured while the hub was away, or one
+    /// of the two clocks is wrong.
+    Behind {
+        /// When its latest interval ended.
+        measured_until: Placed,
+    },
     /// The agent has said that it ends.
     Stopped {
         /// Why.
@@ -61,9 +67,9 @@ pub enum NodeState {
     Retired,
 }
 
-/// The largest latency of a node's latest interval.
+/// The largest latency that stands of a stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LatestMaximum {
+pub struct Maximum {
     /// The latency (ns).
     pub maximum_ns: i64,
     /// Its CPU.
@@ -72,6 +78,19 @@ pub struct LatestMaximum {
     pub at: Option<Placed>,
     /// What made it late, in words, where it is known.
     pub cause: Option<String>,
+}
+
+/// The interval that was furthest beyond its limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// By how much (ns).
+    pub by_ns: u64,
+    /// The limit that it was measured under (ns).
+    pub limit_ns: u64,
+    /// Its largest latency.
+    pub maximum: Maximum,
+    /// Whether it is the node's latest interval.
+    pub is_latest: bool,
 }
 
 /// A node's latest interval against its own history of the same condition.
@@ -95,11 +114,16 @@ pub struct FleetRow {
     /// Its limit (ns), where the condition names one.
     pub limit_ns: Option<u64>,
     /// The largest latency that stands of its latest interval.
-    pub latest: Option<LatestMaximum>,
-    /// By how much that is beyond the limit (ns); absent where it is within, or there is no limit.
-    pub beyond_limit_ns: Option<u64>,
-    /// The largest latency that stands of all time, of any condition (ns).
-    pub ever_ns: Option<i64>,
+    pub latest: Option<Maximum>,
+    /// When its latest interval ended; absent where there is none, or it cannot be placed.
+    pub measured_until: Option<Placed>,
+    /// The largest latency that stands of the day that ends with its latest interval.
+    pub day: Option<Maximum>,
+    /// The interval of the last day, by the hub's clock, that was furthest beyond its limit; absent where all were within, or had none:
+    /// what happened at night is as true in the morning, when somebody looks.
+    pub beyond: Option<Beyond>,
+    /// The largest latency that stands of all time, of any condition.
+    pub ever: Option<Maximum>,
     /// The maxima of the last intervals (ns), up to 48, the latest last; absent where nothing stands.
     pub maxima_ns: Vec<Option<i64>>,
     /// Against its own history, where it has enough.

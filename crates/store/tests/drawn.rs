@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use farm::monitor::{BatchBody, CpuInterval, GapReason, Histograms, Interval, MonitorEntry, RawEntry};
 use farm::stream::{Base, Head, Held, Item, Place, Says, Span, take};
-use store::{HistoryAsked, Quotas, Read, Tier};
+use store::{HistoryAsked, Quotas, Store, Tier};
 use units::Random;
 
 use super::support::{CONDITION, Fresh, INTERVAL, Kept, NOW, Sender, maintain_all};
@@ -118,7 +118,7 @@ impl Memory {
     }
 }
 
-fn seen(store: &dyn Read, node: &Sender) -> BTreeSet<Seen> {
+fn seen(store: &dyn Store, node: &Sender) -> BTreeSet<Seen> {
     let asked = HistoryAsked { from_utc_ns: NOW, to_utc_ns: NOW + 10_000 * INTERVAL, most_points: 10_000 };
     let history = store.history(node.key, &asked).unwrap();
     assert_eq!((history.tier, history.not_placed), (Tier::Intervals, 0));
@@ -140,7 +140,7 @@ fn seen(store: &dyn Read, node: &Sender) -> BTreeSet<Seen> {
 type Total = BTreeMap<u32, (u64, Option<i64>)>;
 
 /// What all of it adds up to by hours, or by days, in the fewest points.
-fn totals(store: &dyn Read, node: &Sender, days: i64) -> Total {
+fn totals(store: &dyn Store, node: &Sender, days: i64) -> Total {
     let to_utc_ns = NOW + days * 288 * INTERVAL;
     let asked = HistoryAsked { from_utc_ns: NOW - INTERVAL, to_utc_ns, most_points: 50 };
     let history = store.history(node.key, &asked).unwrap();

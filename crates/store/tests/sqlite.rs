@@ -117,7 +117,8 @@ fn a_store_of_version_1_is_read() {
     assert_eq!((histograms.len(), histograms[0].histogram.count()), (1, 7_200_000));
     assert_eq!(store.content(histograms[0].condition).unwrap().unwrap().text, super::support::CONDITION);
     let row = store.fleet(NOW).unwrap().remove(0);
-    assert_eq!((row.ever_ns, row.state), (Some(54_321), store::NodeState::Monitoring));
+    let ever_ns = row.ever.map(|ever| ever.maximum_ns);
+    assert_eq!((ever_ns, row.state), (Some(54_321), store::NodeState::Monitoring));
     store.raise_epoch(&by(NOW)).unwrap();
     maintain_all(&mut store);
     assert_eq!(store.history(node.key, &asked).unwrap(), history);

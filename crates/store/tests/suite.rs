@@ -42,5 +42,7 @@ contract! {
         reading::gaps_have_their_reason,
         fleet::a_node_s_state_is_what_it_said_last,
         fleet::a_maximum_beyond_its_limit_is_told_and_ranked_against_the_node_s_own,
+        fleet::a_maximum_beyond_its_limit_is_told_for_a_day,
+        fleet::a_node_that_catches_up_is_not_monitoring,
         size::a_cpu_and_interval_takes_at_most_eight_bytes_at_rest;
 }

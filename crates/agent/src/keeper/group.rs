@@ -8,7 +8,7 @@ use farm::monitor::{
 };
 use farm::stream::ContentHash;
 use histogram::Histogram;
-use record::{Interval, Moment, Sign, SpoiledInterval};
+use record::{Interval, Moment, ReasonCode, Sign, SpoiledInterval};
 
 use super::{RunFacts, code_text};
 use crate::clocks::Clocks;
@@ -82,8 +82,13 @@ impl Groups {
             let Some(cpu) = run.cpus.get(number).copied().flatten() else { continue };
             let times = (interval.start_offset_ns, interval.length_ns);
             let Some((one, histograms, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            // In the middle of a stall of several intervals nothing woke up: that is no maximum of 0.
+            let Some(maximum_ns) = interval.worst_ns(Sign::NotNegative) else {
+                one.reasons = vec![code_text(ReasonCode::NoSamples)];
+                continue;
+            };
             let figures = Figures {
-                maximum_ns: interval.worst_ns(Sign::NotNegative).unwrap_or(0),
+                maximum_ns,
                 maximum_at_ns: after_ns(start_ns, interval.max_at, clocks),
                 samples: interval.taken(),
                 missed_periods: interval.missed_periods,
@@ -216,5 +221,37 @@ impl Hour {
         let length_ns = u64::try_from(self.end_ns - self.start_ns).unwrap_or(0);
         let times = LeftTimes { boot: self.boot, start_ns: self.start_ns, length_ns, wall: self.wall };
         (!cpus.is_empty()).then_some(Histograms { times, condition, cpus })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Histogram;
+
+    use super::*;
+    use crate::clocks::Look;
+
+    #[test]
+    fn an_interval_in_which_nothing_woke_up_has_no_maximum() {
+        let clocks = Clocks::new(BootId("boot".to_owned()), 1, Look::now());
+        let run = RunFacts { started: Moment::default(), cpus: vec![Some(3)], spoils: Vec::new() };
+        let mut groups = Groups::default();
+        groups.begins(&[3]);
+        let of = |number: u64, samples: u64| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(7_000, samples);
+            let (start_offset_ns, length_ns) = (number * 5_000, 5_000);
+            (0, Interval { start_offset_ns, length_ns, histogram, ..Interval::default() })
+        };
+        // A stall from the first into the third.
+        groups.ended(vec![of(0, 4), of(1, 0), of(2, 9)], &run, (&clocks, None));
+        let mut next = || {
+            let interval = groups.next(false).unwrap().interval(ContentHash::of("{}"));
+            interval.cpus.into_iter().next().unwrap()
+        };
+        assert_eq!(next().valid.map(|figures| (figures.maximum_ns, figures.samples)), Some((7_000, 4)));
+        let empty = next();
+        assert_eq!((empty.valid, empty.spoiled, empty.reasons), (None, None, vec!["no-samples".to_owned()]));
+        assert_eq!(next().valid.map(|figures| figures.samples), Some(9));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use farm::monitor::{
     BatchBody, CommonBody, EnrolledBody, EnrolmentBody, Envelope, HubKey, Interval, MarkBody, MonitorEntry, PlacesBody,
-    Purpose, RawEntry, Refused, RefusedBody,
+    Purpose, RawEntry, Refused, RefusedBody, is_compressed,
 };
 use farm::stream::{
     Base, Common, ContentHash, Head, Held, Item, NodeKey, Place, Says, Span, StreamId, Taken, common, take,
@@ -189,12 +189,7 @@ fn serve(stream: TcpStream, config: Arc<ServerConfig>, keys: &Keys, remembered: 
         while bytes.len() < end + length {
             read_more(&mut stream, &mut bytes)?;
         }
-        let mut body = bytes[end..].to_vec();
-        if field("Content-Encoding:").is_some() {
-            let mut plain = Vec::new();
-            flate2::read::ZlibDecoder::new(&body[..]).read_to_end(&mut plain).ok()?;
-            body = plain;
-        }
+        let body = bytes[end..].to_vec();
         let (status, answer) = {
             let mut remembered = remembered.lock().ok()?;
             if remembered.is_away {
@@ -235,7 +230,12 @@ fn answer(path: &str, body: &[u8], keys: &Keys, hub: &mut Remembered) -> (u16, V
         UnparsedPublicKey::new(&ED25519, key).verify(bytes, signature).is_ok()
     };
     let Ok(message) = envelope.verify(keys.public, is_signed) else { return refused(401, Refused::NotSigned) };
-    let node = envelope.node;
+    let mut plain = message.to_vec();
+    if is_compressed(message) {
+        plain.clear();
+        flate2::read::ZlibDecoder::new(message).read_to_end(&mut plain).unwrap();
+    }
+    let (node, message) = (envelope.node, &plain[..]);
     let message = match purpose {
         Purpose::Enrolment => {
             let asked: EnrolmentBody = serde_json::from_slice(message).unwrap();

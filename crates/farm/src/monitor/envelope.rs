@@ -5,7 +5,8 @@
 //! {"stream": …}
 //! ```
 //! The first line is text, its keys and the signature in hexadecimal digits; what follows is the message. Signed is the first line
-//! without the signature and the message: a signature is good for no other purpose and no other hub, whoever carries it.
+//! without the signature and the message: a signature is good for no other purpose and no other hub, whoever carries it. A message may
+//! be compressed before it is signed ([`is_compressed`](super::is_compressed)): nobody decompresses what a stranger has sent.
 
 use std::fmt;
 use std::str::FromStr;

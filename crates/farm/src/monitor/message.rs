@@ -12,6 +12,13 @@ pub const MOST_BATCH_BYTES: usize = 4 << 20;
 /// The most items of a batch.
 pub const MOST_ITEMS: usize = 4_096;
 
+/// Whether a message, which else is a JSON object, is one that was compressed (zlib, RFC 1950) before it was signed: the first byte of
+/// such a stream is no brace.
+#[must_use]
+pub fn is_compressed(message: &[u8]) -> bool {
+    message.first().is_some_and(|first| *first != b'{')
+}
+
 /// An entry as its node wrote it: these very bytes stand in the chain.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

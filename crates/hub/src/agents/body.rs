@@ -1,4 +1,6 @@
 //! Bodies of agents' requests: bounded in time, in bytes as sent, and in bytes as they are once they are decompressed.
+//!
+//! The signature is over the bytes as they are sent: what a stranger sends is never decompressed.
 
 use std::io::Read as _;
 
@@ -6,7 +8,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use farm::monitor::{Envelope, EnvelopeError, HubKey, MOST_BATCH_BYTES, Purpose, Refused};
+use farm::monitor::{Envelope, EnvelopeError, HubKey, MOST_BATCH_BYTES, Purpose, Refused, is_compressed};
 use farm::stream::NodeKey;
 use flate2::read::ZlibDecoder;
 use http_body_util::BodyExt as _;
@@ -23,15 +25,20 @@ const MOST_BYTES: usize = MOST_BATCH_BYTES + 512;
 /// A body as it was sent.
 pub(super) struct Received {
     bytes: Vec<u8>,
-    is_compressed: bool,
     room: Room,
 }
 
-/// A message, which its sender has signed.
-pub(super) struct Message {
+/// A message that its sender has signed, as it was sent.
+pub(super) struct Signed {
     /// Who.
     pub(super) node: NodeKey,
-    /// What.
+    message: Vec<u8>,
+    room: Room,
+}
+
+/// The text of a message.
+pub(super) struct Message {
+    /// JSON, as far as is known.
     pub(super) text: Vec<u8>,
     /// Kept until what was made of the message is no longer needed.
     pub(super) room: Room,
@@ -44,13 +51,13 @@ pub(super) struct Message {
 pub(super) async fn receive(limits: &Limits, visitor: &Visitor, request: Request) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
     let length = length(&head.headers)?;
-    let is_compressed = is_compressed(&head.headers)?;
+    check_encoding(&head.headers)?;
     let mut room = visitor.room();
     let bytes = timeout(limits.body, collect(body, length, &mut room)).await.map_err(|_| {
         let why = format!("a body that did not come within {} s", limits.body.as_secs());
         Refusal::new(StatusCode::REQUEST_TIMEOUT, Refused::Malformed, &why)
     })??;
-    Ok(Received { bytes, is_compressed, room })
+    Ok(Received { bytes, room })
 }
 
 /// Room is taken for what has come, and not for what is promised.
@@ -76,12 +83,12 @@ fn length(headers: &HeaderMap) -> Result<usize, Refusal> {
     usize::try_from(said).ok().filter(|length| *length <= MOST_BYTES).ok_or_else(|| too_large(&format!("{said} bytes")))
 }
 
-fn is_compressed(headers: &HeaderMap) -> Result<bool, Refusal> {
+/// What is compressed is the message, below its signature.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     match headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes) {
-        None | Some(b"identity") => Ok(false),
-        Some(b"deflate") => Ok(true),
+        None | Some(b"identity") => Ok(()),
         Some(_) => {
-            let why = "a message is sent as it is, or by Content-Encoding: deflate (zlib)";
+            let why = "a message has no Content-Encoding: compress it (zlib) before it is signed";
             Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Refused::Malformed, why))
         }
     }
@@ -97,14 +104,29 @@ impl Received {
     ///
     /// # Errors
     /// Where it is none, its sender did not sign it, or it is too large.
-    pub(super) fn verified(mut self, purpose: Purpose, hub: HubKey) -> Result<Message, Refusal> {
-        if self.is_compressed {
-            self.bytes = decompress(&self.bytes)?;
-            self.room.take(self.bytes.len())?;
-        }
+    pub(super) fn verified(self, purpose: Purpose, hub: HubKey) -> Result<Signed, Refusal> {
         let envelope = Envelope::from_bytes(&self.bytes, purpose)?;
         envelope.verify(hub, is_signed)?;
-        Ok(Message { node: envelope.node, text: envelope.message, room: self.room })
+        Ok(Signed { node: envelope.node, message: envelope.message, room: self.room })
+    }
+}
+
+impl Signed {
+    /// The text of the message: for those alone who are known, since it may become much larger than what was sent.
+    ///
+    /// # Errors
+    /// Where it is too large, or cannot be decompressed.
+    pub(super) fn opened(mut self) -> Result<Message, Refusal> {
+        if is_compressed(&self.message) {
+            self.message = decompress(&self.message)?;
+            self.room.take(self.message.len())?;
+        }
+        Ok(self.unopened())
+    }
+
+    /// The text of a message that is never compressed.
+    pub(super) fn unopened(self) -> Message {
+        Message { text: self.message, room: self.room }
     }
 }
 
@@ -117,10 +139,10 @@ impl From<NoRoom> for Refusal {
 /// Decompresses no more than is allowed, whatever the bytes would become.
 fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
     let mut all = Vec::new();
-    let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let most = u64::try_from(MOST_BATCH_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let read = ZlibDecoder::new(bytes).take(most).read_to_end(&mut all);
     read.map_err(|error| Refusal::malformed(&format!("the message cannot be decompressed: {error}")))?;
-    if all.len() > MOST_BYTES { Err(too_large("more when it is decompressed")) } else { Ok(all) }
+    if all.len() > MOST_BATCH_BYTES { Err(too_large("more when it is decompressed")) } else { Ok(all) }
 }
 
 impl From<EnvelopeError> for Refusal {
@@ -154,7 +176,7 @@ mod tests {
         assert_eq!(decompress(&bomb).unwrap_err().status(), StatusCode::PAYLOAD_TOO_LARGE);
         assert!(decompress(b"no zlib").is_err());
         let mut fits = ZlibEncoder::new(Vec::new(), Compression::fast());
-        fits.write_all(&vec![7; MOST_BYTES]).unwrap();
-        assert_eq!(decompress(&fits.finish().unwrap()).unwrap().len(), MOST_BYTES);
+        fits.write_all(&vec![7; MOST_BATCH_BYTES]).unwrap();
+        assert_eq!(decompress(&fits.finish().unwrap()).unwrap().len(), MOST_BATCH_BYTES);
     }
 }

@@ -83,7 +83,9 @@ async fn enrol(
 fn read_enrolment(received: Received, hub: HubKey) -> Result<Enrolling, Refusal> {
     let message = received.verified(Purpose::Enrolment, hub)?;
     let node = message.node;
-    let asked: EnrolmentBody = serde_json::from_slice(&message.text).map_err(|error| Refusal::malformed(&error))?;
+    // Anybody can sign this one.
+    let Message { text, room: _room } = message.unopened();
+    let asked: EnrolmentBody = serde_json::from_slice(&text).map_err(|error| Refusal::malformed(&error))?;
     // As 32 bytes it has the form of a key.
     let secret: NodeKey = asked.secret.parse().map_err(|_| {
         let why = "the secret of a token is 64 hexadecimal digits: give the token that 'punctual-hub enrol' printed";
@@ -124,8 +126,10 @@ struct ReceivedBatch {
 
 /// Its entries are looked at last: that is the most expensive part, and only for nodes that are enrolled.
 fn read_batch(received: Received, hub: HubKey, store: &dyn Read) -> Result<ReceivedBatch, Refusal> {
-    let Message { node, text, room } = received.verified(Purpose::Batch, hub)?;
+    let signed = received.verified(Purpose::Batch, hub)?;
+    let node = signed.node;
     check_enrolled(store, node)?;
+    let Message { text, room } = signed.opened()?;
     let batch = BatchBody::from_json(&text).map_err(|error| Refusal::malformed(&error))?;
     let ready = ReadyBatch::new(&batch).map_err(|error| Refusal::malformed(&error))?;
     Ok(ReceivedBatch { node, stream: batch.stream, ready, room })
@@ -145,8 +149,10 @@ async fn places(
 }
 
 fn read_places(received: Received, hub: HubKey, store: &dyn Read) -> Result<(NodeKey, StreamId, Common), Refusal> {
-    let Message { node, text, .. } = received.verified(Purpose::Places, hub)?;
+    let signed = received.verified(Purpose::Places, hub)?;
+    let node = signed.node;
     check_enrolled(store, node)?;
+    let Message { text, room: _room } = signed.opened()?;
     let asked: PlacesBody = serde_json::from_slice(&text).map_err(|error| Refusal::malformed(&error))?;
     if asked.places.len() > MOST_PLACES {
         return Err(Refusal::malformed(&format!(

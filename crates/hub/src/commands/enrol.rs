@@ -135,7 +135,7 @@ fn list(store: &Sqlite) -> anyhow::Result<String> {
             TokenState::Ended => "ended".to_owned(),
         };
         let name = token.made_for.name.unwrap_or_default();
-        table.row(vec![token.id.to_string(), state, name, crate::pages::local(token.made_wall_ns)]);
+        table.row(vec![token.id.to_string(), state, name, crate::pages::zoned(token.made_wall_ns)]);
     }
     Ok(table.render())
 }

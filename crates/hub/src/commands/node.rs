@@ -8,7 +8,7 @@ use super::enrol::read_label;
 use super::{by, find, open};
 use crate::clock::now_wall_ns;
 use crate::fleet;
-use crate::pages::{local, look};
+use crate::pages::{look, zoned};
 
 /// Takes nothing more from a node: its key is no longer good here
 #[derive(Debug, clap::Args)]
@@ -123,20 +123,26 @@ impl NodesArgs {
         let (_, store) = open(folder)?;
         let mut rows = store.fleet(now_wall_ns())?;
         fleet::sort(&mut rows);
-        let mut table =
-            terminal::table::Table::new(&["node", "state", "latest", "last seen", "key"]).left(1).left(3).left(4);
+        let mut table = terminal::table::Table::new(&["node", "state", "latest", "worst of a day", "last seen", "key"])
+            .left(1)
+            .left(4)
+            .left(5);
+        let latency = |of: Option<&store::Maximum>| {
+            of.map_or(String::new(), |maximum| units::format::latency(maximum.maximum_ns))
+        };
         for row in rows {
             table.row(vec![
                 row.node.name,
                 look(&row.state).word.to_owned(),
-                row.latest.map_or(String::new(), |latest| units::format::latency(latest.maximum_ns)),
-                row.node.seen_wall_ns.map_or(String::new(), local),
+                latency(row.latest.as_ref()),
+                latency(row.day.as_ref()),
+                row.node.seen_wall_ns.map_or(String::new(), zoned),
                 row.node.key.to_string(),
             ]);
         }
         for node in store.nodes()?.into_iter().filter(|node| self.all && node.revoked_wall_ns.is_some()) {
-            let seen = node.seen_wall_ns.map_or(String::new(), local);
-            table.row(vec![node.name, "revoked".to_owned(), String::new(), seen, node.key.to_string()]);
+            let seen = node.seen_wall_ns.map_or(String::new(), zoned);
+            table.row(vec![node.name, "revoked".to_owned(), String::new(), String::new(), seen, node.key.to_string()]);
         }
         output::data(&table.render());
         Ok(ExitCode::SUCCESS)

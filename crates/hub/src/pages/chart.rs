@@ -13,9 +13,10 @@ pub(super) const PLOT_WIDTH: f64 = 860.0;
 /// Points of a CPU that its plot shows at most: two a pixel.
 pub(super) const MOST_POINTS: usize = 1_720;
 const PLOT_HEIGHT: f64 = 110.0;
-const LEFT: f64 = 70.0;
+/// Room for a label, on phones in letters of twice the size.
+const LEFT: f64 = 90.0;
 const TOP: f64 = 14.0;
-const BOTTOM: f64 = 22.0;
+const BOTTOM: f64 = 30.0;
 const SPARK_WIDTH: f64 = 120.0;
 const SPARK_HEIGHT: f64 = 24.0;
 
@@ -51,18 +52,64 @@ pub(super) fn sparkline(maxima_ns: &[Option<i64>], limit_ns: Option<u64>) -> Str
     )
 }
 
-/// The stretch of time and the latencies of a plot.
-#[derive(Clone, Copy, Debug)]
+/// The stretch of time and the latencies of a plot. Latencies stand by their logarithm: one stall of a hundred milliseconds would else
+/// lay all that is usual, and the limit, on the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
     /// Its left end (ns since 1970).
-    pub(super) from_utc_ns: i64,
+    from_utc_ns: i64,
     /// Its right end (ns since 1970).
-    pub(super) to_utc_ns: i64,
-    /// Its upper end (ns), more than zero.
-    pub(super) most_ns: i64,
+    to_utc_ns: i64,
+    /// Its lower end (ns), more than zero; what is below stands there.
+    least_ns: u64,
+    /// Its upper end (ns).
+    most_ns: u64,
+}
+
+/// A limit so many times beyond all that was measured would only make the rest flat.
+const FAR: u64 = 20;
+/// Lines across a plot at most.
+const MOST_LINES: usize = 4;
+
+/// 1, 2 or 5 times a power of ten: the next one from a value on (ns), and the one before it.
+fn round_up(ns: u64) -> (u64, u64) {
+    let (mut before, mut step) = (1, 1_u64);
+    loop {
+        for round in [step, step.saturating_mul(2), step.saturating_mul(5)] {
+            if round >= ns {
+                return (round, before);
+            }
+            before = round;
+        }
+        step = step.saturating_mul(10);
+    }
 }
 
 impl Scale {
+    /// One for these latencies, and for the limit where it is near; `None` where nothing was measured.
+    pub(super) fn of(
+        (from_utc_ns, to_utc_ns): (i64, i64),
+        latencies_ns: impl Iterator<Item = i64>,
+        limit_ns: Option<u64>,
+    ) -> Option<Self> {
+        // A latency may be below zero, where the clock was read before its turn.
+        let (mut least_ns, mut most_ns) = (u64::MAX, 0);
+        for ns in latencies_ns {
+            let ns = u64::try_from(ns).unwrap_or(0).max(1);
+            (least_ns, most_ns) = (least_ns.min(ns), most_ns.max(ns));
+        }
+        if most_ns == 0 {
+            return None;
+        }
+        if let Some(limit_ns) = limit_ns.filter(|limit_ns| *limit_ns > 0 && *limit_ns / FAR <= most_ns) {
+            (least_ns, most_ns) = (least_ns.min(limit_ns), most_ns.max(limit_ns));
+        }
+        let (most_ns, below_most_ns) = round_up(most_ns);
+        let (above_least_ns, before_ns) = round_up(least_ns);
+        let least_ns = if above_least_ns == least_ns { least_ns } else { before_ns };
+        Some(Self { from_utc_ns, to_utc_ns, least_ns: least_ns.min(below_most_ns), most_ns: most_ns.max(2) })
+    }
+
     fn x(&self, utc_ns: i64) -> f64 {
         let whole = approx_f64_i64(self.to_utc_ns.saturating_sub(self.from_utc_ns).max(1));
         let part = approx_f64_i64(utc_ns.saturating_sub(self.from_utc_ns));
@@ -70,7 +117,23 @@ impl Scale {
     }
 
     fn y(&self, ns: f64) -> f64 {
-        TOP + PLOT_HEIGHT * (1.0 - (ns / approx_f64_i64(self.most_ns.max(1))).clamp(0.0, 1.0))
+        let least = approx_f64(self.least_ns);
+        let part = (ns.max(least) / least).ln() / (approx_f64(self.most_ns) / least).ln();
+        TOP + PLOT_HEIGHT * (1.0 - part.clamp(0.0, 1.0))
+    }
+
+    /// Where lines stand, the lowest first: all that are 1, 2 or 5 of their power of ten where they are few, else powers of ten, else
+    /// each so many.
+    fn lines_ns(&self) -> Vec<u64> {
+        let mut all = vec![self.least_ns];
+        while let Some(last) = all.last().filter(|last| **last < self.most_ns) {
+            all.push(round_up(last + 1).0);
+        }
+        if all.len() > MOST_LINES {
+            all.retain(|ns| ns.to_string().starts_with('1'));
+        }
+        let each = all.len().div_ceil(MOST_LINES);
+        all.into_iter().step_by(each.max(1)).collect()
     }
 }
 
@@ -78,26 +141,25 @@ impl Scale {
 pub(super) fn over_time(cpu: &CpuHistory, gaps: &[GapSpan], limit_ns: Option<u64>, scale: Scale) -> String {
     let (width, height) = (LEFT + PLOT_WIDTH + 10.0, TOP + PLOT_HEIGHT + BOTTOM);
     let mut picture = format!(
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"CPU {}: maxima over time\">\n",
+        "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"CPU {}: maxima over time\">\n",
         cpu.cpu
     );
     let (right, bottom) = (LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT);
     draw_gaps(&mut picture, cpu.cpu, gaps, scale);
-    for part in 0..=2_u32 {
-        let ns = approx_f64_i64(scale.most_ns) * f64::from(part) / 2.0;
-        let y = scale.y(ns);
+    for ns in scale.lines_ns() {
+        let y = scale.y(approx_f64(ns));
         let _ = writeln!(
             picture,
             "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
              <text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LEFT - 6.0,
             y + 4.0,
-            Text(&if part == 0 { "0".to_owned() } else { format::latency(units::round_i64(ns)) }),
+            Text(&format::span(ns)),
         );
     }
     draw_times(&mut picture, scale);
     draw_points(&mut picture, cpu, scale);
-    if let Some(limit) = limit_ns.filter(|limit| i64::try_from(*limit).is_ok_and(|limit| limit <= scale.most_ns)) {
+    if let Some(limit) = limit_ns.filter(|limit| (scale.least_ns..=scale.most_ns).contains(limit)) {
         let y = scale.y(approx_f64(limit));
         let _ = writeln!(
             picture,
@@ -131,7 +193,7 @@ fn draw_gaps(picture: &mut String, cpu: u32, gaps: &[GapSpan], scale: Scale) {
 }
 
 fn draw_times(picture: &mut String, scale: Scale) {
-    let y = TOP + PLOT_HEIGHT + 15.0;
+    let y = TOP + PLOT_HEIGHT + 20.0;
     for (part, anchor) in [(0, "start"), (1, "middle"), (2, "end")] {
         let whole = scale.to_utc_ns.saturating_sub(scale.from_utc_ns);
         let utc_ns = scale.from_utc_ns.saturating_add(whole / 2 * part);
@@ -213,11 +275,12 @@ mod tests {
             why: Some(GapReason::Other("<b>asleep".to_owned())),
             cpus: vec![3],
         }];
-        let scale = Scale { from_utc_ns: 0, to_utc_ns: 1_000, most_ns: 100 };
+        let latencies = points.iter().flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten();
+        let scale = Scale::of((0, 1_000), latencies, Some(50)).unwrap();
         let picture = over_time(&CpuHistory { cpu: 3, points: points.clone() }, &gaps, Some(50), scale);
         let curve = picture.split("class=\"curve\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         // The largest is at the top; three pieces, the first of two spans.
-        assert_eq!(curve, "M70.0 113.0H156.0V14.0H242.0M328.0 102.0H414.0M586.0 102.0H672.0");
+        assert_eq!(curve, "M90.0 124.0H176.0V14.0H262.0M348.0 90.9H434.0M606.0 90.9H692.0");
         assert!(
             picture.contains("class=\"spoiled\"")
                 && picture.contains("&lt;b&gt;asleep")
@@ -225,6 +288,26 @@ mod tests {
         );
         let elsewhere = over_time(&CpuHistory { cpu: 4, points }, &gaps, Some(500), scale);
         assert!(!elsewhere.contains("class=\"gap\"") && !elsewhere.contains("class=\"limit\""));
+    }
+
+    #[test]
+    fn a_stall_leaves_what_is_usual_and_the_limit_apart() {
+        let ms = 1_000_000;
+        let scale = Scale::of((0, 1), [7_000, 9_000, 100 * ms].into_iter(), Some(100_000)).unwrap();
+        assert_eq!((scale.least_ns, scale.most_ns), (5_000, 100_000_000));
+        let (usual, limit, stall) = (scale.y(9e3), scale.y(1e5), scale.y(1e8));
+        assert!(usual - limit > 20.0 && limit - stall > 60.0, "{usual} {limit} {stall}");
+        assert_eq!(scale.lines_ns(), [10_000, 1_000_000, 100_000_000]);
+        // A limit far above does not flatten the rest; one that is near is shown.
+        let near = |limit_ns| Scale::of((0, 1), [7_000, 9_000].into_iter(), Some(limit_ns)).unwrap();
+        assert_eq!((near(150_000).most_ns, near(1_000 * 1_000 * 1_000).most_ns), (200_000, 10_000));
+        assert_eq!(near(1_000 * 1_000 * 1_000).lines_ns(), [5_000, 10_000]);
+        assert_eq!(Scale::of((0, 1), [].into_iter(), Some(5)), None);
+        for odd in [i64::MIN, -5, 0, 1, i64::MAX] {
+            let scale = Scale::of((0, 1), [odd].into_iter(), None).unwrap();
+            assert!(scale.least_ns < scale.most_ns && scale.lines_ns().len() <= MOST_LINES, "{scale:?}");
+            assert!((TOP..=TOP + PLOT_HEIGHT).contains(&scale.y(approx_f64_i64(odd))), "{scale:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use units::format;
 
 use super::chart::sparkline;
 use super::html::{InUrl, Text};
-use super::words::{Moment, detail, look};
+use super::words::{Moment, detail, local, look, zone_note};
 use crate::fleet::{Rank, rank, unusual};
 
 /// What of the fleet is asked for, in the URL.
@@ -41,7 +41,14 @@ pub(crate) fn is_wanted(row: &FleetRow, words: &str) -> bool {
 /// What is to be said of a node before anything else.
 fn rank_word(row: &FleetRow) -> Option<String> {
     match rank(row) {
-        Rank::Beyond(by) => Some(format!("{} beyond its limit", format::latency(by.0))),
+        Rank::Beyond(by) => {
+            let when = row.beyond.as_ref().map_or(String::new(), |beyond| match beyond.maximum.at {
+                _ if beyond.is_latest => " in its latest interval".to_owned(),
+                Some(at) => format!(" at {}", local(at.utc_ns)),
+                None => String::new(),
+            });
+            Some(format!("{} beyond its limit{when}", format::latency(by.0)))
+        }
         Rank::Unusual(_) => row.against_itself.map(|against| match against.as_large {
             0 => format!("the worst of {} intervals", format::count(against.intervals.saturating_add(1))),
             as_large => format!("only {as_large} of {} intervals were as bad", format::count(against.intervals)),
@@ -75,13 +82,14 @@ pub(crate) fn fleet(rows: &[FleetRow], asked: &Asked) -> String {
     }
     main.push_str(
         "<div class=\"wide\"><table>\n<thead><tr><th>Node</th><th>State</th><th class=\"number\">Latest maximum</th>\
-         <th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>Last intervals</th><th>Last seen</th>\
+         <th class=\"number\">Worst of a day</th><th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>Last intervals</th><th>Last seen</th>\
          <th class=\"aside\">Agent</th><th class=\"aside\">Place, labels</th></tr></thead>\n<tbody>\n",
     );
     for row in wanted {
         write_row(&mut main, row);
     }
     main.push_str("</tbody></table></div>\n");
+    main.push_str(&zone_note());
     super::page(&title(rows), &main)
 }
 
@@ -90,7 +98,7 @@ fn count(rows: &[FleetRow], of: impl Fn(&FleetRow) -> bool) -> usize {
 }
 
 fn title(rows: &[FleetRow]) -> String {
-    match count(rows, |row| row.beyond_limit_ns.is_some()) {
+    match count(rows, |row| matches!(rank(row), Rank::Beyond(_))) {
         0 => "Fleet".to_owned(),
         beyond => format!("{beyond} beyond their limit \u{b7} Fleet"),
     }
@@ -102,14 +110,23 @@ fn sentence(rows: &[FleetRow]) -> String {
         return "No node is enrolled yet.".to_owned();
     }
     let beyond = count(rows, |row| matches!(rank(row), Rank::Beyond(_)));
+    let is_latest = |row: &FleetRow| row.beyond.as_ref().is_some_and(|beyond| beyond.is_latest);
+    let still = count(rows, |row| matches!(rank(row), Rank::Beyond(_)) && is_latest(row));
     let not_measured = count(rows, |row| look(&row.state).class == "bad");
     let is_unusual =
         count(rows, |row| row.against_itself.and_then(unusual).is_some() && matches!(rank(row), Rank::Unusual(_)));
     let nodes = |count: usize| if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") };
     let mut parts = Vec::new();
-    for (count, what) in
-        [(beyond, "beyond the limit"), (is_unusual, "unusual against its own history"), (not_measured, "not measured")]
-    {
+    let within_a_day = match still {
+        0 => "beyond the limit in the last day, within it now".to_owned(),
+        still if still == beyond => "beyond the limit".to_owned(),
+        still => format!("beyond the limit in the last day, {still} of them now"),
+    };
+    for (count, what) in [
+        (beyond, within_a_day.as_str()),
+        (is_unusual, "unusual against its own history"),
+        (not_measured, "not measured"),
+    ] {
         if count > 0 {
             parts.push(format!("{} {what}", nodes(count)));
         }
@@ -147,25 +164,16 @@ fn write_row(main: &mut String, row: &FleetRow) {
         }
     }
     main.push_str("</td><td class=\"number\">");
-    if let Some(latest) = &row.latest {
-        let was = if look.class == "good" { "" } else { "was " };
-        let _ = write!(
-            main,
-            "<span class=\"maximum\">{was}{}</span><br><span class=\"small\">CPU {}",
-            Text(&format::latency(latest.maximum_ns)),
-            latest.cpu,
-        );
-        if let Some(cause) = &latest.cause {
-            let _ = write!(main, ", {}", Text(cause));
-        }
-        main.push_str("</span>");
-    }
+    let was = if look.class == "good" { "" } else { "was " };
+    write_maximum(main, was, row.latest.as_ref(), false);
+    main.push_str("</td><td class=\"number\">");
+    write_maximum(main, was, row.day.as_ref(), true);
     let latency = |ns: Option<String>| ns.map_or(String::new(), |text| Text(&text).to_string());
     let _ = write!(
         main,
         "</td><td class=\"number aside\">{}</td><td class=\"number aside\">{}</td><td>{}</td><td>",
         latency(row.limit_ns.map(format::latency)),
-        latency(row.ever_ns.map(format::latency)),
+        latency(row.ever.as_ref().map(|ever| format::latency(ever.maximum_ns))),
         sparkline(&row.maxima_ns, row.limit_ns),
     );
     if let Some(seen) = node.seen_wall_ns {
@@ -174,6 +182,24 @@ fn write_row(main: &mut String, row: &FleetRow) {
     let _ = write!(main, "</td><td class=\"aside\">{}</td><td class=\"aside\">", Text(&node.version));
     write_place(main, node);
     main.push_str("</td></tr>\n");
+}
+
+/// A largest latency with its CPU, what made it, and when it was where that is asked for.
+fn write_maximum(main: &mut String, was: &str, maximum: Option<&store::Maximum>, with_moment: bool) {
+    let Some(maximum) = maximum else { return };
+    let _ = write!(
+        main,
+        "<span class=\"maximum\">{was}{}</span><br><span class=\"small\">CPU {}",
+        Text(&format::latency(maximum.maximum_ns)),
+        maximum.cpu,
+    );
+    if let Some(cause) = &maximum.cause {
+        let _ = write!(main, ", {}", Text(cause));
+    }
+    if let Some(at) = maximum.at.filter(|_| with_moment) {
+        let _ = write!(main, ", {}", Moment(at.utc_ns));
+    }
+    main.push_str("</span>");
 }
 
 /// Where a node stands, and its labels.
@@ -201,7 +227,7 @@ mod tests {
     use store::NodeState;
 
     use super::*;
-    use crate::fleet::tests::row;
+    use crate::fleet::tests::{beyond_by, row};
 
     const SCRIPT_NAME: &str = "<script>alert(1)</script>\u{1b}[31m";
 
@@ -222,14 +248,27 @@ mod tests {
 
     #[test]
     fn the_page_says_first_what_is_wrong_and_shows_what_is_asked_for() {
-        let mut beyond = row("far-off", 250_000, NodeState::Monitoring);
-        beyond.beyond_limit_ns = Some(150_000);
+        let beyond = beyond_by(150_000, true, row("far-off", 250_000, NodeState::Monitoring));
         let mut rows = vec![row("calm", 9_000, NodeState::Monitoring), row("mute", 1, NodeState::NoPriority), beyond];
         crate::fleet::sort(&mut rows);
         let page = fleet(&rows, &Asked::default());
         assert!(page.contains("1 node beyond the limit, 1 node not measured, 2 of 3 nodes monitored."), "{page}");
         assert!(page.find("far-off") < page.find("mute") && page.find("mute") < page.find("calm"));
-        assert!(page.contains("150 us beyond its limit") && page.contains("no real-time priority"));
+        assert!(page.contains("150 us beyond its limit in its latest interval"));
+        assert!(page.contains("no real-time priority"));
+        // What is over is told as that, and does not look calm.
+        rows.push(beyond_by(9_000, false, row("at-night", 5_000, NodeState::Monitoring)));
+        crate::fleet::sort(&mut rows);
+        let page = fleet(&rows, &Asked::default());
+        assert!(
+            page.contains("2 nodes beyond the limit in the last day, 1 of them now, 1 node not measured"),
+            "{page}"
+        );
+        assert!(page.contains("beyond its limit at 20") && page.find("at-night") < page.find("mute"));
+        rows.remove(0);
+        let page = fleet(&rows, &Asked::default());
+        assert!(page.contains("1 node beyond the limit in the last day, within it now, 1 node"), "{page}");
+        assert!(page.contains("<title>1 beyond their limit"), "{page}");
         let only = fleet(&rows, &Asked { q: "MUTE priority".to_owned() });
         assert!(only.contains(">mute<") && !only.contains(">calm<"));
         assert!(fleet(&rows, &Asked { q: "nothing".to_owned() }).contains("No node has all of these words"));

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 pub(crate) use fleet::{Asked, fleet, is_wanted};
 pub(crate) use node::{NodePage, Window, node};
-pub(crate) use words::{detail, gap, local, look};
+pub(crate) use words::{detail, gap, look, zoned};
 
 use html::Text;
 

@@ -10,7 +10,7 @@ use units::format;
 use super::chart::{HATCH, MOST_POINTS, Scale, over_time};
 use super::fleet::{not_monitored, write_place};
 use super::html::{InUrl, Text};
-use super::words::{Moment, detail, gap, look};
+use super::words::{Moment, detail, gap, look, zone_note, zoned};
 
 /// A grid that ends of windows are put on (ns): five minutes, as long as an interval. A page stays the same until one has passed.
 const GRID_NS: i64 = 300 * 1_000_000_000;
@@ -97,11 +97,18 @@ pub(crate) fn node(page: &NodePage) -> String {
     write_causes(&mut main, &page.history);
     write_gaps(&mut main, &page.history);
     write_changes(&mut main, page);
+    main.push_str(&zone_note());
     super::page(&format!("{} \u{b7} {}", row.node.name, look.word), &main)
 }
 
 fn beyond(row: &FleetRow) -> String {
-    row.beyond_limit_ns.map_or(String::new(), |by| format!("latest maximum {} beyond its limit", format::latency(by)))
+    let Some(beyond) = &row.beyond else { return String::new() };
+    let by = format::latency(beyond.by_ns);
+    match beyond.maximum.at {
+        _ if beyond.is_latest => format!("{by} beyond its limit in its latest interval"),
+        Some(at) => format!("{by} beyond its limit at {}", zoned(at.utc_ns)),
+        None => format!("{by} beyond its limit within a day"),
+    }
 }
 
 fn write_facts(main: &mut String, page: &NodePage) {
@@ -110,13 +117,12 @@ fn write_facts(main: &mut String, page: &NodePage) {
     let mut fact = |name: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(main, "<dt>{name}</dt><dd>{value}</dd>");
     };
-    if let Some(latest) = &row.latest {
-        let cause = latest.cause.as_ref().map_or(String::new(), |cause| format!(", {}", Text(cause)));
-        let maximum = Text(&format::latency(latest.maximum_ns)).to_string();
-        fact("Latest maximum", &format!("{maximum}, CPU {}{cause}", latest.cpu));
-    }
-    if let Some(ever_ns) = row.ever_ns {
-        fact("Worst ever", &Text(&format::latency(ever_ns)));
+    for (name, maximum) in [("Latest maximum", &row.latest), ("Worst of a day", &row.day), ("Worst ever", &row.ever)] {
+        let Some(maximum) = maximum else { continue };
+        let cause = maximum.cause.as_ref().map_or(String::new(), |cause| format!(", {}", Text(cause)));
+        let when = maximum.at.map_or(String::new(), |at| format!(", {}", Moment(at.utc_ns)));
+        let latency = Text(&format::latency(maximum.maximum_ns)).to_string();
+        fact(name, &format!("{latency}, CPU {}{cause}{when}", maximum.cpu));
     }
     if let Some(limit_ns) = row.limit_ns {
         fact("Limit", &Text(&format::latency(limit_ns)));
@@ -184,16 +190,15 @@ fn write_plots(main: &mut String, page: &NodePage) {
             format::count(history.not_placed)
         );
     }
-    let points = || history.cpus.iter().flat_map(|cpu| &cpu.points);
-    let most = points().flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten().max();
-    let Some(most_ns) = most.filter(|most| *most > 0) else {
+    let points = history.cpus.iter().flat_map(|cpu| &cpu.points);
+    let latencies = points.flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten();
+    let Window { from_utc_ns, to_utc_ns, .. } = page.window;
+    let Some(scale) = Scale::of((from_utc_ns, to_utc_ns), latencies, page.row.limit_ns) else {
         main.push_str("<p>Nothing was measured in this time.</p>\n");
         return;
     };
     main.push_str("<h2>Maxima over time</h2>\n");
     main.push_str(HATCH);
-    let Window { from_utc_ns, to_utc_ns, .. } = page.window;
-    let scale = Scale { from_utc_ns, to_utc_ns, most_ns };
     for cpu in &history.cpus {
         let worst = cpu.points.iter().filter_map(|point| point.maximum_ns).max();
         let worst = worst.map_or("nothing that stands".to_owned(), |worst| format!("worst {}", format::latency(worst)));
@@ -214,18 +219,26 @@ fn write_worst(main: &mut String, history: &History) {
     if worst.is_empty() {
         return;
     }
-    main.push_str(
+    // A column of causes that nobody looked for would say that they were sought.
+    let has_causes = worst.iter().any(|(.., point)| point.cause.is_some());
+    let head = if has_causes { "<th>Cause</th>" } else { "" };
+    let _ = writeln!(
+        main,
         "<h2>Worst</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"number\">Maximum</th><th>CPU</th><th>When</th>\
-         <th>Cause</th><th class=\"number\">Beyond the limit</th><th class=\"number\">Missed periods</th></tr></thead><tbody>\n",
+         {head}<th class=\"number\">Beyond the limit</th><th class=\"number\">Missed periods</th></tr></thead><tbody>",
     );
     for (cpu, maximum_ns, point) in worst {
+        let cause = match point.cause.as_deref() {
+            _ if !has_causes => String::new(),
+            Some(cause) => format!("<td>{}</td>", Text(cause)),
+            None => "<td class=\"muted\">none was recorded</td>".to_owned(),
+        };
         let _ = writeln!(
             main,
-            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>\
+            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td>{cause}<td class=\"number\">{}</td>\
              <td class=\"number\">{}</td></tr>",
             Text(&format::latency(maximum_ns)),
             Moment(point.maximum_utc_ns.unwrap_or(point.start_utc_ns)),
-            Text(point.cause.as_deref().unwrap_or("unknown")),
             Text(&format::count(point.beyond_limit)),
             Text(&format::count(point.missed_periods)),
         );

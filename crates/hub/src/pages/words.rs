@@ -25,6 +25,7 @@ pub(crate) const fn look(state: &NodeState) -> Look {
     let (word, sign, class) = match state {
         NodeState::Monitoring => ("monitoring", "\u{25cf}", "good"),
         NodeState::Silent { .. } => ("silent", "?", "bad"),
+        NodeState::Behind { .. } => ("behind", "\u{2190}", "bad"),
         NodeState::Stopped { .. } => ("stopped", "\u{25a0}", "rest"),
         NodeState::NotMonitored { .. } => ("not monitored", "\u{25cb}", "bad"),
         NodeState::NoPriority => ("no real-time priority", "\u{2193}", "bad"),
@@ -39,9 +40,13 @@ pub(crate) const fn look(state: &NodeState) -> Look {
 pub(crate) fn detail(state: &NodeState) -> String {
     match state {
         NodeState::Monitoring => String::new(),
-        NodeState::Silent { since_wall_ns } => format!("nothing has come since {}", local(*since_wall_ns)),
+        NodeState::Silent { since_wall_ns } => format!("nothing has come since {}", zoned(*since_wall_ns)),
+        NodeState::Behind { measured_until } => format!(
+            "its latest interval ended at {}: it sends what it measured before, or one of the two clocks is wrong",
+            zoned(measured_until.utc_ns),
+        ),
         NodeState::Stopped { why, at } => match at {
-            Some(at) => format!("{}, {}", gap(why), local(at.utc_ns)),
+            Some(at) => format!("{}, {}", gap(why), zoned(at.utc_ns)),
             None => gap(why).to_owned(),
         },
         NodeState::NotMonitored { why } => gap(why).to_owned(),
@@ -64,9 +69,20 @@ pub(crate) fn gap(why: &GapReason) -> &str {
     }
 }
 
-/// A moment in the hub's zone: "2026-11-28 13:05:00".
+/// A moment in the hub's zone, which the page names: "2026-11-28 13:05:00".
 pub(crate) fn local(utc_ns: i64) -> String {
     at(utc_ns, TimeZone::system()).unwrap_or_else(|| format!("{utc_ns} ns since 1970"))
+}
+
+/// A moment with the name of the hub's zone, where it may stand alone: "2026-11-28 13:05:00 CET".
+pub(crate) fn zoned(utc_ns: i64) -> String {
+    format!("{} {}", local(utc_ns), zone_at(utc_ns))
+}
+
+/// What the hub's zone is called at a moment: "CET", "UTC".
+pub(crate) fn zone_at(utc_ns: i64) -> String {
+    let moment = Timestamp::from_nanosecond(i128::from(utc_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
+    moment.to_zoned(TimeZone::system()).strftime("%Z").to_string()
 }
 
 fn at(utc_ns: i64, zone: TimeZone) -> Option<String> {
@@ -85,6 +101,15 @@ impl fmt::Display for Moment {
     }
 }
 
+/// In which zone a page's times are, as HTML.
+pub(super) fn zone_note() -> String {
+    let now = zone_at(crate::clock::now_wall_ns());
+    format!(
+        "<p class=\"small\">Times are in the hub's zone, {} now; each shows its time in UTC on hover.</p>\n",
+        Text(&now)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +119,7 @@ mod tests {
         let states = [
             NodeState::Monitoring,
             NodeState::Silent { since_wall_ns: 0 },
+            NodeState::Behind { measured_until: crate::fleet::tests::placed(0) },
             NodeState::Stopped { why: GapReason::Stopped, at: None },
             NodeState::NotMonitored { why: GapReason::Measuring },
             NodeState::NoPriority,

@@ -23,7 +23,7 @@ pub(super) struct Fleet {
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Attention {
-    /// Its latest interval is beyond its limit.
+    /// An interval of the last day was beyond its limit.
     BeyondLimit,
     /// Its latest interval is unusual for it.
     Unusual,
@@ -43,7 +43,7 @@ pub(super) struct Node {
     key: String,
     /// Its name.
     name: String,
-    /// What it does: monitoring, silent, stopped, not monitored, no real-time priority, invalid, waiting or retired.
+    /// What it does: monitoring, silent, behind, stopped, not monitored, no real-time priority, invalid, waiting or retired.
     state: &'static str,
     /// More of that state, in words.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -53,15 +53,21 @@ pub(super) struct Node {
     /// Its limit (ns).
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_ns: Option<u64>,
-    /// By how much its latest interval is beyond the limit (ns).
+    /// The interval of the last day that was furthest beyond its limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    beyond_limit_ns: Option<u64>,
+    beyond: Option<Beyond>,
     /// The largest latency of its latest interval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    latest: Option<Latest>,
-    /// The largest latency of all time (ns).
+    latest: Option<Maximum>,
+    /// When its latest interval ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ever_ns: Option<i64>,
+    measured_until_utc_ns: Option<i64>,
+    /// The largest latency of the day that ends with its latest interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    day: Option<Maximum>,
+    /// The largest latency of all time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ever: Option<Maximum>,
     /// The maxima of its last intervals (ns), the latest last.
     maxima_ns: Vec<Option<i64>>,
     /// When something of it was last taken.
@@ -89,10 +95,24 @@ struct Place {
     slot: String,
 }
 
-/// The largest latency of an interval.
+/// An interval that was beyond its limit.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-struct Latest {
+struct Beyond {
+    /// By how much (ns).
+    by_ns: u64,
+    /// The limit that it was measured under (ns).
+    limit_ns: u64,
+    /// Its largest latency.
+    maximum: Maximum,
+    /// Whether it is the latest interval.
+    is_latest: bool,
+}
+
+/// The largest latency of a stretch of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Maximum {
     /// The latency (ns).
     maximum_ns: i64,
     /// Its CPU.
@@ -103,6 +123,20 @@ struct Latest {
     /// What made it late.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
+}
+
+impl From<store::Maximum> for Maximum {
+    fn from(of: store::Maximum) -> Self {
+        let at_utc_ns = of.at.map(|at| at.utc_ns);
+        Self { maximum_ns: of.maximum_ns, cpu: of.cpu, at_utc_ns, cause: of.cause }
+    }
+}
+
+impl From<store::Beyond> for Beyond {
+    fn from(of: store::Beyond) -> Self {
+        let store::Beyond { by_ns, limit_ns, maximum, is_latest } = of;
+        Self { by_ns, limit_ns, maximum: maximum.into(), is_latest }
+    }
 }
 
 impl Fleet {
@@ -120,12 +154,6 @@ impl Node {
             Rank::Maximum(_) => Attention::None,
             Rank::AtRest => Attention::AtRest,
         };
-        let latest = row.latest.map(|latest| Latest {
-            maximum_ns: latest.maximum_ns,
-            cpu: latest.cpu,
-            at_utc_ns: latest.at.map(|at| at.utc_ns),
-            cause: latest.cause,
-        });
         Self {
             key: row.node.key.to_string(),
             name: row.node.name,
@@ -133,9 +161,11 @@ impl Node {
             detail: detail(&row.state),
             attention,
             limit_ns: row.limit_ns,
-            beyond_limit_ns: row.beyond_limit_ns,
-            latest,
-            ever_ns: row.ever_ns,
+            beyond: row.beyond.map(Into::into),
+            latest: row.latest.map(Into::into),
+            measured_until_utc_ns: row.measured_until.map(|until| until.utc_ns),
+            day: row.day.map(Into::into),
+            ever: row.ever.map(Into::into),
             maxima_ns: row.maxima_ns,
             seen_utc_ns: row.node.seen_wall_ns,
             enrolled_utc_ns: row.node.enrolled_wall_ns,
@@ -292,7 +322,7 @@ pub(crate) struct Status {
     pub(crate) nodes: usize,
     /// How many do what, by their states' words.
     pub(crate) states: BTreeMap<&'static str, usize>,
-    /// Nodes whose latest interval is beyond their limit, by their names.
+    /// Nodes of which an interval of the last day was beyond its limit, by their names.
     pub(crate) beyond_limit: Vec<String>,
     /// Nodes of which nothing is known of how they do now, by their names.
     pub(crate) not_measured: Vec<String>,

@@ -7,6 +7,7 @@ mod history;
 mod packs;
 mod people;
 mod schema;
+mod summary;
 mod taking;
 mod tiers;
 

@@ -1,0 +1,387 @@
+//! What the page of all nodes shows of one of them.
+
+use std::collections::BTreeMap;
+
+use farm::monitor::{Figures, GapReason, MonitorEntry};
+use farm::stream::ContentHash;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde::{Deserialize, Serialize};
+
+use super::fault::Fault;
+use super::history::{relations, text_of};
+use super::tiers::{Coarse, cells, intervals};
+use crate::batch::Kind;
+use crate::coding::{Row, RowCpu, numbers_from_bytes, rows_from_bytes};
+use crate::placing::Relations;
+use crate::{Beyond, Maximum, Placed, PlacedBy};
+
+/// Which form of summary this release keeps: another one's is computed again.
+const FORM: u32 = 2;
+/// Maxima in a row's sparkline.
+const SPARKLINE: usize = 48;
+/// Streams that are looked through for the latest intervals: a node may have restarted often.
+const MOST_STREAMS: i64 = 64;
+/// Boots that are looked through for the intervals of a day: the same.
+const MOST_BOOTS: i64 = 64;
+/// A day (ns).
+pub(super) const DAY_NS: i64 = 86_400 * 1_000_000_000;
+
+/// What a node's latest entry says of what it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Latest {
+    #[default]
+    Begun,
+    Measured {
+        /// Codes of what spoiled a CPU wholly; absent where all CPUs have something that stands.
+        spoiled: Option<Vec<String>>,
+    },
+    Gap(GapReason),
+    End {
+        why: GapReason,
+        at: Option<KeptPlace>,
+    },
+}
+
+/// A moment in UTC, as it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptPlace {
+    utc_ns: i64,
+    error_ns: u64,
+    is_own: bool,
+}
+
+/// A largest latency, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptMaximum {
+    maximum_ns: i64,
+    cpu: u32,
+    at: Option<KeptPlace>,
+    cause: Option<String>,
+}
+
+/// An interval that was beyond its limit, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptBeyond {
+    by_ns: u64,
+    limit_ns: u64,
+    maximum: KeptMaximum,
+    is_latest: bool,
+}
+
+/// What is kept of a node for the page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Summary {
+    form: u32,
+    pub(super) latest: Latest,
+    pub(super) interval_ns: Option<u64>,
+    pub(super) condition: Option<ContentHash>,
+    pub(super) limit_ns: Option<u64>,
+    pub(super) maximum: Option<KeptMaximum>,
+    pub(super) measured_until: Option<KeptPlace>,
+    pub(super) day: Option<KeptMaximum>,
+    pub(super) beyond: Option<KeptBeyond>,
+    pub(super) ever: Option<KeptMaximum>,
+    pub(super) maxima_ns: Vec<Option<i64>>,
+    pub(super) intervals: u64,
+    pub(super) as_large: u64,
+    pub(super) profile: Option<ContentHash>,
+    pub(super) isolated: Vec<u32>,
+}
+
+/// The part of a condition that is read here.
+#[derive(Deserialize)]
+struct Limit {
+    #[serde(rename = "limit-ns", alias = "limit_ns")]
+    limit_ns: Option<u64>,
+}
+
+/// An interval with what it was measured under.
+struct Measured<'a> {
+    boot: i64,
+    content: i64,
+    row: &'a Row,
+}
+
+impl From<Placed> for KeptPlace {
+    fn from(at: Placed) -> Self {
+        Self { utc_ns: at.utc_ns, error_ns: at.error_ns, is_own: at.by == PlacedBy::OwnClock }
+    }
+}
+
+impl From<KeptPlace> for Placed {
+    fn from(at: KeptPlace) -> Self {
+        let by = if at.is_own { PlacedBy::OwnClock } else { PlacedBy::Receipt };
+        Self { utc_ns: at.utc_ns, error_ns: at.error_ns, by }
+    }
+}
+
+impl From<KeptMaximum> for Maximum {
+    fn from(of: KeptMaximum) -> Self {
+        Self { maximum_ns: of.maximum_ns, cpu: of.cpu, at: of.at.map(Into::into), cause: of.cause }
+    }
+}
+
+impl From<KeptBeyond> for Beyond {
+    fn from(of: KeptBeyond) -> Self {
+        let KeptBeyond { by_ns, limit_ns, maximum, is_latest } = of;
+        Self { by_ns, limit_ns, maximum: maximum.into(), is_latest }
+    }
+}
+
+impl KeptMaximum {
+    fn new(relations: &Relations, row: &Row, cpu: &RowCpu, figures: &Figures) -> Self {
+        let at_ns = row.start_ns.saturating_add_unsigned(figures.maximum_at_ns);
+        Self {
+            maximum_ns: figures.maximum_ns,
+            cpu: cpu.cpu,
+            at: relations.place(at_ns).map(Into::into),
+            cause: figures.cause.clone(),
+        }
+    }
+
+    /// The largest latency that stands of a row.
+    fn of(relations: &Relations, row: &Row) -> Option<Self> {
+        row.worst().map(|(cpu, figures)| Self::new(relations, row, cpu, figures))
+    }
+}
+
+impl Summary {
+    /// Reads one that was kept; `None` where another release kept it.
+    pub(super) fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str::<Self>(text).ok().filter(|summary| summary.form == FORM)
+    }
+
+    pub(super) fn to_json(&self) -> Result<String, Fault> {
+        Ok(serde_json::to_string(self)?)
+    }
+}
+
+/// Computes what the page shows of a node.
+pub(super) fn summary(db: &Connection, node: i64) -> Result<Summary, Fault> {
+    let mut of = Summary { form: FORM, ..Summary::default() };
+    let mut streams = db.prepare_cached(
+        "SELECT id FROM stream WHERE node = ?1 ORDER BY seen_wall_ns DESC, start DESC, random DESC LIMIT ?2",
+    )?;
+    let streams: Vec<i64> =
+        streams.query_map(params![node, MOST_STREAMS], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    if let Some(latest) = streams.first() {
+        read_latest(db, *latest, &mut of)?;
+    }
+    let mut latest_interval = None;
+    for stream in &streams {
+        if of.maxima_ns.len() >= SPARKLINE {
+            break;
+        }
+        let mut find = db.prepare_cached(
+            "SELECT worst_ns, boot, content, body FROM piece WHERE stream = ?1 AND kind = 3 ORDER BY first DESC LIMIT ?2",
+        )?;
+        let left = i64::try_from(SPARKLINE - of.maxima_ns.len()).unwrap_or(0);
+        let mut rows = find.query(params![stream, left])?;
+        while let Some(row) = rows.next()? {
+            of.maxima_ns.push(row.get(0)?);
+            if latest_interval.is_none() {
+                latest_interval = Some((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, row.get::<_, Vec<u8>>(3)?));
+            }
+        }
+    }
+    of.maxima_ns.reverse();
+    if let Some((boot, condition, body)) = latest_interval {
+        let row = rows_from_bytes(&body)?.into_iter().next().ok_or(Fault::Damaged("an interval is empty"))?;
+        let latest = Measured { boot, content: condition, row: &row };
+        read_interval(db, node, &latest, &mut of)?;
+        read_day(db, node, &latest, &mut of)?;
+    }
+    of.ever = ever(db, node)?;
+    let mut find = db.prepare_cached(
+        "SELECT content.hash FROM event JOIN stream ON stream.id = event.stream JOIN content ON content.id = event.content
+         WHERE stream.node = ?1 AND event.kind = 5 AND content.kind = 2
+         ORDER BY stream.start DESC, stream.random DESC, event.first DESC LIMIT 1",
+    )?;
+    of.profile = find.query_row([node], |row| row.get(0)).optional()?.map(ContentHash);
+    let mut find = db.prepare_cached(
+        "SELECT event.body FROM event JOIN stream ON stream.id = event.stream
+         WHERE stream.node = ?1 AND event.kind = 7 ORDER BY stream.start DESC, stream.random DESC, event.first DESC LIMIT 1",
+    )?;
+    let begin: Option<Vec<u8>> = find.query_row([node], |row| row.get(0)).optional()?;
+    if let Some(MonitorEntry::Begin(begin)) = begin.map(|body| serde_json::from_slice(&body)).transpose()? {
+        of.isolated = begin.isolated_and_not_monitored;
+    }
+    Ok(of)
+}
+
+/// What the last pieces of a stream say: a gap of some CPUs, contents and histograms say nothing of what the node does.
+fn read_latest(db: &Connection, stream: i64, of: &mut Summary) -> Result<(), Fault> {
+    let mut find = db.prepare_cached(
+        "SELECT piece.kind, piece.body, event.body, event.boot, event.start_ns FROM piece
+         LEFT JOIN event ON event.stream = piece.stream AND event.first = piece.first
+         WHERE piece.stream = ?1 ORDER BY piece.first DESC",
+    )?;
+    let mut rows = find.query([stream])?;
+    while let Some(row) = rows.next()? {
+        let Some(kind) = Kind::from_number(row.get(0)?) else { continue };
+        let entry = || -> Result<MonitorEntry, Fault> {
+            Ok(serde_json::from_slice(row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?)
+        };
+        match kind {
+            Kind::Interval => {
+                let body = rows_from_bytes(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+                of.latest = body.first().map_or(Latest::Begun, measured);
+                return Ok(());
+            }
+            Kind::Gap => {
+                if let MonitorEntry::Gap { why, cpus, .. } = entry()? {
+                    if cpus.is_empty() {
+                        of.latest = Latest::Gap(why);
+                        return Ok(());
+                    }
+                }
+            }
+            Kind::End => {
+                if let MonitorEntry::End { why, at_ns, .. } = entry()? {
+                    let at = relations(db, row.get(3)?)?.place(at_ns).map(Into::into);
+                    of.latest = Latest::End { why, at };
+                    return Ok(());
+                }
+            }
+            Kind::Begin => return Ok(()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn measured(row: &Row) -> Latest {
+    let spoiled: Vec<&RowCpu> = row.cpus.iter().filter(|cpu| cpu.valid.is_none()).collect();
+    if spoiled.is_empty() && !row.cpus.is_empty() {
+        return Latest::Measured { spoiled: None };
+    }
+    let reasons: std::collections::BTreeSet<&String> = spoiled.iter().flat_map(|cpu| &cpu.reasons).collect();
+    Latest::Measured { spoiled: Some(reasons.into_iter().cloned().collect()) }
+}
+
+/// The name and the limit of a condition; one that has not come, or is no such document, has no limit.
+fn condition_of(db: &Connection, content: i64) -> Result<(ContentHash, Option<u64>), Fault> {
+    let mut find = db.prepare_cached("SELECT hash, compressed FROM content WHERE id = ?1")?;
+    let (hash, compressed): ([u8; 32], Option<Vec<u8>>) =
+        find.query_row([content], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let text = compressed.map(|compressed| text_of(&compressed)).transpose()?;
+    let limit = text.and_then(|text| serde_json::from_str::<Limit>(&text).ok()?.limit_ns);
+    Ok((ContentHash(hash), limit))
+}
+
+/// The latest interval, and how unusual it is for the node.
+fn read_interval(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary) -> Result<(), Fault> {
+    let (row, condition) = (latest.row, latest.content);
+    of.interval_ns = Some(row.length_ns);
+    let (hash, limit_ns) = condition_of(db, condition)?;
+    (of.condition, of.limit_ns) = (Some(hash), limit_ns);
+    let relations = relations(db, latest.boot)?;
+    of.measured_until = relations.place(row.end_ns()).map(Into::into);
+    let Some((cpu, figures)) = row.worst() else { return Ok(()) };
+    of.maximum = Some(KeptMaximum::new(&relations, row, cpu, figures));
+    let mut count = |worst_ns: i64| {
+        of.intervals += 1;
+        of.as_large += u64::from(worst_ns >= figures.maximum_ns);
+    };
+    let mut find = db.prepare_cached(
+        "SELECT worsts FROM pack WHERE content = ?2 AND boot IN (SELECT id FROM boot WHERE node = ?1)",
+    )?;
+    let mut rows = find.query(params![node, condition])?;
+    while let Some(row) = rows.next()? {
+        numbers_from_bytes(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)?.into_iter().for_each(&mut count);
+    }
+    let mut find = db.prepare_cached(
+        "SELECT worst_ns FROM piece WHERE kind = 3 AND content = ?2 AND worst_ns IS NOT NULL
+             AND boot IN (SELECT id FROM boot WHERE node = ?1)",
+    )?;
+    let mut rows = find.query(params![node, condition])?;
+    while let Some(row) = rows.next()? {
+        count(row.get(0)?);
+    }
+    // Itself.
+    of.intervals = of.intervals.saturating_sub(1);
+    of.as_large = of.as_large.saturating_sub(1);
+    Ok(())
+}
+
+/// The largest latency of the day that ends with the latest interval, and what of it was furthest beyond its limit. Of equal ones the
+/// latest counts.
+fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary) -> Result<(), Fault> {
+    let mut limits: BTreeMap<i64, Option<u64>> = BTreeMap::new();
+    let mut boots = db.prepare_cached("SELECT id FROM boot WHERE node = ?1 ORDER BY id DESC LIMIT ?2")?;
+    let boots: Vec<i64> = boots.query_map(params![node, MOST_BOOTS], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for boot in boots {
+        let relations = relations(db, boot)?;
+        // Without an end: where the node's clock was set back, what it measured before lies later.
+        let from_ns = match of.measured_until {
+            Some(until) => {
+                let since = relations.may_lie_in(until.utc_ns.saturating_sub(DAY_NS), i64::MAX);
+                since.map(|(from_ns, _)| from_ns)
+            }
+            // Nothing is known of the time of other boots then.
+            None => (boot == latest.boot).then(|| latest.row.end_ns().saturating_sub(DAY_NS)),
+        };
+        let Some(from_ns) = from_ns else { continue };
+        for (content, row) in intervals(db, boot, &(from_ns..i64::MAX))? {
+            let Some(maximum) = KeptMaximum::of(&relations, &row) else { continue };
+            let limit_ns = match limits.get(&content) {
+                Some(limit_ns) => *limit_ns,
+                None => {
+                    let (_, limit_ns) = condition_of(db, content)?;
+                    limits.insert(content, limit_ns);
+                    limit_ns
+                }
+            };
+            let is_latest = boot == latest.boot && row.start_ns == latest.row.start_ns;
+            let moment = |of: &KeptMaximum| of.at.map(|at| at.utc_ns);
+            let beyond = limit_ns.and_then(|limit_ns| Some((limit_ns, beyond(maximum.maximum_ns, limit_ns)?)));
+            if let Some((limit_ns, by_ns)) = beyond {
+                let key = |of: &KeptBeyond| (of.by_ns, moment(&of.maximum));
+                let found = KeptBeyond { by_ns, limit_ns, maximum: maximum.clone(), is_latest };
+                if of.beyond.as_ref().is_none_or(|known| key(&found) >= key(known)) {
+                    of.beyond = Some(found);
+                }
+            }
+            let key = |of: &KeptMaximum| (of.maximum_ns, moment(of));
+            if of.day.as_ref().is_none_or(|known| key(&maximum) >= key(known)) {
+                of.day = Some(maximum);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By how much a latency is beyond a limit (ns), where it is.
+fn beyond(maximum_ns: i64, limit_ns: u64) -> Option<u64> {
+    let by_ns = maximum_ns.checked_sub(i64::try_from(limit_ns).ok()?)?;
+    u64::try_from(by_ns).ok().filter(|by_ns| *by_ns > 0)
+}
+
+/// The largest latency of all time that stands.
+fn ever(db: &Connection, node: i64) -> Result<Option<KeptMaximum>, Fault> {
+    let mut rows: Vec<(i64, Row)> = Vec::new();
+    {
+        let mut days = db.prepare_cached(
+            "SELECT boot, day FROM cell WHERE worst_ns IS NOT NULL AND boot IN (SELECT id FROM boot WHERE node = ?1)
+             ORDER BY worst_ns DESC LIMIT 1",
+        )?;
+        let mut found = days.query([node])?;
+        while let Some(row) = found.next()? {
+            let boot = row.get(0)?;
+            let day = rows_from_bytes(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+            rows.extend(day.into_iter().map(|row| (boot, row)));
+        }
+    }
+    // What is not in a day yet.
+    let mut stale =
+        db.prepare_cached("SELECT boot, number FROM stale WHERE boot IN (SELECT id FROM boot WHERE node = ?1)")?;
+    let mut found = stale.query([node])?;
+    while let Some(row) = found.next()? {
+        let (boot, hour): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let hours = cells(db, boot, Coarse::Hours, &(hour..hour.saturating_add(1)))?;
+        rows.extend(hours.into_values().map(|row| (boot, row)));
+    }
+    let worst = |(_, row): &(i64, Row)| row.worst().map(|(_, figures)| figures.maximum_ns);
+    let Some((boot, row)) = rows.into_iter().max_by_key(worst) else { return Ok(None) };
+    Ok(KeptMaximum::of(&relations(db, boot)?, &row))
+}
