@@ -115,6 +115,7 @@ pub(crate) mod tests {
             beyond: None,
             ever: Some(maximum(maximum_ns)),
             maxima_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)],
+            half_hours_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)],
             against_itself: None,
             profile: None,
             isolated_and_not_monitored: Vec::new(),

@@ -126,6 +126,9 @@ pub struct FleetRow {
     pub ever: Option<Maximum>,
     /// The maxima of the last intervals (ns), up to 48, the latest last; absent where nothing stands.
     pub maxima_ns: Vec<Option<i64>>,
+    /// The largest latency that stands of each half hour of the day that ends with its latest interval (ns), the latest last; absent
+    /// where nothing stands. An interval that lies in two of them counts in both: it is not known in which half its maximum was.
+    pub half_hours_ns: Vec<Option<i64>>,
     /// Against its own history, where it has enough.
     pub against_itself: Option<AgainstItself>,
     /// Its latest profile.

@@ -138,6 +138,11 @@ pub(crate) fn a_maximum_beyond_its_limit_is_told_for_a_day(fresh: &Fresh) {
     let at_ns = beyond.maximum.at.unwrap().utc_ns - NOW - first_ns;
     assert!((INTERVAL..2 * INTERVAL).contains(&at_ns), "{at_ns}");
     assert_eq!(night.day.as_ref().map(|day| day.maximum_ns), Some(300_000));
+    // 103 intervals are eight hours and 35 minutes: the first half hour has the first interval alone.
+    let mut half_hours = vec![None; 30];
+    half_hours.extend([Some(101_000), Some(300_000)]);
+    half_hours.resize(48, Some(9_500));
+    assert_eq!(night.half_hours_ns, half_hours);
     maintain_all(&mut *store);
     assert_eq!(row(&*store, &node, now), night, "packed, kept or computed, it is the same");
 

@@ -20,35 +20,34 @@ const BOTTOM: f64 = 30.0;
 const SPARK_WIDTH: f64 = 120.0;
 const SPARK_HEIGHT: f64 = 24.0;
 
-/// The maxima of the last intervals, the latest on the right; a gap where nothing stands.
-pub(super) fn sparkline(maxima_ns: &[Option<i64>], limit_ns: Option<u64>) -> String {
-    let most = maxima_ns.iter().flatten().copied().max();
-    let Some(most) = most.filter(|most| *most > 0) else { return String::new() };
+/// The largest latencies of a day by half hours, the latest on the right; a gap where nothing stands. By their logarithm, as the plots.
+pub(super) fn sparkline(half_hours_ns: &[Option<i64>], limit_ns: Option<u64>) -> String {
+    let latencies = half_hours_ns.iter().flatten().copied();
+    let Some(scale) = Scale::of((0, 1), latencies.clone(), limit_ns) else { return String::new() };
     let (wide, high) = (SPARK_WIDTH - 4.0, SPARK_HEIGHT - 4.0);
-    let steps = approx_f64(u64::try_from(maxima_ns.len().saturating_sub(1).max(1)).unwrap_or(1));
+    let y = |ns: f64| 2.0 + high * (1.0 - scale.part(ns));
+    let steps = approx_f64(u64::try_from(half_hours_ns.len().saturating_sub(1).max(1)).unwrap_or(1));
     let mut path = String::new();
     let mut is_drawn = false;
-    for (at, maximum) in (0_u64..).zip(maxima_ns) {
+    for (at, maximum) in (0_u64..).zip(half_hours_ns) {
         let Some(maximum) = maximum else {
             is_drawn = false;
             continue;
         };
-        let x = 2.0 + wide * approx_f64(at) / steps;
-        let y = 2.0 + high * (1.0 - approx_f64_i64((*maximum).max(0)) / approx_f64_i64(most));
+        let (x, y) = (2.0 + wide * approx_f64(at) / steps, y(approx_f64_i64(*maximum)));
         // One that stands alone is a dot.
         let _ = if is_drawn { write!(path, "L{x:.1} {y:.1}") } else { write!(path, "M{x:.1} {y:.1}h0.8") };
         is_drawn = true;
     }
     let mut limit = String::new();
-    if let Some(ns) = limit_ns.map(approx_f64).filter(|ns| *ns <= approx_f64_i64(most)) {
-        let y = 2.0 + high * (1.0 - ns / approx_f64_i64(most));
+    if let Some(ns) = limit_ns.filter(|ns| (scale.least_ns..=scale.most_ns).contains(ns)) {
+        let y = y(approx_f64(ns));
         let _ = write!(limit, "<line class=\"limit\" x1=\"0\" x2=\"{SPARK_WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>");
     }
     format!(
-        "<svg viewBox=\"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}\" width=\"{SPARK_WIDTH}\" height=\"{SPARK_HEIGHT}\" role=\"img\" \
-         aria-label=\"maxima of the last {} intervals, the largest {}\">{limit}<path class=\"spark\" d=\"{path}\"/></svg>",
-        maxima_ns.len(),
-        Text(&format::latency(most)),
+        "<svg class=\"sparkline\" viewBox=\"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}\" width=\"{SPARK_WIDTH}\" height=\"{SPARK_HEIGHT}\" role=\"img\" \
+         aria-label=\"maxima of a day by half hours, the largest {}\">{limit}<path class=\"spark\" d=\"{path}\"/></svg>",
+        Text(&format::latency(latencies.max().unwrap_or(0))),
     )
 }
 
@@ -85,6 +84,12 @@ fn round_up(ns: u64) -> (u64, u64) {
     }
 }
 
+/// A round latency as a label: "10 us", "500 us", "1 ms".
+fn round_latency(ns: u64) -> String {
+    let unit = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")].into_iter().find(|(unit, _)| ns % unit == 0);
+    unit.map_or_else(|| format!("{ns} ns"), |(unit, name)| format!("{} {name}", ns / unit))
+}
+
 impl Scale {
     /// One for these latencies, and for the limit where it is near; `None` where nothing was measured.
     pub(super) fn of(
@@ -116,10 +121,14 @@ impl Scale {
         LEFT + PLOT_WIDTH * (part / whole).clamp(0.0, 1.0)
     }
 
-    fn y(&self, ns: f64) -> f64 {
+    /// How far up a latency stands: 0 at the lower end, 1 at the upper one.
+    fn part(&self, ns: f64) -> f64 {
         let least = approx_f64(self.least_ns);
-        let part = (ns.max(least) / least).ln() / (approx_f64(self.most_ns) / least).ln();
-        TOP + PLOT_HEIGHT * (1.0 - part.clamp(0.0, 1.0))
+        ((ns.max(least) / least).ln() / (approx_f64(self.most_ns) / least).ln()).clamp(0.0, 1.0)
+    }
+
+    fn y(&self, ns: f64) -> f64 {
+        TOP + PLOT_HEIGHT * (1.0 - self.part(ns))
     }
 
     /// Where lines stand, the lowest first: all that are 1, 2 or 5 of their power of ten where they are few, else powers of ten, else
@@ -154,7 +163,7 @@ pub(super) fn over_time(cpu: &CpuHistory, gaps: &[GapSpan], limit_ns: Option<u64
              <text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LEFT - 6.0,
             y + 4.0,
-            Text(&format::span(ns)),
+            Text(&round_latency(ns)),
         );
     }
     draw_times(&mut picture, scale);
@@ -315,6 +324,10 @@ mod tests {
         let line = sparkline(&[Some(5), Some(10), None, Some(10)], Some(8));
         assert_eq!(line.matches('M').count(), 2, "{line}");
         assert!(line.contains("class=\"limit\"") && line.contains("the largest 10 ns"));
+        assert_eq!(
+            [7, 20_000, 500_000, 1_000_000, 5_000_000_000].map(round_latency).join(", "),
+            "7 ns, 20 us, 500 us, 1 ms, 5 s"
+        );
         assert_eq!(sparkline(&[None, None], None) + &sparkline(&[], None), "");
     }
 }

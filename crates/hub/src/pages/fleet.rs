@@ -81,8 +81,8 @@ pub(crate) fn fleet(rows: &[FleetRow], asked: &Asked) -> String {
         return super::page("Fleet", &main);
     }
     main.push_str(
-        "<div class=\"wide\"><table>\n<thead><tr><th>Node</th><th>State</th><th class=\"number\">Latest maximum</th>\
-         <th class=\"number\">Worst of a day</th><th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>Last intervals</th><th>Last seen</th>\
+        "<div class=\"wide\"><table>\n<thead><tr><th>Node</th><th>State</th><th class=\"number\">Worst of a day</th>\
+         <th class=\"number\">Latest</th><th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>That day</th><th>Last seen</th>\
          <th class=\"aside\">Agent</th><th class=\"aside\">Place, labels</th></tr></thead>\n<tbody>\n",
     );
     for row in wanted {
@@ -151,7 +151,7 @@ fn write_row(main: &mut String, row: &FleetRow) {
         Text(&node.name),
     );
     if let Some(word) = rank_word(row) {
-        let _ = write!(main, "<br><span class=\"maximum\">{}</span>", Text(&word));
+        let _ = write!(main, "<br><span class=\"attention\">{}</span>", Text(&word));
     }
     let _ = write!(
         main,
@@ -165,16 +165,21 @@ fn write_row(main: &mut String, row: &FleetRow) {
     }
     main.push_str("</td><td class=\"number\">");
     let was = if look.class == "good" { "" } else { "was " };
-    write_maximum(main, was, row.latest.as_ref(), false);
+    // What was furthest beyond its limit need not be the largest where limits differ.
+    let worst = row.beyond.as_ref().map(|beyond| &beyond.maximum).or(row.day.as_ref());
+    let limit_ns = row.beyond.as_ref().map(|beyond| beyond.limit_ns).or(row.limit_ns);
+    write_maximum(main, was, worst, limit_ns);
     main.push_str("</td><td class=\"number\">");
-    write_maximum(main, was, row.day.as_ref(), true);
+    // When that was says the column of what was last seen, or the state.
+    let latest = row.latest.clone().map(|latest| store::Maximum { at: None, ..latest });
+    write_maximum(main, was, latest.as_ref(), row.limit_ns);
     let latency = |ns: Option<String>| ns.map_or(String::new(), |text| Text(&text).to_string());
     let _ = write!(
         main,
         "</td><td class=\"number aside\">{}</td><td class=\"number aside\">{}</td><td>{}</td><td>",
         latency(row.limit_ns.map(format::latency)),
         latency(row.ever.as_ref().map(|ever| format::latency(ever.maximum_ns))),
-        sparkline(&row.maxima_ns, row.limit_ns),
+        sparkline(&row.half_hours_ns, row.limit_ns),
     );
     if let Some(seen) = node.seen_wall_ns {
         let _ = write!(main, "{}", Moment(seen));
@@ -184,20 +189,22 @@ fn write_row(main: &mut String, row: &FleetRow) {
     main.push_str("</td></tr>\n");
 }
 
-/// A largest latency with its CPU, what made it, and when it was where that is asked for.
-fn write_maximum(main: &mut String, was: &str, maximum: Option<&store::Maximum>, with_moment: bool) {
+/// A largest latency with its CPU, what made it, and when it was.
+fn write_maximum(main: &mut String, was: &str, maximum: Option<&store::Maximum>, limit_ns: Option<u64>) {
     let Some(maximum) = maximum else { return };
+    let is_beyond = limit_ns.is_some_and(|limit_ns| u64::try_from(maximum.maximum_ns).is_ok_and(|ns| ns > limit_ns));
     let _ = write!(
         main,
-        "<span class=\"maximum\">{was}{}</span><br><span class=\"small\">CPU {}",
+        "<span class=\"{}\">{was}{}</span><br><span class=\"small\">CPU {}",
+        if is_beyond { "maximum over" } else { "maximum" },
         Text(&format::latency(maximum.maximum_ns)),
         maximum.cpu,
     );
     if let Some(cause) = &maximum.cause {
         let _ = write!(main, ", {}", Text(cause));
     }
-    if let Some(at) = maximum.at.filter(|_| with_moment) {
-        let _ = write!(main, ", {}", Moment(at.utc_ns));
+    if let Some(at) = maximum.at {
+        let _ = write!(main, "<br>{}", Moment(at.utc_ns));
     }
     main.push_str("</span>");
 }

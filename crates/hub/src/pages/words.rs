@@ -41,10 +41,9 @@ pub(crate) fn detail(state: &NodeState) -> String {
     match state {
         NodeState::Monitoring => String::new(),
         NodeState::Silent { since_wall_ns } => format!("nothing has come since {}", zoned(*since_wall_ns)),
-        NodeState::Behind { measured_until } => format!(
-            "its latest interval ended at {}: it sends what it measured before, or one of the two clocks is wrong",
-            zoned(measured_until.utc_ns),
-        ),
+        NodeState::Behind { measured_until } => {
+            format!("its latest interval ended at {}: it catches up, or a clock is wrong", zoned(measured_until.utc_ns),)
+        }
         NodeState::Stopped { why, at } => match at {
             Some(at) => format!("{}, {}", gap(why), zoned(at.utc_ns)),
             None => gap(why).to_owned(),

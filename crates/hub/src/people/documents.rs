@@ -70,6 +70,8 @@ pub(super) struct Node {
     ever: Option<Maximum>,
     /// The maxima of its last intervals (ns), the latest last.
     maxima_ns: Vec<Option<i64>>,
+    /// The largest latency of each half hour of the day that ends with its latest interval (ns), the latest last.
+    half_hours_ns: Vec<Option<i64>>,
     /// When something of it was last taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_utc_ns: Option<i64>,
@@ -167,6 +169,7 @@ impl Node {
             day: row.day.map(Into::into),
             ever: row.ever.map(Into::into),
             maxima_ns: row.maxima_ns,
+            half_hours_ns: row.half_hours_ns,
             seen_utc_ns: row.node.seen_wall_ns,
             enrolled_utc_ns: row.node.enrolled_wall_ns,
             version: row.node.version,

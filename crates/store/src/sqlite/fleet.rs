@@ -71,6 +71,7 @@ fn row(node: Node, of: Summary, now_wall_ns: i64) -> FleetRow {
         beyond: of.beyond.map(Beyond::from).filter(is_recent),
         ever: of.ever.map(Into::into),
         maxima_ns: of.maxima_ns,
+        half_hours_ns: of.half_hours_ns,
         against_itself: (of.intervals >= ENOUGH)
             .then_some(AgainstItself { intervals: of.intervals, as_large: of.as_large }),
         profile: of.profile,

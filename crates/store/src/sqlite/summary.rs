@@ -82,6 +82,7 @@ pub(super) struct Summary {
     pub(super) beyond: Option<KeptBeyond>,
     pub(super) ever: Option<KeptMaximum>,
     pub(super) maxima_ns: Vec<Option<i64>>,
+    pub(super) half_hours_ns: Vec<Option<i64>>,
     pub(super) intervals: u64,
     pub(super) as_large: u64,
     pub(super) profile: Option<ContentHash>,
@@ -310,6 +311,7 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
     let mut limits: BTreeMap<i64, Option<u64>> = BTreeMap::new();
     let mut boots = db.prepare_cached("SELECT id FROM boot WHERE node = ?1 ORDER BY id DESC LIMIT ?2")?;
     let boots: Vec<i64> = boots.query_map(params![node, MOST_BOOTS], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut half_hours = HalfHours::default();
     for boot in boots {
         let relations = relations(db, boot)?;
         // Without an end: where the node's clock was set back, what it measured before lies later.
@@ -324,6 +326,13 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
         let Some(from_ns) = from_ns else { continue };
         for (content, row) in intervals(db, boot, &(from_ns..i64::MAX))? {
             let Some(maximum) = KeptMaximum::of(&relations, &row) else { continue };
+            let before_end_ns = |boot_ns: i64| match of.measured_until {
+                Some(until) => relations.place(boot_ns).map(|at| until.utc_ns.saturating_sub(at.utc_ns)),
+                None => Some(latest.row.end_ns().saturating_sub(boot_ns)),
+            };
+            if let (Some(from_ns), Some(to_ns)) = (before_end_ns(row.start_ns), before_end_ns(row.end_ns())) {
+                half_hours.add(from_ns, to_ns, maximum.maximum_ns);
+            }
             let limit_ns = match limits.get(&content) {
                 Some(limit_ns) => *limit_ns,
                 None => {
@@ -348,7 +357,35 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
             }
         }
     }
+    of.half_hours_ns = half_hours.0.to_vec();
     Ok(())
+}
+
+/// The largest latency of each half hour of a day (ns), the latest last.
+struct HalfHours([Option<i64>; 48]);
+
+impl Default for HalfHours {
+    fn default() -> Self {
+        Self([None; 48])
+    }
+}
+
+impl HalfHours {
+    /// A stretch that began so long before the day's end, and ended so long before it (ns).
+    fn add(&mut self, from_ns: i64, to_ns: i64, maximum_ns: i64) {
+        const HALF_HOUR_NS: i64 = 1_800 * 1_000_000_000;
+        // What ends where a half hour begins is none of it.
+        let first = self.0.len().saturating_sub(1).saturating_sub(number(from_ns.saturating_sub(1), HALF_HOUR_NS));
+        let last = self.0.len().saturating_sub(1).saturating_sub(number(to_ns, HALF_HOUR_NS));
+        for half_hour in self.0.iter_mut().take(last + 1).skip(first) {
+            *half_hour = (*half_hour).max(Some(maximum_ns));
+        }
+    }
+}
+
+/// How many whole steps a time is long; none where it is below 0.
+fn number(time_ns: i64, step_ns: i64) -> usize {
+    usize::try_from(time_ns.max(0) / step_ns).unwrap_or(usize::MAX)
 }
 
 /// By how much a latency is beyond a limit (ns), where it is.
