@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use farm::monitor::{ContentKind, ContentOf, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry};
 use farm::stream::ContentHash;
+use kernel::supervisor::Supervisor;
 use record::{Interval, Moment, Record, SpoiledInterval};
 
 use self::group::{Groups, Hour};
@@ -54,6 +55,8 @@ pub(crate) enum News {
     RunEnded(Box<Record>),
     /// Nothing was monitored, until now (ns, CLOCK_BOOTTIME).
     Gap { why: GapReason, start_ns: i64, doing: String },
+    /// Nothing is measured, and whoever measures waits on purpose.
+    Waits,
     /// The agent ends.
     Stops,
 }
@@ -69,6 +72,8 @@ pub(crate) struct Keeper {
     /// The condition of the present run, and its entry.
     pub(crate) condition: Option<(ContentHash, MonitorEntry)>,
     pub(crate) work: Work,
+    /// Hears of each news: that it comes shows that the measurement goes on, and that it is taken that this thread does.
+    pub(crate) supervisor: Supervisor,
 }
 
 /// What has not become an entry yet.
@@ -84,6 +89,7 @@ pub(crate) struct Work {
 impl Keeper {
     /// Keeps until the agent ends.
     pub(crate) fn run(mut self, news: &Receiver<News>) -> Self {
+        self.supervisor.is_ready();
         self.read_profile();
         loop {
             let (news, is_over) = match news.recv_timeout(LOOK_PERIOD) {
@@ -94,9 +100,11 @@ impl Keeper {
             self.look();
             if let Some(news) = news {
                 self.take(news);
+                self.supervisor.still_works();
             }
             self.enter_groups(is_over);
             if is_over {
+                self.supervisor.ends();
                 self.enter_hour();
                 let at_ns = Look::now().boottime_ns;
                 let boot = self.clocks.boot().clone();
@@ -175,7 +183,7 @@ impl Keeper {
                 self.status.doing = doing;
                 self.flush();
             }
-            News::Stops => {}
+            News::Waits | News::Stops => {}
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use farm::monitor::{GapReason, MonitorEntry, StreamBegin};
 use farm::stream::StreamId;
+use kernel::supervisor::Supervisor;
 use record::{
     End, Interval, Live, Moment, Placement, PolicyChoice, Record, Request, RunRequest, SpoiledInterval, WakeupRequest,
 };
@@ -127,6 +128,9 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
     };
     let (spool, signals) = (Arc::new(Mutex::new(spool)), Arc::new(Signals::default()));
     let (news, received) = channel();
+    let supervisor = Supervisor::from_environment().map_err(|error| {
+        MonitorError::Start(format!("the service manager at NOTIFY_SOCKET cannot be reached: {error}"))
+    })?;
     let work = Work::default();
     let keeper = Keeper {
         state,
@@ -137,6 +141,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         status,
         condition: None,
         work,
+        supervisor,
     };
     let interval = Duration::from_nanos(settings.interval_maximum.unsigned());
     let sender =
@@ -210,10 +215,11 @@ fn measure_always(
     while !program.stop.ended_early() {
         if guests.are_there() {
             guests.has_left();
+            tell(news, News::Waits)?;
             wait(LOOKS_FOR_GUESTS, program.stop);
             if !guests.are_there() || program.stop.ended_early() {
                 let doing = "left the CPUs to a measurement".to_owned();
-                let _ = news.send(News::Gap { why: GapReason::Measuring, start_ns: idle_since_ns, doing });
+                tell(news, News::Gap { why: GapReason::Measuring, start_ns: idle_since_ns, doing })?;
                 idle_since_ns = Look::now().boottime_ns;
             }
             continue;
@@ -227,7 +233,7 @@ fn measure_always(
             Ok(prepared) => {
                 let cpus: Vec<u32> = monitored.iter().collect();
                 let condition = condition(settings, monitored);
-                let _ = news.send(News::Begins { condition, cpus });
+                tell(news, News::Begins { condition, cpus })?;
                 (program.note)(&format!("monitors {}", prepared.about().heading));
                 said.clear();
                 let sink = Sink::new(news.clone(), settings.interval_maximum);
@@ -239,7 +245,7 @@ fn measure_always(
                 idle_since_ns = Look::now().boottime_ns;
                 match ended {
                     Ok(record) => {
-                        let _ = news.send(News::RunEnded(Box::new(record)));
+                        tell(news, News::RunEnded(Box::new(record)))?;
                         None
                     }
                     Err(error) => Some(error),
@@ -263,11 +269,18 @@ fn measure_always(
             Class::Refused => GapReason::NoPriority,
             Class::Usage | Class::Failed => GapReason::Other(why.chars().take(200).collect()),
         };
-        let _ =
-            news.send(News::Gap { why: reason, start_ns: idle_since_ns, doing: format!("does not monitor: {why}") });
+        let doing = format!("does not monitor: {why}");
+        tell(news, News::Gap { why: reason, start_ns: idle_since_ns, doing })?;
         idle_since_ns = Look::now().boottime_ns;
     }
     Ok(())
+}
+
+/// Tells the keeping thread something. Without it nothing would be kept of what is measured.
+fn tell(news: &NewsSender<News>, what: News) -> Result<(), MonitorError> {
+    let gone =
+        |_| MonitorError::Start("the thread that keeps what is measured has ended; its last words say why".to_owned());
+    news.send(what).map_err(gone)
 }
 
 fn in_words(error: &RunError) -> String {
@@ -333,8 +346,10 @@ impl Sink {
     }
 
     fn tell(&self, news: News) {
-        // The keeper ends after the measurement.
-        let _ = self.news.lock().unwrap_or_else(PoisonError::into_inner).send(news);
+        // The keeper ends after the measurement. One that is gone before ends it, and whoever began it says why.
+        if self.news.lock().unwrap_or_else(PoisonError::into_inner).send(news).is_err() {
+            self.stop.end_early();
+        }
     }
 
     /// What is known of the run. One that something spoiled as a whole ends, so that what comes after is not spoiled with it.

@@ -148,11 +148,18 @@ fn make_install_puts_its_files_at_the_usual_places_and_uninstall_removes_them_al
     ] {
         expected.insert(format!("opt/rt/{file}"));
     }
+    if cfg!(feature = "agent") {
+        expected.insert("opt/rt/lib/systemd/system/punctual-agent.service".to_owned());
+    }
     let installed = make("install", folder.path());
     assert!(installed.status.success(), "{}", said(&installed));
     assert_eq!(files_below(folder.path()), expected);
     let version = Command::new(folder.path().join("opt/rt/bin/punctual")).arg("--version").output().unwrap();
     assert!(version.status.success(), "{version:?}");
+    if cfg!(feature = "agent") {
+        let unit = fs::read_to_string(folder.path().join("opt/rt/lib/systemd/system/punctual-agent.service")).unwrap();
+        assert!(unit.contains("\nExecStart=/opt/rt/bin/punctual agent run\n"), "{unit}");
+    }
 
     let others = folder.path().join("opt/rt/share/man/man1/other.1");
     fs::write(&others, "").unwrap();

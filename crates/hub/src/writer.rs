@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use kernel::supervisor::Supervisor;
 use store::{Arriving, BatchError, Committed, EnrolError, Enrolling, Node, Store, StoreError};
 use tokio::sync::oneshot;
 
@@ -37,7 +38,9 @@ impl Writer {
     /// Where the kernel gives no thread.
     pub fn start(store: impl Store + 'static, queue: usize) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, waiting) = sync_channel(queue);
-        let thread = thread::Builder::new().name("store".to_owned()).spawn(move || write(store, &waiting))?;
+        let supervisor = Supervisor::from_environment()?;
+        let thread =
+            thread::Builder::new().name("store".to_owned()).spawn(move || write(store, &waiting, &supervisor))?;
         Ok((Self { jobs }, thread))
     }
 
@@ -68,7 +71,7 @@ impl Writer {
     }
 }
 
-fn write(mut store: impl Store, waiting: &Receiver<Job>) {
+fn write(mut store: impl Store, waiting: &Receiver<Job>, supervisor: &Supervisor) {
     let mut maintained = Instant::now();
     loop {
         match waiting.recv_timeout(MAINTAIN_EVERY.saturating_sub(maintained.elapsed())) {
@@ -77,9 +80,12 @@ fn write(mut store: impl Store, waiting: &Receiver<Job>) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
         if maintained.elapsed() >= MAINTAIN_EVERY {
+            // A store that cannot be written is no reason to start again: nodes keep what they have, and it is said.
             if let Err(error) = store.maintain(MAINTAIN_MOST) {
                 complain(&error);
             }
+            // This thread shows by it that it is not stuck.
+            supervisor.still_works();
             maintained = Instant::now();
         }
     }

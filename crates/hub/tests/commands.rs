@@ -39,6 +39,38 @@ fn serve(folder: &std::path::Path, lines: usize) -> (Serving, Vec<Vec<String>>) 
 }
 
 #[test]
+fn a_service_manager_hears_that_the_hub_is_ready_and_still_works() {
+    let place = tempfile::tempdir().unwrap();
+    let name = place.path().join("manager");
+    let manager = std::os::unix::net::UnixDatagram::bind(&name).unwrap();
+    manager.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
+    command.arg("--folder").arg(place.path().join("hub")).args(["serve", "--agents", "127.0.0.1:0", "--people"]);
+    let child = command.arg("127.0.0.1:0").env("NOTIFY_SOCKET", &name).stdout(Stdio::null()).spawn().unwrap();
+    let next = || {
+        let mut word = [0; 64];
+        manager.recv(&mut word).map(|length| String::from_utf8(word[..length].to_vec()).unwrap()).unwrap()
+    };
+    let mut child = Ended(child);
+    let heard = [next(), next(), next()];
+    assert!(heard.contains(&"READY=1".to_owned()) && heard.contains(&"WATCHDOG=1".to_owned()), "{heard:?}");
+    let ended = Command::new("kill").arg(child.0.id().to_string()).status().unwrap();
+    assert!(ended.success() && child.0.wait().unwrap().success());
+    let last: Vec<String> = std::iter::repeat_with(next).take_while(|word| word != "STOPPING=1").collect();
+    assert!(last.iter().all(|word| word == "WATCHDOG=1"), "{last:?}");
+}
+
+/// A process that ends with its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
 fn what_was_acknowledged_outlives_a_kill() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("hub");

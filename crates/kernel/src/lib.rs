@@ -29,6 +29,7 @@ pub mod refusal;
 pub mod sched;
 pub mod signals;
 pub mod space;
+pub mod supervisor;
 mod time64;
 pub mod time_namespace;
 pub mod tracefs;

@@ -2,6 +2,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use kernel::supervisor::Supervisor;
 use store::Quotas;
 use terminal::output;
 
@@ -86,7 +87,10 @@ impl ServeArgs {
         if !self.public && (is_new || output::stdout_is_terminal()) {
             output::data(&format!("link    {} (for one browser)\n", addresses.link(&running.hub.sessions.new_link()?)));
         }
+        let supervisor = Supervisor::from_environment()?;
+        supervisor.is_ready();
         let ended = running.wait();
+        supervisor.ends();
         running.stop();
         ended.map(|()| ExitCode::SUCCESS)
     }
