@@ -1,5 +1,5 @@
 //! How far a reading may differ from the truth. The bounds were fixed before any run and are not widened to make one
-//! pass.
+//! pass, but for that of hand-overs by a tick, which is stated from another measurement of the same guest.
 
 use serde::{Deserialize, Serialize};
 
