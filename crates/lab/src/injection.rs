@@ -34,10 +34,12 @@ pub enum Kind {
     Irq,
     /// The threaded handler of an interrupt line.
     IrqThread,
+    /// Whoever wakes a given thread, with interrupts off, before that thread is made runnable.
+    Waking,
 }
 
 /// The kinds that the kernel module makes, by their names in its log.
-const MODULE_KINDS: [(&str, Kind); 7] = [
+const MODULE_KINDS: [(&str, Kind); 8] = [
     ("irqs-off", Kind::IrqsOff),
     ("softirq", Kind::Softirq),
     ("soft-timer", Kind::SoftTimer),
@@ -45,6 +47,7 @@ const MODULE_KINDS: [(&str, Kind); 7] = [
     ("preempt-off", Kind::PreemptOff),
     ("irq", Kind::Irq),
     ("irq-thread", Kind::IrqThread),
+    ("waking", Kind::Waking),
 ];
 
 /// A CPU was occupied from one moment to another.

@@ -4,7 +4,7 @@
  *
  * A plan is written to <debugfs>/punctual_inject/plan, one injection per line:
  *
- *	KIND CPU START_NS LENGTH_NS
+ *	KIND CPU START_NS LENGTH_NS [THREAD]
  *
  * START_NS is on CLOCK_MONOTONIC; KIND is one of
  *
@@ -15,10 +15,13 @@
  *	preempt-off	the same thread spins with preemption off and interrupts on
  *	irq		the hard handler of interrupt line IRQ_LINE spins; a hard hrtimer raises the line
  *	irq-thread	the threaded handler of interrupt line IRQ_THREAD_LINE spins
+ *	waking		whoever wakes the thread named THREAD on CPU spins with interrupts off before it is made runnable:
+ *			the first time after START_NS that it is woken from an interruptible sleep. These happen in the
+ *			order of the plan, each once those before it have happened
  *
  * <debugfs>/punctual_inject/log then shows, one injection per line in the order of the plan,
  *
- *	KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS
+ *	KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS [THREAD]
  *
  * with the request and the readings of CLOCK_MONOTONIC at which the spinning really began and ended; 0 for what has
  * not happened (yet). TRUE_END_NS is the reading that ended the spinning, so the CPU is free a little later, never
@@ -34,10 +37,12 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 
@@ -60,6 +65,7 @@ enum kind {
 	PREEMPT_OFF,
 	IRQ,
 	IRQ_THREAD,
+	WAKING,
 };
 
 static const char *const kind_names[] = {
@@ -70,12 +76,15 @@ static const char *const kind_names[] = {
 	[PREEMPT_OFF] = "preempt-off",
 	[IRQ] = "irq",
 	[IRQ_THREAD] = "irq-thread",
+	[WAKING] = "waking",
 };
 
 struct injection {
 	struct hrtimer timer;
 	struct tasklet_struct tasklet;
 	enum kind kind;
+	/* The thread to be woken; empty for other kinds. */
+	char thread[TASK_COMM_LEN];
 	unsigned int cpu;
 	s64 start_ns;
 	s64 length_ns;
@@ -93,6 +102,11 @@ static struct task_struct *holder;
 static struct injection *for_holder;
 /* The next injection of each line's handler. */
 static struct injection *for_line[2];
+/* Where the kernel says that a thread is being woken; it exports no symbol for it. NULL if it has none. */
+static struct tracepoint *waking_point;
+static bool is_waking_watched;
+/* Index from which the next waking to delay is looked for. */
+static unsigned int next_waking;
 
 static void wait_and_log(struct injection *injection)
 {
@@ -159,6 +173,45 @@ static irqreturn_t line_handler(int line, void *unused)
 	return IRQ_HANDLED;
 }
 
+/* Runs in the waker, with interrupts off, at every wake-up: it looks at one injection alone, so that it takes little time. */
+static void on_waking(void *unused, struct task_struct *woken)
+{
+	unsigned int from = READ_ONCE(next_waking), at = from, count = smp_load_acquire(&planned);
+	struct injection *injection;
+
+	while (at < count && injections[at].kind != WAKING)
+		at++;
+	if (at >= count)
+		return;
+	injection = &injections[at];
+	if (injection->cpu != smp_processor_id() || injection->start_ns > ktime_get_ns() ||
+	    strncmp(woken->comm, injection->thread, TASK_COMM_LEN))
+		return;
+	/* On PREEMPT_RT a thread that waits for a lock inside of the kernel is woken too: that is no end of its own wait. */
+	if (READ_ONCE(woken->__state) & TASK_INTERRUPTIBLE && cmpxchg(&next_waking, from, at + 1) == from)
+		wait_and_log(injection);
+}
+
+static void find_waking_point(struct tracepoint *point, void *unused)
+{
+	if (!strcmp(point->name, "sched_waking"))
+		waking_point = point;
+}
+
+/* Only while such an injection is planned: it delays every wake-up a little. */
+static int watch_waking(void)
+{
+	int error;
+
+	if (is_waking_watched)
+		return 0;
+	if (!waking_point)
+		return -EOPNOTSUPP;
+	error = tracepoint_probe_register(waking_point, on_waking, NULL);
+	is_waking_watched = !error;
+	return error;
+}
+
 static enum hrtimer_restart fire(struct hrtimer *timer)
 {
 	struct injection *injection = container_of(timer, struct injection, timer);
@@ -202,26 +255,33 @@ static void forget_all(void)
 {
 	unsigned int i;
 
+	if (is_waking_watched) {
+		tracepoint_probe_unregister(waking_point, on_waking, NULL);
+		tracepoint_synchronize_unregister();
+		is_waking_watched = false;
+	}
 	for (i = 0; i < planned; i++) {
 		hrtimer_cancel(&injections[i].timer);
 		tasklet_kill(&injections[i].tasklet);
 	}
 	memset(injections, 0, sizeof(injections));
 	planned = 0;
+	next_waking = 0;
 }
 
 static int plan_one(const char *line)
 {
 	struct injection *injection = &injections[planned];
-	char name[16];
+	char name[16], thread[TASK_COMM_LEN] = "";
 	long long start_ns, length_ns;
 	unsigned int cpu;
-	int kind;
+	int kind, fields;
 
-	if (sscanf(line, "%15s %u %lld %lld", name, &cpu, &start_ns, &length_ns) != 4)
+	fields = sscanf(line, "%15s %u %lld %lld %15s", name, &cpu, &start_ns, &length_ns, thread);
+	if (fields < 4)
 		return -EINVAL;
 	kind = match_string(kind_names, ARRAY_SIZE(kind_names), name);
-	if (kind < 0 || length_ns <= 0 || length_ns > MAX_LENGTH_NS)
+	if (kind < 0 || (kind == WAKING) != (fields == 5) || length_ns <= 0 || length_ns > MAX_LENGTH_NS)
 		return -EINVAL;
 	if (planned == MAX_INJECTIONS)
 		return -ENOSPC;
@@ -233,6 +293,7 @@ static int plan_one(const char *line)
 	injection->cpu = cpu;
 	injection->start_ns = start_ns;
 	injection->length_ns = length_ns;
+	strscpy(injection->thread, thread, sizeof(injection->thread));
 	tasklet_setup(&injection->tasklet, wait_in_tasklet);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 	hrtimer_setup(&injection->timer, fire, CLOCK_MONOTONIC, mode_of(kind));
@@ -240,7 +301,9 @@ static int plan_one(const char *line)
 	hrtimer_init(&injection->timer, CLOCK_MONOTONIC, mode_of(kind));
 	injection->timer.function = fire;
 #endif
-	planned++;
+	smp_store_release(&planned, planned + 1);
+	if (kind == WAKING)
+		return watch_waking();
 	/* ENXIO if the CPU is not online; the entry then stays in the log as one that never happened. */
 	return smp_call_function_single(cpu, arm_here, injection, 1);
 }
@@ -287,9 +350,9 @@ static int log_show(struct seq_file *out, void *unused)
 		struct injection *injection = &injections[i];
 		s64 true_end_ns = smp_load_acquire(&injection->true_end_ns);
 
-		seq_printf(out, "%s %u %lld %lld %lld %lld\n", kind_names[injection->kind], injection->cpu,
+		seq_printf(out, "%s %u %lld %lld %lld %lld%s%s\n", kind_names[injection->kind], injection->cpu,
 			   injection->start_ns, injection->length_ns, true_end_ns ? injection->true_start_ns : 0,
-			   true_end_ns);
+			   true_end_ns, injection->thread[0] ? " " : "", injection->thread);
 	}
 	mutex_unlock(&plan_lock);
 	return 0;
@@ -300,6 +363,7 @@ static int __init inject_init(void)
 {
 	int error;
 
+	for_each_kernel_tracepoint(find_waking_point, NULL);
 	holder = kthread_run(holder_main, NULL, "punctual-holder");
 	if (IS_ERR(holder))
 		return PTR_ERR(holder);

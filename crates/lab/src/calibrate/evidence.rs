@@ -148,8 +148,8 @@ impl Evidence {
     }
 }
 
-struct Files<'a> {
-    folder: &'a Path,
+pub(super) struct Files<'a> {
+    pub(super) folder: &'a Path,
 }
 
 impl Files<'_> {
@@ -165,7 +165,8 @@ impl Files<'_> {
         Injection::from_log(&self.text(file)?).map_err(|error| EvidenceError::Line { file: file.to_owned(), error })
     }
 
-    fn run(&self, record: &str, truths: &[&str]) -> Result<Run, EvidenceError> {
+    /// A record, and the delays of some logs in the order of time.
+    pub(super) fn run(&self, record: &str, truths: &[&str]) -> Result<Run, EvidenceError> {
         let mut truth = Vec::new();
         for file in truths {
             let before = truth.len();

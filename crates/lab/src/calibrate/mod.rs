@@ -15,6 +15,7 @@ mod bound;
 mod check;
 mod cyclictest;
 mod delay;
+pub mod event;
 mod evidence;
 mod noise;
 mod step;
@@ -25,6 +26,7 @@ pub use bound::{Bound, Condition};
 pub use check::Check;
 pub use cyclictest::Cyclictest;
 pub use evidence::{Evidence, EvidenceError, NoiseEvidence, Run, StepRun};
+use record::Record;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
@@ -37,9 +39,9 @@ pub const GUEST_SCRIPT: &str = include_str!("guest.sh");
 /// Period of every wake-up run of the guest (ns).
 pub const INTERVAL_NS: i64 = 200_000;
 
-/// Least share of the wake-up injections that are within their bound (per mille); the rest are exceptions, which are
-/// listed.
-const WAKEUP_WITHIN_PER_MILLE: usize = 990;
+/// Least share of the injections into wake-ups, and of those into hand-overs, that are within their bound (per mille); the
+/// rest are exceptions, which are listed.
+const WITHIN_PER_MILLE: usize = 990;
 /// In `noise` one of this many injections is expected to be an exception. The instrument's drain, which runs every 250
 /// ms, may run right after an injection; injections take 63 ms of 1.3 s, so this affects about one of eighty. In
 /// addition, a tenth of all ticks does more than ordinary ones, and three of 21 injections always meet a tick.
@@ -53,7 +55,7 @@ pub struct Row {
     pub boot: String,
     /// Idle or under load.
     pub condition: Condition,
-    /// The measurement: `wakeup` or `noise`.
+    /// The measurement: `wakeup`, `noise` or `event`.
     pub measurement: String,
     /// The kind of injection.
     pub kind: Kind,
@@ -63,7 +65,8 @@ pub struct Row {
     pub true_start_ns: i64,
     /// What the instrument had to find (ns), without the baseline.
     pub truth_ns: i64,
-    /// Median wake-up latency of this boot with nothing injected (ns); 0 for `noise`.
+    /// Median wake-up latency of this boot with nothing injected (ns); the median hand-over of the same run for `event`; 0 for
+    /// `noise`.
     pub baseline_ns: i64,
     /// What the instrument measured (ns); absent if it found nothing.
     pub reading_ns: Option<i64>,
@@ -137,35 +140,29 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
             noise::rows(boot, noise, &mut rows, &mut checks);
         }
     }
-    let wakeups: Vec<&Row> = rows.iter().filter(|row| row.measurement == delay::MEASUREMENT).collect();
-    let (within, of) = within(&wakeups);
-    // Without any injection nothing has been calibrated.
-    let enough = of > 0 && within * 1_000 >= of * WAKEUP_WITHIN_PER_MILLE;
-    // The bound is for all rows together; the text also shows the share of each condition.
-    let shares = [Condition::Idle, Condition::Load].map(|condition| {
-        let (within, of) =
-            self::within(&wakeups.iter().copied().filter(|row| row.condition == condition).collect::<Vec<_>>());
-        format!("{within} of {of} {}", condition.name())
-    });
-    checks.push(Check::for_all(
-        "wakeup: 99 % within bounds",
-        enough,
-        format!("{within} of {of}: {}", shares.join(", ")),
-    ));
+    checks.push(mostly_within(delay::MEASUREMENT, &rows));
     if boots.iter().any(|boot| boot.noise.is_some()) {
-        let (within, of) =
-            self::within(&rows.iter().filter(|row| row.measurement == noise::MEASUREMENT).collect::<Vec<_>>());
+        let (within, of) = within(&rows.iter().filter(|row| row.measurement == noise::MEASUREMENT).collect::<Vec<_>>());
         let few = of > 0 && are_few(of - within, of);
         checks.push(Check::for_all("noise: few exceptions", few, format!("{} of {of}", of - within)));
     }
-    Calibration {
-        schema: "punctual/calibration".to_owned(),
-        version: 1,
-        tool_version: boots.first().map(|boot| boot.quiet.manifest().tool.version.clone()).unwrap_or_default(),
-        kernel_release: boots.first().map(|boot| boot.quiet.manifest().node.kernel_release.clone()).unwrap_or_default(),
-        rows,
-        checks,
-    }
+    Calibration::new(boots.first().map(|boot| &boot.quiet), rows, checks)
+}
+
+/// Checks that most delays of a measurement are within their bounds.
+fn mostly_within(measurement: &str, rows: &[Row]) -> Check {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.measurement == measurement).collect();
+    let (within, of) = within(&rows);
+    // Without any injection nothing has been calibrated.
+    let enough = of > 0 && within * 1_000 >= of * WITHIN_PER_MILLE;
+    // The bound is for all rows together; the text also shows the share of each condition.
+    let shares = [Condition::Idle, Condition::Load].map(|condition| {
+        let (within, of) =
+            self::within(&rows.iter().copied().filter(|row| row.condition == condition).collect::<Vec<_>>());
+        format!("{within} of {of} {}", condition.name())
+    });
+    let found = format!("{within} of {of}: {}", shares.join(", "));
+    Check::for_all(format!("{measurement}: 99 % within bounds"), enough, found)
 }
 
 /// How many rows are within their bounds, and how many rows there are.
@@ -181,6 +178,27 @@ const fn are_few(exceptions: usize, of: usize) -> bool {
 }
 
 impl Calibration {
+    /// With the version and the kernel that the first record states.
+    fn new(first: Option<&Record>, rows: Vec<Row>, checks: Vec<Check>) -> Self {
+        let manifest = first.map(Record::manifest);
+        Self {
+            schema: "punctual/calibration".to_owned(),
+            version: 1,
+            tool_version: manifest.map(|manifest| manifest.tool.version.clone()).unwrap_or_default(),
+            kernel_release: manifest.map(|manifest| manifest.node.kernel_release.clone()).unwrap_or_default(),
+            rows,
+            checks,
+        }
+    }
+
+    /// With the rows and checks of another one, so that both are one table.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.rows.extend(other.rows);
+        self.checks.extend(other.checks);
+        self
+    }
+
     /// Whether the instrument is calibrated: every check holds, and no injection is outside its bounds or was not
     /// found.
     #[must_use]

@@ -21,6 +21,7 @@ impl Kind {
             Self::PreemptOff => "preempt-off",
             Self::Irq => "irq",
             Self::IrqThread => "irq-thread",
+            Self::Waking => "waking",
         }
     }
 }

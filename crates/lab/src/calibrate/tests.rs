@@ -35,7 +35,7 @@ fn check_fails(condition: Condition, parts: &[&str], doctor: impl Fn(&mut Eviden
     }
 }
 
-fn changed(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
+pub(super) fn changed(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
     let max_ns = histogram.max_ns();
     let mut changed = Histogram::new();
     for bin in histogram.bins() {
@@ -50,7 +50,7 @@ fn changed(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
 }
 
 /// Changes every latency of a record consistently, as a fault in the arithmetic would.
-fn change_latencies(record: &mut Record, change: impl Fn(i64) -> i64 + Copy) {
+pub(super) fn change_latencies(record: &mut Record, change: impl Fn(i64) -> i64 + Copy) {
     let unsigned = |ns: u64| change(i64::try_from(ns).unwrap()).unsigned_abs();
     for series in &mut record.series {
         series.histogram = changed(&series.histogram, unsigned);

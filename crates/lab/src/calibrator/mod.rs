@@ -4,6 +4,7 @@
 //! runs [`GUEST_SCRIPT`], sends the results to the host, and powers off.
 
 mod boot;
+mod event;
 mod sync;
 
 use std::collections::VecDeque;
@@ -15,6 +16,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+pub use self::event::{event_guest, kept_event, run_event};
 pub use self::sync::{SyncBoot, kept_sync, run_sync};
 
 use self::boot::GuestBoot;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ::lab::cache::Cache;
+use ::lab::calibrate::event::{EventEvidence, calibrate_event};
 use ::lab::calibrate::sync::{SyncCalibration, SyncEvidence, calibrate_sync};
 use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
 use ::lab::calibrator::{self, Boot, CalibratorError, SEEDS, SyncBoot};
@@ -25,9 +26,9 @@ use terminal::output;
 ///
 /// The machine is a PREEMPT_RT guest on an emulated CPU whose clock counts instructions: nothing that the host does shows
 /// in it. Disabled interrupts, a thread of higher priority and steps of the clock go in, each logged by its injector;
-/// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Then hardware clocks
-/// whose time a kernel module knows: the bounds of sync have to contain the truth, beside ptp4l and phc2sys. Exit code 1
-/// where they do not. Takes about ten minutes on two CPUs.
+/// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Then delays inside
+/// the calls by which one thread wakes another, which event has to find. Then hardware clocks whose time a kernel module
+/// knows: the bounds of sync have to contain the truth, beside ptp4l and phc2sys. Exit code 1 where they do not. Takes about ten minutes on two CPUs.
 #[derive(clap::Args)]
 pub(super) struct CalibrateArgs {
     /// One part alone.
@@ -61,6 +62,8 @@ pub(super) struct CalibrateArgs {
 enum Part {
     /// wakeup, noise and steps of the clock, by injected delays
     Delays,
+    /// hand-overs between threads, by delays inside the waking call
+    Event,
     /// readings of clocks, by clocks whose time is known
     Sync,
 }
@@ -69,6 +72,7 @@ enum Part {
 #[derive(Default)]
 struct Boots {
     delays: Option<Vec<Evidence>>,
+    event: Option<Vec<EventEvidence>>,
     sync: Option<Vec<SyncEvidence>>,
 }
 
@@ -93,7 +97,9 @@ impl CalibrateArgs {
                 Err(error) => return Err(error),
             },
         };
-        let delays = boots.delays.map(|boots| calibrate(&boots));
+        // One table: both are delays of known length.
+        let parts = [boots.delays.map(|boots| calibrate(&boots)), boots.event.map(|boots| calibrate_event(&boots))];
+        let delays = parts.into_iter().flatten().reduce(Calibration::with);
         let sync = boots.sync.map(|boots| calibrate_sync(&boots));
         self.print(delays.as_ref(), sync.as_ref())?;
         if let (Some(page), Some(calibration)) = (&self.report, &delays) {
@@ -119,19 +125,25 @@ impl CalibrateArgs {
         Ok(())
     }
 
-    /// What --keep left: without --only both parts, as far as the folder has them.
+    /// What --keep left: without --only all parts, as far as the folder has them.
     fn kept(&self, folder: &Path) -> anyhow::Result<Boots> {
         let delays = if self.wants(Part::Delays) { calibrator::kept(folder)? } else { Vec::new() };
+        let event = if self.wants(Part::Event) { calibrator::kept_event(folder)? } else { Vec::new() };
         let sync = if self.wants(Part::Sync) { calibrator::kept_sync(folder)? } else { Vec::new() };
-        if delays.is_empty() && sync.is_empty() {
+        if delays.is_empty() && event.is_empty() && sync.is_empty() {
             let names = match self.only {
                 Some(Part::Delays) => "idle-N or load-N",
+                Some(Part::Event) => "event-idle-N or event-load-N",
                 Some(Part::Sync) => "sync-N",
-                None => "idle-N, load-N or sync-N",
+                None => "idle-N, load-N, event-idle-N, event-load-N or sync-N",
             };
             anyhow::bail!("{} has no folder {names} from a calibration", folder.display());
         }
-        Ok(Boots { delays: (!delays.is_empty()).then_some(delays), sync: (!sync.is_empty()).then_some(sync) })
+        Ok(Boots {
+            delays: (!delays.is_empty()).then_some(delays),
+            event: (!event.is_empty()).then_some(event),
+            sync: (!sync.is_empty()).then_some(sync),
+        })
     }
 
     fn boot(&self) -> anyhow::Result<Boots> {
@@ -171,6 +183,21 @@ impl CalibrateArgs {
                 output::note(&format!("{}: done in {} s ({done} of {})", boot.name(), took.as_secs(), boots.len()));
             };
             found.delays = Some(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut report_boot)?);
+        }
+        if self.wants(Part::Event) {
+            let guest = calibrator::event_guest(cache, program, &lab.folder, &mut output::note)?;
+            let boots = Boot::all(usize::from(self.seeds));
+            let at_once = at_once(boots.len());
+            output::note(&format!(
+                "calibrating hand-overs between threads: {} boots, {at_once} at a time",
+                boots.len()
+            ));
+            let mut done = 0;
+            let mut report_boot = |name: &str, took: std::time::Duration| {
+                done += 1;
+                output::note(&format!("{name}: done in {} s ({done} of {})", took.as_secs(), boots.len()));
+            };
+            found.event = Some(calibrator::run_event(&guest, &boots, at_once, &folder, &stop, &mut report_boot)?);
         }
         if self.wants(Part::Sync) {
             let boots = SyncBoot::all(usize::from(self.seeds));

@@ -329,7 +329,7 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: "lab calibrate",
         exits: &[("0", "the delays were found within the bounds"), ("1", "they were not"), USAGE],
-        examples: &[("punctual lab calibrate --report", "about five minutes, and a page")],
+        examples: &[("punctual lab calibrate --report", "about ten minutes, and a page")],
         see: &["docs/calibration.md"],
     },
     Page {
