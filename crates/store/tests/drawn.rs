@@ -83,7 +83,7 @@ impl Held for Memory {
 }
 
 /// What of an interval and CPU is compared: CPU, start, maximum, its moment, what was spoiled, samples.
-type IntervalRow = (u32, i64, Option<i64>, Option<i64>, Option<i64>, u64);
+type Seen = (u32, i64, Option<i64>, Option<i64>, Option<i64>, u64);
 
 impl Memory {
     fn intervals(&self) -> impl Iterator<Item = Interval> {
@@ -98,7 +98,7 @@ impl Memory {
         self.shown.values().filter_map(&mut interval).collect::<Vec<_>>().into_iter()
     }
 
-    fn seen(&self) -> BTreeSet<IntervalRow> {
+    fn seen(&self) -> BTreeSet<Seen> {
         let of = |interval: Interval| {
             let start_ns = NOW + interval.times.start_ns;
             interval.cpus.into_iter().map(move |cpu: CpuInterval| {
@@ -118,7 +118,7 @@ impl Memory {
     }
 }
 
-fn seen(store: &dyn Read, node: &Sender) -> BTreeSet<IntervalRow> {
+fn seen(store: &dyn Read, node: &Sender) -> BTreeSet<Seen> {
     let asked = HistoryAsked { from_utc_ns: NOW, to_utc_ns: NOW + 10_000 * INTERVAL, most_points: 10_000 };
     let history = store.history(node.key, &asked).unwrap();
     assert_eq!((history.tier, history.not_placed), (Tier::Intervals, 0));
@@ -151,7 +151,7 @@ fn totals(store: &dyn Read, node: &Sender, days: i64) -> Total {
     history.cpus.iter().map(|cpu| (cpu.cpu, total(&cpu.points))).collect()
 }
 
-fn total(seen: &BTreeSet<IntervalRow>) -> Total {
+fn total(seen: &BTreeSet<Seen>) -> Total {
     let mut total = Total::new();
     for (cpu, _, maximum_ns, _, _, samples) in seen {
         let of = total.entry(*cpu).or_default();
