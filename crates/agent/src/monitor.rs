@@ -10,7 +10,8 @@ use farm::monitor::{GapReason, MonitorEntry, StreamBegin};
 use farm::stream::StreamId;
 use kernel::supervisor::Supervisor;
 use record::{
-    End, Interval, Live, Moment, Placement, PolicyChoice, Record, Request, RunRequest, SpoiledInterval, WakeupRequest,
+    Interval, Live, Moment, Placement, PolicyChoice, Record, Request, RunEnd, RunRequest, SpoiledInterval,
+    WakeupRequest,
 };
 use run::{Anyway, Beside, Class, Explaining, IntervalSink, Machine, RunContext, RunError, Stop, Surroundings, Watch};
 use serde::Serialize;
@@ -306,7 +307,7 @@ fn request(settings: &Settings, monitored: &CpuSet) -> WakeupRequest {
         policy: PolicyChoice::Fifo,
         priority: settings.priority,
         interval: settings.interval,
-        end: End::WhenTold,
+        end: RunEnd::WhenTold,
         clock: ClockId::Monotonic,
         interval_maximum: Some(settings.interval_maximum),
         intervals_on_utc: true,

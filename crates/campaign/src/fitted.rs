@@ -10,7 +10,7 @@ use crate::{Campaign, CampaignError, Choice, Confirm, cannot_matter, declared};
 
 /// What the user chose differently from the campaign's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Overrides {
     /// Whether the short form is run, which demonstrates the campaign and concludes nothing.
     pub is_short: bool,
     /// (name, value) pairs that override values of the file.
@@ -84,7 +84,7 @@ impl Campaign {
     /// If the text, a value or a choice cannot be used, or nothing is left to vary.
     pub fn fitted(
         text: &str,
-        wanted: &Wanted,
+        wanted: &Overrides,
         site: &Site,
         plan: &mut dyn FnMut(Option<&Intent>, &CpuSet) -> Plan,
     ) -> Result<(Self, Vec<Planned>), FitError> {
@@ -110,7 +110,7 @@ impl Campaign {
 }
 
 /// All values: those of the machine, overridden by those that the user gave.
-fn choice(text: &str, wanted: &Wanted, site: &Site) -> Result<Choice, FitError> {
+fn choice(text: &str, wanted: &Overrides, site: &Site) -> Result<Choice, FitError> {
     let mut choice = Choice { is_short: wanted.is_short, values: BTreeMap::new() };
     for (name, stands) in declared(text) {
         if let Some(value) = automatic(&stands, site, None)? {

@@ -28,7 +28,7 @@ pub use choice::{Choice, ChoiceError, declared};
 pub use file::{
     Asked, Campaign, CampaignError, Confirm, Design, Duration, Factor, Level, Measurement, Order, Stop, in_words,
 };
-pub use fitted::{FitError, Planned, Wanted};
+pub use fitted::{FitError, Overrides, Planned};
 pub use influence::cannot_matter;
 pub use order::{Condition, Layout, Phase, Visit};
 pub use sight::Sight;

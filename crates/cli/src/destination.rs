@@ -152,6 +152,32 @@ impl Destination {
         if class == RefusalClass::Refused { Exit::Invalid } else { Exit::Usage }
     }
 
+    /// Says that a run that another node had begun was lost before it told of anything, and how the command ends.
+    #[cfg(feature = "packet")]
+    pub(crate) fn lost(self, why: String) -> Exit {
+        output::error(&anyhow::anyhow!("{why}"));
+        if let Some(stream) = self.stream {
+            stream.lose(why);
+        }
+        Exit::Usage
+    }
+
+    /// As [`Self::deliver`], of a run that another node goes on with or not: what it told until its connection was lost.
+    #[cfg(feature = "packet")]
+    pub(crate) fn deliver_lost(
+        mut self,
+        record: &Record,
+        why: String,
+        table: impl FnOnce(bool) -> String,
+    ) -> anyhow::Result<Exit> {
+        let stream = self.stream.take();
+        let exit = self.deliver(record, table);
+        if let Some(stream) = stream {
+            stream.lose(why);
+        }
+        exit
+    }
+
     /// Who takes the intervals of the run as they end.
     pub(crate) fn sink(&self) -> Option<&dyn IntervalSink> {
         (self.growing.is_some() || self.stream.is_some()).then_some(self as &dyn IntervalSink)

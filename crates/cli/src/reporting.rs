@@ -10,7 +10,8 @@ use summary::Assessment;
 pub(crate) fn render(
     title: String,
     assessment: Option<Assessment>,
-    (runs, labels): (Vec<Record>, Vec<String>),
+    runs: Vec<Record>,
+    labels: Vec<String>,
     profile: Option<&Profile>,
     audit: Option<&Findings>,
 ) -> String {

@@ -61,7 +61,8 @@ pub(crate) struct Asked<'a> {
 
 /// Measures one part of something larger, with a live view on the terminal.
 pub(crate) fn measure_part(
-    (request, load): (Request, Option<LoadRequest>),
+    request: Request,
+    load: Option<LoadRequest>,
     explaining: Explaining,
     surroundings: &Surroundings<'_>,
     stop: &Stop,
@@ -77,18 +78,20 @@ pub(crate) fn measure_part(
     Ok(record?)
 }
 
-/// Who sees a run while it goes on: a person at the terminal, and whoever reads its events.
-pub(crate) struct Seen<'a> {
+/// Shows a run while it goes on: to a person at the terminal, and to whoever reads its events.
+pub(crate) struct ProgressReporter<'a> {
     terminal: LiveRun,
     destination: &'a Destination,
     started: RunEvent,
     warned: Vec<String>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ProgressReporter<'a> {
     /// Before it begins. `warned` is what whoever asked for the run should know of it.
     pub(crate) fn new(
-        (measurement, label, about): (Measurement, &str, &About),
+        measurement: Measurement,
+        label: &str,
+        about: &About,
         destination: &'a Destination,
         warned: Vec<String>,
     ) -> Self {
@@ -102,7 +105,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl Watch for Seen<'_> {
+impl Watch for ProgressReporter<'_> {
     fn begins(&mut self) {
         self.destination.tell(self.started.clone());
         self.destination.warn(std::mem::take(&mut self.warned));
@@ -140,7 +143,7 @@ pub(crate) fn carry_out(request: RunRequest, asked: Asked<'_>) -> anyhow::Result
         output::note("first what explaining costs: four short runs, without, with, with, without");
     }
     destination.begin(&prepared.about().housekeeping)?;
-    let mut seen = Seen::new((measurement, label, prepared.about()), &destination, warned.take());
+    let mut seen = ProgressReporter::new(measurement, label, prepared.about(), &destination, warned.take());
     let context = context(label);
     let beside = Beside { sink: destination.sink(), ..Beside::new(&context, &stop, &mut seen) };
     let record = prepared.run(&surroundings, beside);

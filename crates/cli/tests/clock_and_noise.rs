@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use crate::support::{code, record, run, said};
-use record::{ClockRequest, End, Measurement, NoiseRequest, PolicyChoice, Request, VerdictState, WakeupRequest};
+use record::{ClockRequest, Measurement, NoiseRequest, PolicyChoice, Request, RunEnd, VerdictState, WakeupRequest};
 use units::{ClockId, Ns};
 
 #[test]
@@ -55,7 +55,7 @@ fn a_record_keeps_what_was_asked_as_it_was_asked() {
     else {
         panic!("a wake-up is wanted")
     };
-    let (policy, interval, end) = (PolicyChoice::Other, Ns::from_ms(1), End::After(Ns::from_ms(50)));
+    let (policy, interval, end) = (PolicyChoice::Other, Ns::from_ms(1), RunEnd::After(Ns::from_ms(50)));
     assert_eq!(wakeup, WakeupRequest { policy, interval, end, ..WakeupRequest::default() });
 }
 

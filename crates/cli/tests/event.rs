@@ -10,7 +10,7 @@ use crate::support::{
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::sched::{Policy, set_affinity, set_policy};
 use record::{
-    CpuPair, End, EventMeans, EventRequest, PairPlacement, PolicyChoice, ReasonCode, Record, Request, Series,
+    CpuPair, EventMeans, EventRequest, PairPlacement, PolicyChoice, ReasonCode, Record, Request, RunEnd, Series,
     WorstSample,
 };
 use units::{ClockId, CpuSet, Ns, Random};
@@ -62,7 +62,7 @@ fn what_was_asked_stands_in_the_record_and_on_the_terminal() {
         means: EventMeans::Condvar,
         placement: PairPlacement::Pinned(CpuSet::from_iter([*all.last().unwrap()])),
         policy: PolicyChoice::Other,
-        end: End::Samples(50),
+        end: RunEnd::Samples(50),
         ..EventRequest::default()
     };
     assert_eq!(record.manifest().request, Some(Request::Event(expected)));

@@ -106,6 +106,49 @@ fn what_the_node_refuses_is_an_event_and_an_exit_code() {
 }
 
 #[test]
+fn a_node_that_is_gone_leaves_a_run_that_was_begun_and_is_lost() {
+    // One whose first interval has not ended, and one that has told of some.
+    for (interval_maximum, has_told) in [("1h", false), ("100ms", true)] {
+        let endless = format!(
+            r#"{{"request": {{"kind": "wakeup", "policy": "other", "interval": "1ms", "end": "when-told",
+            "interval-maximum": "{interval_maximum}", "placement": "unpinned"}}}}"#
+        );
+        let mut listening = Listening::start("127.0.0.1", &["--anyway"]);
+        let run = file(&listening);
+        let events = listening.folder.path().join("events");
+        let mut command = ask(&listening, &endless, &["--events", "-o", run.to_str().unwrap()]);
+        let asking = command.stdout(std::fs::File::create(&events).unwrap()).stderr(Stdio::piped()).spawn().unwrap();
+        let told = || -> Vec<RunEvent> {
+            let text = std::fs::read_to_string(&events).unwrap();
+            text.lines().filter_map(|line| RunEvent::from_line(line).ok()).collect()
+        };
+        eventually("the run goes on", || {
+            told().iter().any(|event| match event {
+                RunEvent::Live { .. } => !has_told,
+                RunEvent::Intervals { .. } => has_told,
+                _ => false,
+            })
+        });
+        listening.child.kill().unwrap();
+        let output = asking.wait_with_output().unwrap();
+        let events = told();
+        let refused = events.iter().any(|event| matches!(event, RunEvent::Refused { .. }));
+        let finished = events.iter().any(|event| matches!(event, RunEvent::Finished { .. }));
+        assert!(matches!(events.first(), Some(RunEvent::Started { .. })) && !refused && !finished, "{events:?}");
+        assert!(matches!(events.last(), Some(RunEvent::Lost { .. })), "{:?}", events.last());
+        let lost = if has_told { "what was told until then" } else { "what became of it is not known here" };
+        assert!(said(&output).contains(lost), "{}", said(&output));
+        let mut fold = Fold::default();
+        events.into_iter().for_each(|event| fold.take(event));
+        assert!(!fold.is_finished());
+        match fold.into_record() {
+            Some(record) => assert_eq!(read(&run).samples(), record.samples()),
+            None => assert!(code(&output) == 2 && !has_told, "{}", said(&output)),
+        }
+    }
+}
+
+#[test]
 fn ended_on_either_side_there_is_a_record_until_then() {
     let endless = r#"{"request": {"kind": "wakeup", "policy": "other", "interval": "1ms", "end": "when-told",
         "interval-maximum": "100ms", "placement": "unpinned"}}"#;

@@ -293,7 +293,7 @@ impl Conductor<'_> {
             said: &self.folder.last_run(),
         };
         let (record, lasted) =
-            match one_run.measure(self.stop, &mut Seen { watcher: self.watcher, what: &what, left })? {
+            match one_run.measure(self.stop, &mut WatchedRun { watcher: self.watcher, what: &what, left })? {
                 Ended::Measured(record, lasted) => (record, lasted),
                 Ended::Stopped => return Ok(false),
             };
@@ -333,14 +333,14 @@ impl Conductor<'_> {
 }
 
 /// A run as those see it who are notified of the campaign.
-struct Seen<'a> {
+struct WatchedRun<'a> {
     watcher: &'a dyn Watcher,
     what: &'a str,
     /// The time that the campaign still took when the run began.
     left: Duration,
 }
 
-impl Sees for Seen<'_> {
+impl Sees for WatchedRun<'_> {
     fn goes_on(&mut self, lasted: Duration, live: Option<&Live>) {
         self.watcher.goes_on(self.what, self.left.saturating_sub(lasted), live);
     }

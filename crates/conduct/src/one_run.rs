@@ -114,7 +114,8 @@ impl OneRun<'_> {
                     RunEvent::Started { .. }
                     | RunEvent::Intervals { .. }
                     | RunEvent::SoFar { .. }
-                    | RunEvent::Gap { .. } => {}
+                    | RunEvent::Gap { .. }
+                    | RunEvent::Lost { .. } => {}
                 },
                 NextOfRun::Nothing => {}
                 NextOfRun::Ended(status) => break status,

@@ -1,12 +1,13 @@
 //! Draws records of runs from a simulated process.
 
 use record::{
-    CauseTotal, Counters, Effective, ExplainedSample, Explanation, Histogram, Interval, LoadManifest, Manifest,
-    Measurement, Moment, NodeIdentity, Owner, Place, ReasonCode, Record, Requested, Series, ToolVersion, WorstSample,
+    CauseTotal, ExplainedSample, Explanation, Histogram, Interval, Measurement, Moment, Owner, ReasonCode, Record,
+    Series, ToolVersion, WorstSample,
 };
 use units::Random;
-use units::{ClockId, Timestamp, approx_f64, round_u64};
+use units::{Timestamp, approx_f64, round_u64};
 
+use crate::synthetic::SyntheticRun;
 use crate::truth::{Process, SECOND_NS};
 
 /// The first measured CPU of simulated runs; the others follow it.
@@ -89,6 +90,20 @@ impl Plan {
     pub(crate) const fn ended_after(self, took_ns: u64) -> Self {
         Self { took_ns, ..self }
     }
+
+    fn synthetic(&self) -> SyntheticRun<'static> {
+        SyntheticRun {
+            started: moment(0),
+            first_cpu: FIRST_CPU,
+            cpus: self.cpus,
+            first_tid: 1_000,
+            interval_ns: self.interval_ns,
+            asked_ns: self.asked_ns,
+            took_ns: self.took_ns,
+            deadline_ns: self.deadline_ns,
+            load: self.load,
+        }
+    }
 }
 
 /// A late wake-up whose cause is known.
@@ -149,9 +164,7 @@ fn one_series(
     late: &mut Vec<Late>,
 ) -> Series {
     let cpu = FIRST_CPU + thread;
-    let mut histogram = Histogram::new();
     let mut intervals = Vec::new();
-    let mut missed_periods = 0;
     let mut start_ns = 0;
     while start_ns < plan.took_ns {
         let length_ns = plan.piece_ns.min(plan.took_ns - start_ns);
@@ -176,27 +189,10 @@ fn one_series(
         }
         let undisturbed = wakeups.saturating_sub(disturbed + piece.missed_periods);
         add_body(process, level, undisturbed, &mut piece.histogram, random);
-        missed_periods += piece.missed_periods;
-        histogram.merge(&piece.histogram);
         intervals.push(piece);
         start_ns += length_ns;
     }
-    let late_beyond_ns = plan.deadline_ns.unwrap_or(plan.interval_ns);
-    let counters = Counters {
-        samples: histogram.count(),
-        missed_periods,
-        late_samples: histogram.count_above(late_beyond_ns),
-        ..Counters::default()
-    };
-    Series {
-        name: "scheduled_to_woke".to_owned(),
-        place: Place::thread(thread, Some(cpu)),
-        interval_ns: Some(plan.interval_ns),
-        histogram,
-        intervals,
-        counters,
-        ..Series::default()
-    }
+    plan.synthetic().series(thread, intervals)
 }
 
 /// Adds undisturbed wake-ups.
@@ -235,16 +231,8 @@ pub(crate) fn moment(at_ns: u64) -> Moment {
 /// The worst samples: the disturbed wake-ups with their moments; of the undisturbed ones only the maximum of each
 /// thread.
 fn worst_samples(plan: &Plan, late: &[Late], series: &[Series]) -> Vec<WorstSample> {
-    let sample = |cpu: u32, at_ns: u64, latency_ns: u64| WorstSample {
-        place: Place::thread(cpu - FIRST_CPU, Some(cpu)),
-        latency_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
-        sample: at_ns / plan.interval_ns,
-        missed_periods: latency_ns / plan.interval_ns,
-        name: "scheduled_to_woke".to_owned(),
-        from: moment(at_ns).into(),
-        to: moment(at_ns + latency_ns).into(),
-        ..WorstSample::default()
-    };
+    let run = plan.synthetic();
+    let sample = |cpu: u32, at_ns: u64, latency_ns: u64| run.worst_sample(cpu - FIRST_CPU, at_ns, latency_ns);
     let mut worst: Vec<WorstSample> =
         late.iter().take(WORST).map(|one| sample(one.cpu, one.at_ns, one.latency_ns)).collect();
     for (one, cpu) in series.iter().zip(FIRST_CPU..) {
@@ -322,38 +310,12 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
 
 /// A run without samples.
 fn empty(plan: &Plan, id: &str) -> Record {
-    let cpus: units::CpuSet = (FIRST_CPU..FIRST_CPU + plan.cpus).collect();
-    let effective = (0..plan.cpus).map(|thread| Effective {
-        thread,
-        tid: 1_000 + thread,
-        policy: "fifo".to_owned(),
-        priority: 98,
-        affinity: [FIRST_CPU + thread].into_iter().collect(),
-        memory_locked: true,
-    });
-    let requested = Requested {
-        cpus: cpus.clone(),
-        threads: plan.cpus,
-        policy: "fifo".to_owned(),
-        priority: 98,
-        pinned: true,
-        clock: Some(ClockId::Monotonic),
-        interval_ns: Some(plan.interval_ns),
-        duration_ns: Some(plan.asked_ns),
-        deadline_ns: plan.deadline_ns,
-        interval_maximum_ns: Some(plan.piece_ns),
-        ..Requested::default()
-    };
-    let manifest = Manifest {
-        tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        node: NodeIdentity { hostname: "corpus".to_owned(), online_cpus: cpus, ..NodeIdentity::default() },
-        started: moment(0),
-        ended: moment(plan.took_ns),
-        requested,
-        effective: effective.collect(),
-        load: LoadManifest { name: plan.load.to_owned(), ..LoadManifest::default() },
-        ..Manifest::default()
-    };
+    let run = plan.synthetic();
+    let mut manifest = run.manifest();
+    manifest.tool = ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    manifest.node.hostname = "corpus".to_owned();
+    manifest.node.online_cpus = run.measured_cpus();
+    manifest.requested.interval_maximum_ns = Some(plan.piece_ns);
     Record::empty(id.to_owned(), Measurement::Wakeup, manifest)
 }
 

@@ -10,9 +10,12 @@ mod cases;
 mod draw;
 mod outcome;
 mod stops;
+mod synthetic;
 mod truth;
 
 use units::Random;
+
+pub use synthetic::{SyntheticRun, replace_intervals};
 
 pub use outcome::{CaseRow, Command, CommandRow, Fault, LEAST_ANSWERED, MOST_WRONG, SCHEMA, Table, VERSION};
 

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use record::{
-    ClockRequest, End, EventRequest, ExplainRequest, LoadRequest, NoiseRequest, Placement, PolicyChoice, Request,
+    ClockRequest, EventRequest, ExplainRequest, LoadRequest, NoiseRequest, Placement, PolicyChoice, Request, RunEnd,
     RunLength, RunRequest, SourceChoice, SyncRequest, WakeupRequest,
 };
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ pub struct AskedWakeup {
     #[schemars(with = "Option<String>")]
     pub align_to: Option<Ns>,
     /// When the run ends.
-    pub end: End,
+    pub end: RunEnd,
     /// A claim: the run ends as soon as it is decided, and by `end` at the latest; `None`: by `end` alone.
     #[serde(deserialize_with = "short_claim", skip_serializing_if = "Option::is_none")]
     pub until_sure: Option<String>,

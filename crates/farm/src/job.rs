@@ -253,7 +253,7 @@ mod tests {
         "AskedRequest.threshold",
         "AskedRequest.until-sure",
         "CpuSet",
-        "End.after",
+        "RunEnd.after",
         "Endpoints.node",
         "ExplainRequest.above",
         "PolicyChoice.deadline.runtime",

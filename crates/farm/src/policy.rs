@@ -178,12 +178,12 @@ impl Policy {
 
 #[cfg(test)]
 mod tests {
-    use record::End;
+    use record::RunEnd;
 
     use super::*;
     use crate::{AskedRequest, AskedRun, AskedWakeup};
 
-    fn wakeup(end: End) -> Job {
+    fn wakeup(end: RunEnd) -> Job {
         let request = AskedRequest::Wakeup(AskedWakeup { end, ..AskedWakeup::default() });
         Job::Run(AskedRun { request, load: None })
     }
@@ -196,12 +196,12 @@ mod tests {
     fn without_a_file_measurements_are_allowed_and_nothing_else() {
         assert_eq!(policy(""), Policy::default());
         assert_eq!(Policy::default().allow, [JobClass::Measurement]);
-        assert_eq!(Policy::default().judge(&wakeup(End::After(Ns::from_s(60)))), Ok(()));
+        assert_eq!(Policy::default().judge(&wakeup(RunEnd::After(Ns::from_s(60)))), Ok(()));
     }
 
     #[test]
     fn what_the_policy_does_not_name_is_denied() {
-        let job = wakeup(End::After(Ns::from_s(60)));
+        let job = wakeup(RunEnd::After(Ns::from_s(60)));
         let all = policy("allow = [\"measurement\", \"load\", \"explain\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"");
         assert_eq!(all.allow, JobClass::ALL);
         assert_eq!(all.judge(&job), Ok(()));
@@ -217,11 +217,11 @@ mod tests {
     #[test]
     fn a_job_is_no_longer_than_allowed() {
         let policy = policy("longest = \"1m\"");
-        assert_eq!(policy.judge(&wakeup(End::After(Ns::from_s(60)))), Ok(()));
+        assert_eq!(policy.judge(&wakeup(RunEnd::After(Ns::from_s(60)))), Ok(()));
         let (takes, longest) = (Ns::from_s(61), Ns::from_s(60));
-        assert_eq!(policy.judge(&wakeup(End::After(takes))), Err(Denied::TooLong { takes, longest }));
-        assert_eq!(policy.judge(&wakeup(End::WhenTold)), Err(Denied::Unlimited { longest }));
-        assert_eq!(Policy::default().judge(&wakeup(End::WhenTold)), Ok(()));
+        assert_eq!(policy.judge(&wakeup(RunEnd::After(takes))), Err(Denied::TooLong { takes, longest }));
+        assert_eq!(policy.judge(&wakeup(RunEnd::WhenTold)), Err(Denied::Unlimited { longest }));
+        assert_eq!(Policy::default().judge(&wakeup(RunEnd::WhenTold)), Ok(()));
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(denied, Denied::Interface { interface: "eth0".to_owned(), allowed: allowed.clone() });
         assert_eq!(policy.judge(&packets), Err(Denied::UnknownInterface { allowed }));
         // What uses no network may be asked over any.
-        assert_eq!(policy.judge_on(&wakeup(End::After(Ns::from_s(60))), Some("eth0")), Ok(()));
+        assert_eq!(policy.judge_on(&wakeup(RunEnd::After(Ns::from_s(60))), Some("eth0")), Ok(()));
         assert_eq!(Policy::default().judge(&packets), Ok(()));
     }
 

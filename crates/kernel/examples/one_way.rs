@@ -9,10 +9,10 @@
 mod two_namespaces;
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
-use kernel::packet::link::{LinkEnd, LinkPlan};
-use kernel::packet::udp::{UdpEnd, UdpPlan};
-use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
-use kernel::packet::{End, Stamps};
+use kernel::packet::link::{LinkEndpoint, LinkPlan};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
+use kernel::packet::xdp::{Flow, Mode, XdpEndpoint, XdpPlan};
+use kernel::packet::{PacketEndpoint, Stamps};
 use kernel::sched::{self, Policy};
 use two_namespaces::{Network, Side};
 use units::ClockId;
@@ -29,7 +29,12 @@ enum Receive {
 }
 
 /// Sends `packets` on a schedule; delays from the program that sends to the one that receives (ns).
-fn measure(mut a: impl End + Send, mut b: impl End + Send, packets: usize, receive: Receive) -> Vec<i64> {
+fn measure(
+    mut a: impl PacketEndpoint + Send,
+    mut b: impl PacketEndpoint + Send,
+    packets: usize,
+    receive: Receive,
+) -> Vec<i64> {
     let monotonic = KernelClock::from(ClockId::Monotonic);
     let start_ns = now_ns(monotonic) + 20_000_000;
     std::thread::scope(|scope| {
@@ -91,29 +96,29 @@ fn show(path: &str, receive: Receive, packets: usize, mut delays: Vec<i64>) {
     );
 }
 
-fn udp(network: &Network, stamps: Stamps) -> (UdpEnd, UdpEnd) {
+fn udp(network: &Network, stamps: Stamps) -> (UdpEndpoint, UdpEndpoint) {
     let open = |side: Side| {
         let local = format!("{}:0", side.v4()).parse().unwrap();
-        network.at(side, || UdpEnd::open(&UdpPlan { stamps, ..UdpPlan::new(local) })).unwrap()
+        network.at(side, || UdpEndpoint::open(&UdpPlan { stamps, ..UdpPlan::new(local) })).unwrap()
     };
     let (mut a, b) = (open(Side::A), open(Side::B));
     a.set_partner(b.local()).unwrap();
     (a, b)
 }
 
-fn link(network: &Network, stamps: Stamps) -> (LinkEnd, LinkEnd) {
+fn link(network: &Network, stamps: Stamps) -> (LinkEndpoint, LinkEndpoint) {
     let open = |side: Side, partner: Side| {
         let plan = LinkPlan { partner: Some(partner.mac()), stamps, ..LinkPlan::new(side.interface()) };
-        network.at(side, || LinkEnd::open(&plan)).unwrap()
+        network.at(side, || LinkEndpoint::open(&plan)).unwrap()
     };
     (open(Side::A, Side::B), open(Side::B, Side::A))
 }
 
-fn xdp(network: &Network, mode: Mode) -> (XdpEnd, XdpEnd) {
+fn xdp(network: &Network, mode: Mode) -> (XdpEndpoint, XdpEndpoint) {
     let open = |side: Side, partner| {
         let flow = Flow::Udp { local: "0.0.0.0:0".parse().unwrap(), partner };
         let plan = XdpPlan { modes: vec![mode], ..XdpPlan::new(side.interface(), flow) };
-        network.at(side, || XdpEnd::open(&plan)).unwrap()
+        network.at(side, || XdpEndpoint::open(&plan)).unwrap()
     };
     let b = open(Side::B, None);
     (open(Side::A, b.local()), b)
@@ -148,7 +153,7 @@ fn main() {
             // Through the stack on one side, past it on the other.
             let flow = Flow::Udp { local: "0.0.0.0:0".parse().unwrap(), partner: None };
             let plan = XdpPlan { modes: vec![Mode::Native], ..XdpPlan::new("vb", flow) };
-            let b = network.at(Side::B, || XdpEnd::open(&plan)).unwrap();
+            let b = network.at(Side::B, || XdpEndpoint::open(&plan)).unwrap();
             let (mut a, _) = udp(&network, Stamps::SOFTWARE);
             a.set_partner(b.local().unwrap()).unwrap();
             show("mixed udp to xdp native", receive, packets, measure(a, b, packets, receive));

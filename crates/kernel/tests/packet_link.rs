@@ -6,16 +6,16 @@ use std::process::Command;
 
 use crate::two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
 use crate::two_namespaces::{Network, Side, payload};
-use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
-use kernel::packet::{Counters, End as _, OpenError, Origin, SendError};
+use kernel::packet::link::{LinkEndpoint, LinkPlan, VlanTag};
+use kernel::packet::{Counters, OpenError, Origin, PacketEndpoint as _, SendError};
 
-fn open(network: &Network, side: Side, change: impl FnOnce(LinkPlan) -> LinkPlan) -> LinkEnd {
+fn open(network: &Network, side: Side, change: impl FnOnce(LinkPlan) -> LinkPlan) -> LinkEndpoint {
     let other = if side == Side::A { Side::B } else { Side::A };
     let plan = change(LinkPlan { partner: Some(other.mac()), ..LinkPlan::new(side.interface()) });
-    network.at(side, || LinkEnd::open(&plan)).unwrap()
+    network.at(side, || LinkEndpoint::open(&plan)).unwrap()
 }
 
-fn two_ends(network: &Network, change: impl Fn(LinkPlan) -> LinkPlan) -> (LinkEnd, LinkEnd) {
+fn two_ends(network: &Network, change: impl Fn(LinkPlan) -> LinkPlan) -> (LinkEndpoint, LinkEndpoint) {
     (open(network, Side::A, &change), open(network, Side::B, &change))
 }
 
@@ -137,7 +137,7 @@ fn an_interface_that_goes_down_is_an_error_and_no_silence() {
 fn opening_fails_with_what_where_and_the_remedy() {
     let Some(network) = Network::make() else { return };
     network.ip(Side::A, "link set va down");
-    let error = |plan: &LinkPlan| network.at(Side::A, || LinkEnd::open(plan)).unwrap_err();
+    let error = |plan: &LinkPlan| network.at(Side::A, || LinkEndpoint::open(plan)).unwrap_err();
     let down = error(&LinkPlan::new("va"));
     assert!(down.to_string().contains("ip link set va up"), "{down}");
     network.ip(Side::A, "link set va up");
@@ -147,7 +147,7 @@ fn opening_fails_with_what_where_and_the_remedy() {
     assert!(matches!(error(&LinkPlan::new("t0")), OpenError::NoEthernet { interface } if interface == "t0"));
     let options = kernel::packet::SocketOptions { dscp: Some(1), ..Default::default() };
     assert!(matches!(error(&LinkPlan { options, ..LinkPlan::new("va") }), OpenError::Unsupported { .. }));
-    let mut alone = network.at(Side::A, || LinkEnd::open(&LinkPlan::new("va"))).unwrap();
+    let mut alone = network.at(Side::A, || LinkEndpoint::open(&LinkPlan::new("va"))).unwrap();
     assert_eq!(alone.send(&[1; 46], None), Err(SendError::NoPartner));
 }
 
@@ -195,7 +195,7 @@ fn an_end_that_only_sends_receives_nothing() {
     }
 }
 
-fn stamps_of_stack(end: &mut LinkEnd) -> kernel::packet::SentStamp {
+fn stamps_of_stack(end: &mut LinkEndpoint) -> kernel::packet::SentStamp {
     loop {
         if let Some(stamp) = end.sent_stamp().filter(|stamp| stamp.stack_ns.is_some()) {
             return stamp;

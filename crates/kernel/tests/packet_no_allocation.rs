@@ -5,10 +5,10 @@
 mod two_namespaces;
 
 use kernel::hot_section::{self, PanickingAllocator};
-use kernel::packet::link::{LinkEnd, LinkPlan};
-use kernel::packet::udp::{UdpEnd, UdpPlan};
-use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
-use kernel::packet::{BusyPoll, End, SendError};
+use kernel::packet::link::{LinkEndpoint, LinkPlan};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
+use kernel::packet::xdp::{Flow, Mode, XdpEndpoint, XdpPlan};
+use kernel::packet::{BusyPoll, PacketEndpoint, SendError};
 use two_namespaces::ends::monotonic_ns;
 use two_namespaces::{Network, Side};
 
@@ -18,7 +18,7 @@ static ALLOCATOR: PanickingAllocator = PanickingAllocator;
 const PACKETS: u64 = 2_000;
 
 /// Sends and receives, with all that goes wrong on the way.
-fn exchange(a: &mut impl End, b: &mut impl End) {
+fn exchange(a: &mut impl PacketEndpoint, b: &mut impl PacketEndpoint) {
     let payload = [7_u8; 128];
     let too_large = vec![0_u8; 70_000];
     let received = hot_section::enter(|| {
@@ -49,8 +49,9 @@ fn the_guard_itself_works() {
 #[test]
 fn udp_allocates_nothing() {
     let Some(network) = Network::make() else { return };
-    let open =
-        |side: Side, local: &str| network.at(side, || UdpEnd::open(&UdpPlan::new(local.parse().unwrap()))).unwrap();
+    let open = |side: Side, local: &str| {
+        network.at(side, || UdpEndpoint::open(&UdpPlan::new(local.parse().unwrap()))).unwrap()
+    };
     let (mut a, mut b) = (open(Side::A, "[fd77::1]:0"), open(Side::B, "[fd77::2]:0"));
     a.set_partner(b.local()).unwrap();
     exchange(&mut a, &mut b);
@@ -73,7 +74,7 @@ fn link_allocates_nothing() {
     let Some(network) = Network::make() else { return };
     let open = |side: Side, partner: Side| {
         let plan = LinkPlan { partner: Some(partner.mac()), ..LinkPlan::new(side.interface()) };
-        network.at(side, || LinkEnd::open(&plan)).unwrap()
+        network.at(side, || LinkEndpoint::open(&plan)).unwrap()
     };
     exchange(&mut open(Side::A, Side::B), &mut open(Side::B, Side::A));
 }
@@ -88,11 +89,11 @@ fn xdp_allocates_nothing() {
                 busy_poll,
                 ..XdpPlan::new(side.interface(), Flow::Udp { local: local.parse().unwrap(), partner })
             };
-            let mut b = match network.at(Side::B, || XdpEnd::open(&plan(Side::B, "[::]:0", None))) {
+            let mut b = match network.at(Side::B, || XdpEndpoint::open(&plan(Side::B, "[::]:0", None))) {
                 Ok(end) => end,
                 Err(error) => return eprintln!("not run: {error}"),
             };
-            let mut a = network.at(Side::A, || XdpEnd::open(&plan(Side::A, "[::]:0", b.local()))).unwrap();
+            let mut a = network.at(Side::A, || XdpEndpoint::open(&plan(Side::A, "[::]:0", b.local()))).unwrap();
             exchange(&mut a, &mut b);
         }
     }

@@ -10,11 +10,13 @@ use crate::two_namespaces::{Network, Side};
 use kernel::clock::{KernelClock, now_ns};
 use kernel::ethtool::Ethtool;
 use kernel::packet::interface::{HardwareStamping, Interface, ReceivedStamped, Vlan};
-use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
+use kernel::packet::link::{LinkEndpoint, LinkPlan, VlanTag};
 use kernel::packet::qdisc::{Gate, LaunchSupport, Qdisc, QdiscDetail};
-use kernel::packet::udp::{UdpEnd, UdpPlan};
-use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
-use kernel::packet::{Counters, End as _, Launch, LaunchClock, Origin, SendError, SentStamp, SocketOptions, Stamps};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
+use kernel::packet::xdp::{Flow, Mode, XdpEndpoint, XdpPlan};
+use kernel::packet::{
+    Counters, Launch, LaunchClock, Origin, PacketEndpoint as _, SendError, SentStamp, SocketOptions, Stamps,
+};
 use units::ClockId;
 
 /// Runs `tc` or `ip`; false, with the reason on standard error, where this kernel lacks what it takes.
@@ -34,8 +36,8 @@ fn has(network: &Network, side: Side, program: &str, words: &str) -> bool {
     }
 }
 
-fn launching_ends(network: &Network, clock: LaunchClock) -> (UdpEnd, UdpEnd) {
-    let b = network.at(Side::B, || UdpEnd::open(&UdpPlan::new("10.77.0.2:0".parse().unwrap()))).unwrap();
+fn launching_ends(network: &Network, clock: LaunchClock) -> (UdpEndpoint, UdpEndpoint) {
+    let b = network.at(Side::B, || UdpEndpoint::open(&UdpPlan::new("10.77.0.2:0".parse().unwrap()))).unwrap();
     let plan = UdpPlan {
         partner: Some(b.local()),
         options: SocketOptions { launch: Some(clock), ..SocketOptions::default() },
@@ -43,11 +45,11 @@ fn launching_ends(network: &Network, clock: LaunchClock) -> (UdpEnd, UdpEnd) {
     };
     // The discipline would drop a question for the neighbor, which has no launch time.
     network.ip(Side::A, "neighbor replace 10.77.0.2 lladdr 02:00:00:00:00:0b dev va nud permanent");
-    (network.at(Side::A, || UdpEnd::open(&plan)).unwrap(), b)
+    (network.at(Side::A, || UdpEndpoint::open(&plan)).unwrap(), b)
 }
 
 /// When the driver took a packet, on another clock than CLOCK_REALTIME.
-fn driver_ns(end: &mut UdpEnd, clock: ClockId) -> i64 {
+fn driver_ns(end: &mut UdpEndpoint, clock: ClockId) -> i64 {
     let deadline = deadline_ns();
     while monotonic_ns() < deadline {
         if let Some(SentStamp { stack_ns: Some(stack_ns), .. }) = end.sent_stamp() {
@@ -159,10 +161,10 @@ fn a_vlan_interface_carries_frames_and_leads_to_the_tag() {
     // Frames of the VLAN interface come tagged to an end below it, with the priority that the socket's is mapped to.
     let plan = |interface: &str, partner: Side| LinkPlan { partner: Some(partner.mac()), ..LinkPlan::new(interface) };
     let options = SocketOptions { priority: Some(3), ..SocketOptions::default() };
-    let mut a = network.at(Side::A, || LinkEnd::open(&LinkPlan { options, ..plan("va.5", Side::B) })).unwrap();
-    let mut b = network.at(Side::B, || LinkEnd::open(&plan("vb.5", Side::A))).unwrap();
+    let mut a = network.at(Side::A, || LinkEndpoint::open(&LinkPlan { options, ..plan("va.5", Side::B) })).unwrap();
+    let mut b = network.at(Side::B, || LinkEndpoint::open(&plan("vb.5", Side::A))).unwrap();
     let tag = Some(VlanTag { id: 5, priority: 6 });
-    let mut below = network.at(Side::B, || LinkEnd::open(&LinkPlan { vlan: tag, ..plan("vb", Side::A) })).unwrap();
+    let mut below = network.at(Side::B, || LinkEndpoint::open(&LinkPlan { vlan: tag, ..plan("vb", Side::A) })).unwrap();
     a.send(&[1; 60], None).unwrap();
     assert_eq!((wait_and_take(&mut b).payload, wait_and_take(&mut below).vlan_tag), (vec![1; 60], Some(0xc005)));
     below.send(&[2; 60], None).unwrap();
@@ -170,11 +172,11 @@ fn a_vlan_interface_carries_frames_and_leads_to_the_tag() {
     // Past the stack, a route by the VLAN interface is one by the interface below it with the VLAN's tag.
     let flow = |local: &str, partner| Flow::Udp { local: local.parse().unwrap(), partner };
     let xdp = |flow, vlan| XdpPlan { vlan, modes: vec![Mode::Generic], ..XdpPlan::new("va", flow) };
-    let mut stack = network.at(Side::B, || UdpEnd::open(&UdpPlan::new("10.78.0.2:0".parse().unwrap()))).unwrap();
+    let mut stack = network.at(Side::B, || UdpEndpoint::open(&UdpPlan::new("10.78.0.2:0".parse().unwrap()))).unwrap();
     let to_stack = flow("10.78.0.1:0", Some(stack.local()));
-    let untagged = network.at(Side::A, || XdpEnd::open(&xdp(to_stack, None))).unwrap_err().to_string();
+    let untagged = network.at(Side::A, || XdpEndpoint::open(&xdp(to_stack, None))).unwrap_err().to_string();
     assert!(untagged.starts_with("packets to 10.78.0.2 leave by 'va.5' and not by 'va'"), "{untagged}");
-    let mut tagged = network.at(Side::A, || XdpEnd::open(&xdp(to_stack, tag))).unwrap();
+    let mut tagged = network.at(Side::A, || XdpEndpoint::open(&xdp(to_stack, tag))).unwrap();
     stack.set_partner(tagged.local().unwrap()).unwrap();
     tagged.send(b"to the stack", None).unwrap();
     let taken = wait_and_take(&mut stack);
@@ -201,7 +203,7 @@ fn hardware_stamps_both_ends_of_a_cable() {
     }
     let stamps = Stamps { hardware: true, ..Stamps::SOFTWARE };
     let open = |side: Side, local: &str| {
-        network.at(side, || UdpEnd::open(&UdpPlan { stamps, ..UdpPlan::new(local.parse().unwrap()) })).unwrap()
+        network.at(side, || UdpEndpoint::open(&UdpPlan { stamps, ..UdpPlan::new(local.parse().unwrap()) })).unwrap()
     };
     let (mut a, mut b) = (open(Side::A, "10.79.0.1:0"), open(Side::B, "10.79.0.2:0"));
     a.set_partner(b.local()).unwrap();

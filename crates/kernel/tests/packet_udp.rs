@@ -7,20 +7,20 @@ use std::net::{SocketAddr, UdpSocket};
 use crate::two_namespaces::ends::{deadline_ns, monotonic_ns, realtime_ns, stamps, take, wait_and_take};
 use crate::two_namespaces::{Network, Side, payload};
 use kernel::clock::{KernelClock, now_ns};
-use kernel::packet::udp::{UdpEnd, UdpPlan};
-use kernel::packet::{Counters, End as _, Launch, LaunchClock, OpenError, Origin, SendError, SocketOptions};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
+use kernel::packet::{Counters, Launch, LaunchClock, OpenError, Origin, PacketEndpoint as _, SendError, SocketOptions};
 use units::ClockId;
 
 fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-fn open(network: &Network, side: Side, local: &str) -> UdpEnd {
-    network.at(side, || UdpEnd::open(&UdpPlan::new(address(local)))).unwrap()
+fn open(network: &Network, side: Side, local: &str) -> UdpEndpoint {
+    network.at(side, || UdpEndpoint::open(&UdpPlan::new(address(local)))).unwrap()
 }
 
 /// Two ends that have each other as partner.
-fn two_ends(network: &Network, a: &str, b: &str) -> (UdpEnd, UdpEnd) {
+fn two_ends(network: &Network, a: &str, b: &str) -> (UdpEndpoint, UdpEndpoint) {
     let (mut a, mut b) = (open(network, Side::A, a), open(network, Side::B, b));
     let (local_a, local_b) = (a.local(), b.local());
     a.set_partner(seen_from(local_a, local_b)).unwrap();
@@ -167,7 +167,7 @@ fn packets_of_others_are_received_with_their_origin() {
 
 /// Sends until a host answers that it cannot deliver: each packet is taken, and each stamp has its number. A process that
 /// another test starts meanwhile has a copy of a closed socket until its own program runs.
-fn send_until_undeliverable(end: &mut UdpEnd, sent_before: u64) {
+fn send_until_undeliverable(end: &mut UdpEndpoint, sent_before: u64) {
     let deadline = deadline_ns();
     let mut sent = sent_before;
     while end.counters().undeliverable == 0 {
@@ -187,7 +187,7 @@ fn a_connected_end_has_its_partner_alone() {
     let Some(network) = Network::make() else { return };
     let mut b = open(&network, Side::B, "10.77.0.2:0");
     let plan = UdpPlan { connects: true, partner: Some(b.local()), ..UdpPlan::new(address("0.0.0.0:0")) };
-    let mut a = network.at(Side::A, || UdpEnd::open(&plan)).unwrap();
+    let mut a = network.at(Side::A, || UdpEndpoint::open(&plan)).unwrap();
     // The route decided where its packets come from.
     assert_eq!(a.local().ip(), address("10.77.0.1:0").ip());
     b.set_partner(a.local()).unwrap();
@@ -206,7 +206,7 @@ fn a_connected_end_has_its_partner_alone() {
     assert_eq!(stamps(&mut a, 2).len(), 2);
     send_until_undeliverable(&mut a, 2);
     assert!(take(&mut a).is_none());
-    let mut again = network.at(Side::B, || UdpEnd::open(&UdpPlan::new(partner))).unwrap();
+    let mut again = network.at(Side::B, || UdpEndpoint::open(&UdpPlan::new(partner))).unwrap();
     a.send(b"again", None).unwrap();
     assert_eq!(wait_and_take(&mut again).payload, b"again");
     let no_route = a.set_partner(address("192.0.2.1:9")).unwrap_err().to_string();
@@ -229,7 +229,7 @@ fn what_the_kernel_drops_for_want_of_room_is_counted() {
     let Some(network) = Network::make() else { return };
     let mut plan = UdpPlan::new(address("10.77.0.2:0"));
     plan.options.receive_buffer_bytes = Some(20_000);
-    let mut b = network.at(Side::B, || UdpEnd::open(&plan)).unwrap();
+    let mut b = network.at(Side::B, || UdpEndpoint::open(&plan)).unwrap();
     let mut a = open(&network, Side::A, "10.77.0.1:0");
     a.set_partner(b.local()).unwrap();
     assert_eq!(b.receive_buffer_bytes(), 20_000);
@@ -249,7 +249,7 @@ fn what_the_kernel_drops_for_want_of_room_is_counted() {
 fn opening_fails_with_what_where_and_the_remedy() {
     let Some(network) = Network::make() else { return };
     let first = open(&network, Side::A, "10.77.0.1:0");
-    let error = |plan: &UdpPlan| network.at(Side::A, || UdpEnd::open(plan)).unwrap_err();
+    let error = |plan: &UdpPlan| network.at(Side::A, || UdpEndpoint::open(plan)).unwrap_err();
     let in_use = error(&UdpPlan::new(first.local()));
     assert!(matches!(&in_use, OpenError::AddressInUse { address } if *address == first.local().to_string()));
     assert!(matches!(error(&UdpPlan::new(address("192.0.2.1:0"))), OpenError::AddressMissing { .. }));
@@ -285,7 +285,7 @@ fn a_launch_time_is_taken_by_an_end_that_was_opened_for_one() {
         options: SocketOptions { launch: Some(launch), ..SocketOptions::default() },
         ..UdpPlan::new(address("10.77.0.1:0"))
     };
-    let mut a = network.at(Side::A, || UdpEnd::open(&plan)).unwrap();
+    let mut a = network.at(Side::A, || UdpEndpoint::open(&plan)).unwrap();
     let mut b = open(&network, Side::B, "10.77.0.2:0");
     a.set_partner(b.local()).unwrap();
     let at_ns = now_ns(KernelClock::from(ClockId::Tai)) + 1_000_000;

@@ -14,9 +14,9 @@ use crate::two_namespaces::ends::{monotonic_ns, take, wait_and_take};
 use crate::two_namespaces::{Network, Side, payload};
 use kernel::packet::interface::Interface;
 use kernel::packet::link::{LOCAL_EXPERIMENT, VlanTag};
-use kernel::packet::udp::{UdpEnd, UdpPlan};
-use kernel::packet::xdp::{Flow, Mode, XdpEnd, XdpPlan};
-use kernel::packet::{Counters, End, Launch, OpenError, Origin, SendError};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
+use kernel::packet::xdp::{Flow, Mode, XdpEndpoint, XdpPlan};
+use kernel::packet::{Counters, Launch, OpenError, Origin, PacketEndpoint, SendError};
 
 /// Set in the child process that holds an end until it is killed.
 const HOLDS: &str = "PUNCTUAL_TEST_HOLDS_XDP";
@@ -29,12 +29,12 @@ fn link(partner: Option<[u8; 6]>) -> Flow {
     Flow::Link { ethertype: LOCAL_EXPERIMENT, partner }
 }
 
-fn try_open(network: &Network, side: Side, plan: &XdpPlan) -> Result<XdpEnd, OpenError> {
-    network.at(side, || XdpEnd::open(plan))
+fn try_open(network: &Network, side: Side, plan: &XdpPlan) -> Result<XdpEndpoint, OpenError> {
+    network.at(side, || XdpEndpoint::open(plan))
 }
 
 /// An end in one mode; `None`, with the reason on standard error, where this kernel has no XDP.
-fn open(network: &Network, side: Side, flow: Flow, mode: Mode) -> Option<XdpEnd> {
+fn open(network: &Network, side: Side, flow: Flow, mode: Mode) -> Option<XdpEndpoint> {
     let plan = XdpPlan { modes: vec![mode], ..XdpPlan::new(side.interface(), flow) };
     match try_open(network, side, &plan) {
         Ok(end) => Some(end),
@@ -47,7 +47,7 @@ fn open(network: &Network, side: Side, flow: Flow, mode: Mode) -> Option<XdpEnd>
 }
 
 /// Two ends of UDP that have each other as partner.
-fn two_ends(network: &Network, a: &str, b: &str, mode: Mode) -> Option<(XdpEnd, XdpEnd)> {
+fn two_ends(network: &Network, a: &str, b: &str, mode: Mode) -> Option<(XdpEndpoint, XdpEndpoint)> {
     let mut a = open(network, Side::A, udp(a, None), mode)?;
     let mut b = open(network, Side::B, udp(b, None), mode)?;
     let (local_a, local_b) = (a.local().unwrap(), b.local().unwrap());
@@ -78,8 +78,8 @@ fn assert_no_program_on(network: &Network, side: Side) {
     }
 }
 
-fn round_trips(a: &mut XdpEnd, b: &mut XdpEnd, sizes: &[usize], origins: [Origin; 2], vlan_tag: Option<u16>) {
-    let one_way = |from: &mut XdpEnd, to: &mut XdpEnd, bytes, origin| {
+fn round_trips(a: &mut XdpEndpoint, b: &mut XdpEndpoint, sizes: &[usize], origins: [Origin; 2], vlan_tag: Option<u16>) {
+    let one_way = |from: &mut XdpEndpoint, to: &mut XdpEndpoint, bytes, origin| {
         let sent = payload(bytes);
         from.send(&sent, None).unwrap();
         let taken = wait_and_take(to);
@@ -172,7 +172,7 @@ fn a_partner_in_the_stack_is_understood_and_understands() {
     let Some(network) = Network::make() else { return };
     for mode in [Mode::Native, Mode::Generic] {
         for (a, b) in [("10.77.0.1:0", "10.77.0.2:0"), ("[fd77::1]:0", "[fd77::2]:0")] {
-            let mut stack = network.at(Side::A, || UdpEnd::open(&UdpPlan::new(a.parse().unwrap()))).unwrap();
+            let mut stack = network.at(Side::A, || UdpEndpoint::open(&UdpPlan::new(a.parse().unwrap()))).unwrap();
             let Some(mut xdp) = open(&network, Side::B, udp(b, Some(stack.local())), mode) else { return };
             // It was opened in the other namespace, where the partner's neighbor was looked up.
             stack.set_partner(xdp.local().unwrap()).unwrap();
@@ -245,7 +245,7 @@ fn packets_of_others_come_with_their_origin_and_damaged_ones_are_counted() {
                 partner: Some(Side::B.mac()),
                 ..kernel::packet::link::LinkPlan::new("va")
             };
-            kernel::packet::link::LinkEnd::open(&plan)
+            kernel::packet::link::LinkEndpoint::open(&plan)
         })
         .unwrap();
     let port = b.local().unwrap().port().to_be_bytes();
@@ -402,7 +402,7 @@ fn holder() {
     if std::env::var_os(HOLDS).is_none() {
         return;
     }
-    let _end = XdpEnd::open(&XdpPlan::new("vb", udp("10.77.0.2:4000", None))).unwrap();
+    let _end = XdpEndpoint::open(&XdpPlan::new("vb", udp("10.77.0.2:4000", None))).unwrap();
     println!("holding");
     std::thread::sleep(Duration::from_secs(60));
 }

@@ -8,6 +8,7 @@
 
 pub mod boot;
 pub mod catalogue;
+mod demand;
 mod intent;
 pub mod journal;
 mod persist;
@@ -18,12 +19,11 @@ mod scope;
 pub mod thread;
 pub mod time;
 pub mod tuned;
-mod wanted;
 
+pub use demand::{Cgroup1, Conflict, Demand, Group, PARTITION, RequiredSetting, Site};
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
 pub use persist::{Owner, is_own_folder, persist, resume_at_start};
 pub use place::{Form, Look, Order, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, Withheld, follow_ups};
 pub use propose::{isolation, propose};
 pub use scope::KnobScope;
-pub use wanted::{Cgroup1, Conflict, Demand, Group, PARTITION, Site, Wanted};

@@ -1,6 +1,6 @@
 //! What makes the service manager apply an intent at each start of the machine.
 
-use crate::wanted::{Demand, Group, Wanted};
+use crate::demand::{Demand, Group, RequiredSetting};
 use crate::{Form, Intent, Place, Value, time};
 
 /// The command that settings belong to: each has a journal of its own, and takes back its own alone.
@@ -135,8 +135,8 @@ fn odd_path(what: &str, path: &str, remedy: &str) -> Option<crate::Conflict> {
     })
 }
 
-fn file(knob: &str, path: &str, text: String, why: &str) -> Wanted {
-    Wanted {
+fn file(knob: &str, path: &str, text: String, why: &str) -> RequiredSetting {
+    RequiredSetting {
         knob: knob.to_owned(),
         of: String::new(),
         place: Place::File { path: path.to_owned() },

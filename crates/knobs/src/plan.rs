@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::boot::Refusal;
+use crate::demand::{Demand, Group, RequiredSetting};
 use crate::place::{Look, Reader};
-use crate::wanted::{Demand, Group, Wanted};
 use crate::{Conflict, Form, Place, Reading, Value, time};
 
 /// The name of a plan's form.
@@ -230,7 +230,7 @@ impl Plan {
         plan
     }
 
-    fn add(&mut self, wanted: Wanted, look: &mut dyn Look) {
+    fn add(&mut self, wanted: RequiredSetting, look: &mut dyn Look) {
         let read = &mut |place: &Place| look.look(place);
         if wanted.place.better().is_some_and(|better| read(&better) != Reading::Missing) {
             if !wanted.is_named {
@@ -300,7 +300,7 @@ impl Plan {
         if let Some(refusal) = look.refuses(&wanted.place) {
             return self.withhold(wanted, refusal);
         }
-        let Wanted { knob, of, place, form, value, group, why, cost, may_refuse, .. } = wanted;
+        let RequiredSetting { knob, of, place, form, value, group, why, cost, may_refuse, .. } = wanted;
         let group = group_number(group);
         self.steps.push(Step {
             knob,
@@ -320,8 +320,8 @@ impl Plan {
 
 impl Plan {
     /// Leaves out what this process is not let at, unless it was asked for by name.
-    fn withhold(&mut self, wanted: Wanted, refusal: Refusal) {
-        let Wanted { knob, of, place, is_named, .. } = wanted;
+    fn withhold(&mut self, wanted: RequiredSetting, refusal: Refusal) {
+        let RequiredSetting { knob, of, place, is_named, .. } = wanted;
         let Refusal { why, remedy } = refusal;
         if is_named {
             let about = format!("{knob} {of}").trim().to_owned();
@@ -333,7 +333,7 @@ impl Plan {
 }
 
 /// The most that may stand at a place, where more is wanted.
-fn beyond_most(wanted: &Wanted, read: &mut dyn FnMut(&Place) -> Reading) -> Option<i128> {
+fn beyond_most(wanted: &RequiredSetting, read: &mut dyn FnMut(&Place) -> Reading) -> Option<i128> {
     let Value::Text(value) = &wanted.value else { return None };
     let Reading::Is(Value::Text(most)) = read(&wanted.place.most()?) else { return None };
     let most = most.trim().parse().ok()?;
@@ -347,7 +347,7 @@ const fn group_number(group: Group) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wanted::Wanted;
+    use crate::demand::RequiredSetting;
 
     /// A machine where one place cannot be read and one cannot be written.
     struct Closed;
@@ -366,8 +366,8 @@ mod tests {
         Refusal { why: "the kernel is locked down".to_owned(), remedy: "start it without".to_owned() }
     }
 
-    fn wanted(path: &str, is_named: bool) -> Wanted {
-        Wanted {
+    fn wanted(path: &str, is_named: bool) -> RequiredSetting {
+        RequiredSetting {
             knob: "k".to_owned(),
             of: String::new(),
             place: Place::attribute(path),

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::demand::Site;
 use crate::intent::{Intent, PowerWish};
 use crate::propose::propose;
-use crate::wanted::Site;
 
 /// What says which profile is active; what says whether it was chosen by a person stands beside it.
 pub const ACTIVE: &str = "/etc/tuned/active_profile";

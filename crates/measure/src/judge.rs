@@ -8,7 +8,7 @@ use units::format::span;
 
 use crate::spoil::Spoil;
 use crate::stop::WATCHDOG_S;
-use crate::witness::{Seen, ThrottleWatch, Witnessed};
+use crate::witness::{LookoutObservations, ThrottleWatch, Witnessed};
 
 mod intervals;
 
@@ -22,7 +22,7 @@ pub(crate) struct Facts<'a> {
     /// What the machine's counters said before and after.
     pub(crate) witnessed: &'a Witnessed,
     /// What was seen by looking at the run while it took place.
-    pub(crate) seen: &'a Seen,
+    pub(crate) seen: &'a LookoutObservations,
     /// Stops of the measuring threads by the kernel's limits, and what becomes of them.
     pub(crate) stops: Stops<'a>,
     /// The measuring threads.

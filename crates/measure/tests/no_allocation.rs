@@ -8,13 +8,15 @@ use measure::event::EventPlan;
 use measure::noise::NoisePlan;
 use measure::wakeup::{Armed, Beside, Plan};
 use measure::{Machine, RunContext, Silent, Stop};
-use record::{End, EventMeans, EventRequest, NoiseRequest, Placement, PolicyChoice, ReasonCode, Record, WakeupRequest};
+use record::{
+    EventMeans, EventRequest, NoiseRequest, Placement, PolicyChoice, ReasonCode, Record, RunEnd, WakeupRequest,
+};
 use units::Ns;
 
 #[global_allocator]
 static ALLOCATOR: PanickingAllocator = PanickingAllocator;
 
-fn wakeup(interval: Ns, end: End) -> Record {
+fn wakeup(interval: Ns, end: RunEnd) -> Record {
     let config = WakeupRequest {
         placement: Placement::Default,
         policy: PolicyChoice::Other,
@@ -38,7 +40,7 @@ fn the_guard_itself_works() {
 
 #[test]
 fn wakeup_neither_allocates_nor_faults() {
-    let record = wakeup(Ns::from_us(500), End::Samples(400));
+    let record = wakeup(Ns::from_us(500), RunEnd::Samples(400));
     // A thread that panicked in the allocator would have handed over less than it was asked for.
     for series in &record.series {
         assert_eq!(series.counters.samples, 400);
@@ -70,7 +72,7 @@ fn event_neither_allocates_nor_faults_by_any_means() {
             means,
             policy: PolicyChoice::Other,
             interval: Ns::from_us(500),
-            end: End::Samples(300),
+            end: RunEnd::Samples(300),
             ..EventRequest::default()
         };
         let plan = EventPlan::new(config, &Machine::read()).unwrap();

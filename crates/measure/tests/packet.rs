@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use measure::packet::{Dialog, Ends, PartnerGone, Role, Setup, follow, lead, wants_half};
+use measure::packet::{Dialog, Ends, NodeThreads, PartnerGone, Role, Setup, follow, lead, wants_half};
 use measure::{IntervalSink, Machine, RunContext, Stop};
 use packet::dialog::{Endpoints, Message};
 use packet::header::{HEADER_BYTES, Header, Purpose, Session};
 use packet::stamps::EarlierStamps;
 use record::{
-    End, Fold, HardwareMode, Interval, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record,
+    Fold, HardwareMode, Interval, PacketDirection, PacketFlow, PacketRequest, ReasonCode, ReceiveMode, Record, RunEnd,
     Series, Told, ValidityState,
 };
 use units::Ns;
@@ -103,7 +103,7 @@ fn talk() -> (Talk, Talk) {
 fn request(change: impl FnOnce(&mut PacketRequest)) -> PacketRequest {
     let mut request = PacketRequest {
         interval: Ns::from_ms(2),
-        end: End::Samples(150),
+        end: RunEnd::Samples(150),
         sched_priority: None,
         sync: false,
         ..PacketRequest::default()
@@ -146,7 +146,7 @@ fn run_handed_on(
     let setup = |role, node, sink| Setup {
         request,
         role,
-        threads: (None, request.sched_priority),
+        threads: NodeThreads { cpu: None, sched_priority: request.sched_priority },
         session: SESSION,
         node,
         machine: &machine,
@@ -156,7 +156,7 @@ fn run_handed_on(
         explain: None,
     };
     let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
-        .map(|role| Ends::open(request, (role, request.hardware_stamps), local, local).unwrap());
+        .map(|role| Ends::open(request, role, request.hardware_stamps, local, local).unwrap());
     let [wants_a, wants_b] = sinks.map(|sink| wants_half(sink, request.end));
     let (mut at_a, mut at_b) = (ends_a.endpoints("a", wants_a), ends_b.endpoints("b", wants_b));
     aim(&mut at_a);
@@ -253,14 +253,15 @@ fn in_intervals(record: &Record, name: &str) -> (u64, u64) {
 
 #[test]
 fn what_is_handed_on_of_both_halves_is_the_record() {
-    for (end, direction) in [(End::After(Ns::from_s(60)), PacketDirection::Both), (End::WhenTold, PacketDirection::To)]
+    for (end, direction) in
+        [(RunEnd::After(Ns::from_s(60)), PacketDirection::Both), (RunEnd::WhenTold, PacketDirection::To)]
     {
         let (kept_a, kept_b) = (Kept::default(), Kept::default());
         let wanted = request(|one| (one.end, one.direction, one.interval) = (end, direction, Ns::from_ms(10)));
         let (mut a, b) = talk();
         match end {
             // The first of its intervals takes five minutes.
-            End::WhenTold => a.stops_after = Some(Duration::from_secs(1)),
+            RunEnd::WhenTold => a.stops_after = Some(Duration::from_secs(1)),
             _ => a.stops_once_both_heard = true,
         }
         let sinks: [Option<&dyn IntervalSink>; 2] = [Some(&kept_a), Some(&kept_b)];
@@ -273,8 +274,8 @@ fn what_is_handed_on_of_both_halves_is_the_record() {
             let so_far = kept.so_far().unwrap();
             assert_eq!(so_far.nodes.iter().count(), 2, "both halves");
             // Those of a run that may go on for ever are in its file alone.
-            assert_eq!(record.series.iter().all(|series| series.intervals.is_empty()), end == End::WhenTold);
-            let keeps = end != End::WhenTold;
+            assert_eq!(record.series.iter().all(|series| series.intervals.is_empty()), end == RunEnd::WhenTold);
+            let keeps = end != RunEnd::WhenTold;
             let whole = kept.whole(record.clone());
             if keeps {
                 assert_eq!(whole, record);
@@ -294,7 +295,7 @@ fn a_partner_that_is_gone_leaves_what_it_told_of_its_half() {
         let kept = Kept::default();
         let wanted = request(|one| {
             (one.end, one.direction, one.interval) =
-                (End::After(Ns::from_s(60)), PacketDirection::Both, Ns::from_ms(10));
+                (RunEnd::After(Ns::from_s(60)), PacketDirection::Both, Ns::from_ms(10));
         });
         let (a, mut b) = talk();
         (b.hangs_up_after, b.hangs_up_once_heard) = (hangs_up_after, hangs_up_after.is_none());
@@ -412,7 +413,7 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
     let setup = |role, node| Setup {
         request: &request,
         role,
-        threads: (None, None),
+        threads: NodeThreads::default(),
         session: SESSION,
         node,
         machine: &machine,
@@ -422,7 +423,7 @@ fn a_partner_that_hangs_up_costs_its_own_half_alone() {
         explain: None,
     };
     let [ends_a, ends_b] = [Role::Initiator, Role::Partner]
-        .map(|role| Ends::open(&request, (role, HardwareMode::Off), local, local).unwrap());
+        .map(|role| Ends::open(&request, role, HardwareMode::Off, local, local).unwrap());
     let (at_a, at_b) = (ends_a.endpoints("a", false), ends_b.endpoints("b", false));
     let began = Instant::now();
     let record = std::thread::scope(|scope| {

@@ -11,7 +11,7 @@
 //! ```
 //! Either side may say `Stop` in between: both then end early.
 
-use record::{End, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
+use record::{PacketDirection, PacketPath, PacketRequest, ReceiveMode, RunEnd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
@@ -52,7 +52,7 @@ pub struct AskedPackets {
     #[schemars(with = "String")]
     pub interval: Ns,
     /// When the run ends.
-    pub end: End,
+    pub end: RunEnd,
     /// Payload of each packet (bytes, 64 to 65507).
     pub size: u32,
     /// How the receiver waits for packets.

@@ -100,7 +100,7 @@ struct Likely {
 
 /// What an exchange showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct OffsetMeasurement {
     /// This node's system clock less the partner's (ns): the likeliest value within the bound.
     pub offset_ns: i64,
     /// The bound on that (ns).
@@ -168,7 +168,7 @@ impl Relation {
         &mut self,
         (partner_sent_ns, own_received_ns): (i64, i64),
         (own_sent_ns, partner_received_ns): (i64, i64),
-    ) -> Option<Seen> {
+    ) -> Option<OffsetMeasurement> {
         let [came, went] = [own_received_ns, own_sent_ns].map(|ns| self.own.uncorrected(ns));
         let [sent, arrived] = [partner_sent_ns, partner_received_ns].map(|ns| self.partner.uncorrected(ns));
         let (came, went, sent, arrived) = (came?, went?, sent?, arrived?);
@@ -220,7 +220,7 @@ impl Relation {
             lower_ns: bound.lower_ns.saturating_add(between_ns),
             upper_ns: bound.upper_ns.saturating_add(between_ns),
         };
-        Some(Seen { offset_ns: likely.offset_ns.saturating_add(between_ns), bound, round_trip_ns })
+        Some(OffsetMeasurement { offset_ns: likely.offset_ns.saturating_add(between_ns), bound, round_trip_ns })
     }
 
     /// Prepares the time before and after an exchange that was put in its place.

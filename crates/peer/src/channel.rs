@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::Settings;
 use crate::address;
 use crate::tls;
-use crate::wire::{End, Wire, later};
+use crate::wire::{CloseReason, Wire, later};
 
 /// The program at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,7 +247,7 @@ impl Channel {
         match self.drain(Some(until)) {
             Ok(true) => {}
             // Both close at the same time.
-            _ if self.wire.end() == Some(&End::Closed) => return Ok(()),
+            _ if self.wire.end() == Some(&CloseReason::Closed) => return Ok(()),
             Ok(false) => return Err(not_closed(&self)),
             Err(error) => return Err(error),
         }
@@ -291,7 +291,7 @@ impl Channel {
         if reads {
             self.wire.fill();
         }
-        if self.wire.end() == Some(&End::Closed) {
+        if self.wire.end() == Some(&CloseReason::Closed) {
             // The partner waits for it.
             self.wire.say_goodbye();
         } else if self.wire.is_drained() && self.wire.last_sent().elapsed() >= self.settings.heartbeat {
@@ -338,13 +338,13 @@ impl Channel {
         self.wire.end().map(|end| self.describe(end)).or_else(silent)
     }
 
-    fn describe(&self, end: &End) -> ChannelError {
+    fn describe(&self, end: &CloseReason) -> ChannelError {
         match end {
-            End::Closed => ChannelError::Closed { partner: self.boxed_partner() },
-            End::Cut => self.lost("closed without a goodbye".to_owned()),
-            End::Socket(_, reason) => self.lost(reason.clone()),
-            End::Tls(error) => self.lost(format!("damaged data: {error}")),
-            End::Frame(error) => self.message_error(error.clone()),
+            CloseReason::Closed => ChannelError::Closed { partner: self.boxed_partner() },
+            CloseReason::Cut => self.lost("closed without a goodbye".to_owned()),
+            CloseReason::Socket(_, reason) => self.lost(reason.clone()),
+            CloseReason::Tls(error) => self.lost(format!("damaged data: {error}")),
+            CloseReason::Frame(error) => self.message_error(error.clone()),
         }
     }
 

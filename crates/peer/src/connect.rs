@@ -15,7 +15,7 @@ use crate::channel::{Channel, Partner};
 use crate::resolve::{ResolveError, resolve};
 use crate::settings::Settings;
 use crate::tls;
-use crate::wire::{End, Wire, later};
+use crate::wire::{CloseReason, Wire, later};
 
 /// Why no connection stands. Each message states the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -281,25 +281,27 @@ impl Greeting<'_> {
     fn ended_in(&self, wire: &Wire) -> ConnectError {
         let is_punctual = wire.tls().alpn_protocol() == Some(tls::PROTOCOL_NAME);
         match wire.end() {
-            Some(End::Tls(rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))) => {
+            Some(CloseReason::Tls(rustls::Error::InvalidCertificate(
+                CertificateError::ApplicationVerificationFailure,
+            ))) => {
                 if is_punctual {
                     ConnectError::OtherCertificate { address: self.text.clone() }
                 } else {
                     self.not_punctual("it speaks TLS, with another certificate and another protocol")
                 }
             }
-            Some(End::Tls(error)) => self.not_punctual(&tls_reason(error)),
+            Some(CloseReason::Tls(error)) => self.not_punctual(&tls_reason(error)),
             end => self.ended(end),
         }
     }
 
-    fn ended(&self, end: Option<&End>) -> ConnectError {
+    fn ended(&self, end: Option<&CloseReason>) -> ConnectError {
         let reason = match end {
-            Some(End::Closed) => "with a goodbye".to_owned(),
-            Some(End::Cut) | None => "without a word".to_owned(),
-            Some(End::Socket(_, reason)) => reason.clone(),
-            Some(End::Tls(error)) => error.to_string(),
-            Some(End::Frame(error)) => return self.not_punctual(&error.to_string()),
+            Some(CloseReason::Closed) => "with a goodbye".to_owned(),
+            Some(CloseReason::Cut) | None => "without a word".to_owned(),
+            Some(CloseReason::Socket(_, reason)) => reason.clone(),
+            Some(CloseReason::Tls(error)) => error.to_string(),
+            Some(CloseReason::Frame(error)) => return self.not_punctual(&error.to_string()),
         };
         ConnectError::Ended { address: self.text.clone(), reason }
     }

@@ -24,7 +24,7 @@ pub(crate) fn later(moment: Instant, wait: Duration) -> Instant {
 
 /// How a connection ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum End {
+pub(crate) enum CloseReason {
     /// The partner said goodbye (TLS's close_notify).
     Closed,
     /// The partner's end was closed without a goodbye.
@@ -47,9 +47,9 @@ pub(crate) struct Wire {
     handed_over: usize,
     last_heard: Instant,
     last_sent: Instant,
-    end: Option<End>,
+    end: Option<CloseReason>,
     /// Why nothing can be sent any more. What the partner sent before can still be read.
-    write_failure: Option<End>,
+    write_failure: Option<CloseReason>,
     goodbye: Goodbye,
 }
 
@@ -100,12 +100,12 @@ impl Wire {
     }
 
     /// How the connection ended, once all that came before has been read from the socket.
-    pub(crate) const fn end(&self) -> Option<&End> {
+    pub(crate) const fn end(&self) -> Option<&CloseReason> {
         self.end.as_ref()
     }
 
     /// Why nothing can be sent any more.
-    pub(crate) const fn write_failure(&self) -> Option<&End> {
+    pub(crate) const fn write_failure(&self) -> Option<&CloseReason> {
         self.write_failure.as_ref()
     }
 
@@ -130,7 +130,7 @@ impl Wire {
             Ok(frame) => frame,
             Err(error) => {
                 // What follows cannot be read either.
-                self.end = Some(End::Frame(error));
+                self.end = Some(CloseReason::Frame(error));
                 None
             }
         }
@@ -171,7 +171,7 @@ impl Wire {
         let mut taken = 0;
         while self.end.is_none() && taken < READ_AT_ONCE {
             match self.tls.read_tls(&mut self.socket) {
-                Ok(0) => self.end = Some(End::Cut),
+                Ok(0) => self.end = Some(CloseReason::Cut),
                 Ok(bytes) => {
                     taken += bytes;
                     self.last_heard = Instant::now();
@@ -179,7 +179,7 @@ impl Wire {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => self.end = Some(End::Socket(error.kind(), error.to_string())),
+                Err(error) => self.end = Some(CloseReason::Socket(error.kind(), error.to_string())),
             }
         }
     }
@@ -193,9 +193,9 @@ impl Wire {
             self.reader.push(chunk.get(..bytes).unwrap_or_default());
         }
         match processed {
-            Ok(state) if state.peer_has_closed() => self.end = Some(End::Closed),
+            Ok(state) if state.peer_has_closed() => self.end = Some(CloseReason::Closed),
             Ok(_) => {}
-            Err(error) => self.end = Some(End::Tls(error)),
+            Err(error) => self.end = Some(CloseReason::Tls(error)),
         }
     }
 
@@ -211,7 +211,7 @@ impl Wire {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    self.write_failure = Some(End::Socket(error.kind(), error.to_string()));
+                    self.write_failure = Some(CloseReason::Socket(error.kind(), error.to_string()));
                     self.outgoing.clear();
                 }
             }

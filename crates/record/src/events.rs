@@ -59,6 +59,12 @@ pub enum RunEvent {
         /// Events of intervals that were left out since the last event.
         events: u64,
     },
+    /// The connection to the node that carries the run out was lost after it had begun. Whether it goes on there, and what became
+    /// of it, is not known here; what was told until then stands. It is the last event.
+    Lost {
+        /// How the connection was lost.
+        why: String,
+    },
     /// The run has ended. It is the last event.
     Finished {
         /// Its record, with the intervals that ended since the last event that told of any; with all of them after records so far.
@@ -138,7 +144,11 @@ impl Fold {
                 self.is_finished = true;
             }
             RunEvent::Gap { events } => self.missing = self.missing.saturating_add(events),
-            RunEvent::Refused { .. } | RunEvent::Started { .. } | RunEvent::Live { .. } | RunEvent::Warning { .. } => {}
+            RunEvent::Refused { .. }
+            | RunEvent::Started { .. }
+            | RunEvent::Live { .. }
+            | RunEvent::Warning { .. }
+            | RunEvent::Lost { .. } => {}
         }
     }
 

@@ -25,7 +25,7 @@ pub use helpers::helper;
 pub use kinds::{About, Explaining};
 pub use loading::load_by_name;
 // What callers hand to a run and get from it.
-pub use measure::packet::{Dialog, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
+pub use measure::packet::{Dialog, NodeThreads, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
 pub use measure::{
     DmaLatencyHold, IntervalSink, LinearBins, LinearHistogram, Machine, PARTS_FROM, ReadRecordError, RecordFile,
     RunContext, SampleTap, Stop, TappedSample, affordable, affordable_takes, can_disable_idle_states, load,

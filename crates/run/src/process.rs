@@ -136,7 +136,8 @@ impl ProcessRun {
     }
 
     fn told(&mut self, event: RunEvent) -> NextOfRun {
-        self.has_concluded |= matches!(event, RunEvent::Finished { .. } | RunEvent::Refused { .. });
+        self.has_concluded |=
+            matches!(event, RunEvent::Finished { .. } | RunEvent::Refused { .. } | RunEvent::Lost { .. });
         NextOfRun::Event(Box::new(event))
     }
 

@@ -95,6 +95,17 @@ impl EventStream {
         self.shared.news.notify_one();
     }
 
+    /// Tells that nothing is known any more of a run that another node carries out, and waits until the reader has everything, or is
+    /// gone.
+    pub fn lose(self, why: String) {
+        let mut waiting = self.shared.waiting();
+        // A record so far stands, and nothing follows the last event.
+        let so_far = waiting.so_far.take().map(|record| RunEvent::SoFar { record });
+        waiting.live = None;
+        waiting.events.extend(so_far);
+        waiting.take(RunEvent::Lost { why });
+    }
+
     /// Tells that the run has ended, and waits until the reader has everything, or is gone.
     pub fn finish(self, record: Record) {
         let finished = self.told.lock().unwrap_or_else(PoisonError::into_inner).finished(record);

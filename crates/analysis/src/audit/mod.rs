@@ -4,8 +4,8 @@
 //! findings of equal severity. A rule judges only what was seen: a lock that no thread waited for, or memory
 //! that the C library already had in its heap where its calls could not be counted, leaves no trace.
 
+mod observed;
 mod rules;
-mod seen;
 #[cfg(test)]
 mod tests;
 mod unasked;
@@ -13,13 +13,14 @@ mod unasked;
 use profile::catalogue::{self, Catalogue, Look};
 use record::Finding;
 
-pub use self::seen::{
-    AllocationsSeen, CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, LoopSeen, ProcessSeen, Seen, Target, ThreadSeen, Use,
+pub use self::observed::{
+    CLOCK_REALTIME, Detail, ObservedAllocations, ObservedCall, ObservedFaults, ObservedLoop, ObservedProcess,
+    ObservedProgram, ObservedThread, Target, Use,
 };
 pub use self::unasked::not_looked_for;
 
 /// A rule of the audit of a program.
-pub type Rule = catalogue::Rule<Look<Seen>>;
+pub type Rule = catalogue::Rule<Look<ObservedProgram>>;
 
 const HEAD: &str = "# Findings about programs\n\n\
 <!-- Generated from the catalogue in crates/analysis/src/audit; a test keeps it up to date. -->\n\n\
@@ -31,7 +32,7 @@ A *note* is worth knowing.\n\n\
 *Checked against* names the releases of Linux whose sources and documents the facts were compared with.\n";
 
 /// Every rule about a program; of findings with equal severity, the earlier one is more urgent.
-pub static CATALOGUE: Catalogue<Seen> = Catalogue {
+pub static CATALOGUE: Catalogue<ObservedProgram> = Catalogue {
     head: HEAD,
     rules: &[
         &rules::no_real_time::RULE,
@@ -56,6 +57,6 @@ pub static CATALOGUE: Catalogue<Seen> = Catalogue {
 
 /// Audits a program. The findings are sorted by severity, and equal input gives an equal list.
 #[must_use]
-pub fn audit(seen: &Seen) -> Vec<Finding> {
+pub fn audit(seen: &ObservedProgram) -> Vec<Finding> {
     CATALOGUE.audit(seen)
 }

@@ -10,19 +10,19 @@ fn monotonic_absolute() -> Use {
     Use { call: Call::ClockNanosleep, detail: Detail::Sleep { clock: 1, absolute: true } }
 }
 
-fn good() -> Seen {
-    Seen {
-        threads: vec![ThreadSeen {
+fn good() -> ObservedProgram {
+    ObservedProgram {
+        threads: vec![ObservedThread {
             name: "motor".to_owned(),
             tid: 11,
             pid: 10,
             policy: "fifo".to_owned(),
             priority: 80,
             real_time: true,
-            periodic: Some(LoopSeen { wait: monotonic_absolute(), turns: 400 }),
-            ..ThreadSeen::default()
+            periodic: Some(ObservedLoop { wait: monotonic_absolute(), turns: 400 }),
+            ..ObservedThread::default()
         }],
-        processes: vec![ProcessSeen {
+        processes: vec![ObservedProcess {
             pid: 10,
             name: "good".to_owned(),
             locked_bytes: Some(8 << 20),
@@ -34,13 +34,13 @@ fn good() -> Seen {
     }
 }
 
-fn call(call: Call, detail: Detail, target: Target, slept_times: u64) -> CallSeen {
+fn call(call: Call, detail: Detail, target: Target, slept_times: u64) -> ObservedCall {
     let what = Use { call, detail };
-    CallSeen { what, target, times: 400, slept_times, total_ns: 900_000, longest_ns: 40_000, first_ns: 2_000_000 }
+    ObservedCall { what, target, times: 400, slept_times, total_ns: 900_000, longest_ns: 40_000, first_ns: 2_000_000 }
 }
 
 /// What is found when `spoil` was done to a good program.
-fn check(expected: &[&str], spoil: impl FnOnce(&mut Seen)) {
+fn check(expected: &[&str], spoil: impl FnOnce(&mut ObservedProgram)) {
     let mut seen = good();
     spoil(&mut seen);
     let ids: Vec<String> = audit(&seen).into_iter().map(|finding| finding.id).collect();
@@ -63,7 +63,7 @@ fn a_good_program_has_no_finding() {
 
 #[test]
 fn nothing_seen_is_nothing_found() {
-    assert_eq!(audit(&Seen::default()), []);
+    assert_eq!(audit(&ObservedProgram::default()), []);
     check(&[], |seen| {
         seen.processes[0].locked_bytes = None;
         seen.processes[0].resident_bytes = None;
@@ -118,7 +118,7 @@ fn each_fault_is_found_by_its_own_rule() {
     check(&["app-top-priority"], |seen| seen.threads[0].priority = 99);
     check(&["app-helper-threads"], |seen| {
         let from = seen.threads[0].label();
-        let helper = ThreadSeen { inherited_from: Some(from), periodic: None, ..seen.threads[0].clone() };
+        let helper = ObservedThread { inherited_from: Some(from), periodic: None, ..seen.threads[0].clone() };
         seen.threads.push(helper);
     });
     check(&["app-no-loop"], |seen| seen.threads[0].periodic = None);
@@ -181,16 +181,16 @@ fn every_rule_explains_itself_and_has_a_name_of_its_own() {
 fn calls_of_the_allocator_are_found_in_real_time_loops_alone() {
     let calls = |times: u64| {
         vec![
-            AllocationsSeen { function: "malloc (libc.so.6)".to_owned(), times, counted_ns: 2_000_000_000 },
-            AllocationsSeen { function: "realloc (libc.so.6)".to_owned(), times: 0, counted_ns: 2_000_000_000 },
+            ObservedAllocations { function: "malloc (libc.so.6)".to_owned(), times, counted_ns: 2_000_000_000 },
+            ObservedAllocations { function: "realloc (libc.so.6)".to_owned(), times: 0, counted_ns: 2_000_000_000 },
         ]
     };
     check(&["app-heap-in-loop"], |seen| seen.threads[0].allocations = calls(1));
     check(&[], |seen| seen.threads[0].allocations = calls(0));
     check(&[], |seen| {
         let helper =
-            ThreadSeen { real_time: false, policy: "other".to_owned(), priority: 0, ..seen.threads[0].clone() };
-        seen.threads.push(ThreadSeen { allocations: calls(9), ..helper });
+            ObservedThread { real_time: false, policy: "other".to_owned(), priority: 0, ..seen.threads[0].clone() };
+        seen.threads.push(ObservedThread { allocations: calls(9), ..helper });
     });
     let mut seen = good();
     seen.threads[0].allocations = calls(400);

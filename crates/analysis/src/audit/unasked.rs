@@ -2,11 +2,11 @@
 
 use units::format;
 
-use super::Seen;
+use super::ObservedProgram;
 
 /// What could not be looked for, each with whom it concerns and why: without it, no finding would read as no fault.
 #[must_use]
-pub fn not_looked_for(seen: &Seen) -> Vec<String> {
+pub fn not_looked_for(seen: &ObservedProgram) -> Vec<String> {
     let stacks = seen.threads.iter().filter(|thread| thread.real_time && thread.unplaced_faults > 0).map(|thread| {
         format!(
             "growth of the stack ({}: it had ended before its memory could be read, which says where {} page faults were)",

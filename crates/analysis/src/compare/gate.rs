@@ -152,7 +152,7 @@ pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate)
         Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut, step_ns: steps.limit_ns() }.answer()
     };
     let answered = against_clocks(ask(a, b), [a, b], latency, ask);
-    let (answer, p, reason) = against_steps(answered, [a, b], (latency, steps), gate, ask);
+    let (answer, p, reason) = against_steps(answered, [a, b], latency, steps, gate, ask);
     Ok(GateResult {
         question: gate.to_string(),
         gate: *gate,
@@ -201,7 +201,8 @@ fn against_clocks(
 fn against_steps(
     answered: Answered,
     groups: [&Group<'_>; 2],
-    (latency, steps): (&str, Steps),
+    latency: &str,
+    steps: Steps,
     gate: &Gate,
     ask: impl Fn(&Group<'_>, &Group<'_>) -> Answered,
 ) -> Answered {
@@ -254,7 +255,7 @@ struct Asked<'a> {
 const MORE: &str = "take more repetitions";
 
 /// The values of both sides, and what was seen of them.
-struct Seen {
+struct GateEvidence {
     /// By how much B is worse, in the unit of the size; positive is worse.
     excess: f64,
     /// The same of the largest of all, or where there is none of the sum.
@@ -301,7 +302,7 @@ impl Asked<'_> {
                  each"
             ))
         } else {
-            (!least::can_see((kind, part), units, self.options.level, self.measurement)).then(|| {
+            (!least::can_see(kind, part, units, self.options.level, self.measurement)).then(|| {
                 format!(
                     "{} and {} runs are too few to show anything of this at level {}; take at least {least} of each",
                     units[0],
@@ -357,7 +358,7 @@ impl Asked<'_> {
             text += &format!(", maxima of the first {part} of each run");
         }
         let (excess, largest_excess) = (b - shift.apply(a), b_largest - shift.apply(a_largest));
-        let seen = Seen { excess, largest_excess, far_worse: maxima.far_worse(), remedy: MORE, text };
+        let seen = GateEvidence { excess, largest_excess, far_worse: maxima.far_worse(), remedy: MORE, text };
         let contradiction = maxima.contradiction(1);
         self.judge_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
     }
@@ -381,7 +382,7 @@ impl Asked<'_> {
         }
         let excess = rates.rate(1) - rates.rate(0) * factor;
         let largest_excess = rates.whole_rate(1) - rates.whole_rate(0) * factor;
-        let seen = Seen { excess, largest_excess, far_worse: rates.far_worse(), remedy: rates.remedy(), text };
+        let seen = GateEvidence { excess, largest_excess, far_worse: rates.far_worse(), remedy: rates.remedy(), text };
         self.judge_ranks(&values, rates.beyond[0].len(), &seen, rates.contradiction(1), "rate beyond the deadline")
     }
 
@@ -390,7 +391,7 @@ impl Asked<'_> {
         &self,
         values: &[u64],
         of_a: usize,
-        seen: &Seen,
+        seen: &GateEvidence,
         contradiction: Option<String>,
         what: &str,
     ) -> Answered {
@@ -402,7 +403,14 @@ impl Asked<'_> {
         self.conclude(above, below, seen, contradiction, what)
     }
 
-    fn conclude(&self, above: f64, below: f64, seen: &Seen, contradiction: Option<String>, what: &str) -> Answered {
+    fn conclude(
+        &self,
+        above: f64,
+        below: f64,
+        seen: &GateEvidence,
+        contradiction: Option<String>,
+        what: &str,
+    ) -> Answered {
         let level = self.options.level;
         let by = self.by();
         let text = &seen.text;
@@ -496,8 +504,13 @@ impl Asked<'_> {
         };
         let texts: Vec<String> = rows.iter().copied().map(text).collect();
         let largest = most.map_or(0.0, excess);
-        let seen =
-            Seen { excess: largest, largest_excess: largest, far_worse: None, remedy: MORE, text: texts.join(", ") };
+        let seen = GateEvidence {
+            excess: largest,
+            largest_excess: largest,
+            far_worse: None,
+            remedy: MORE,
+            text: texts.join(", "),
+        };
         if is_few && above > self.options.level {
             return cannot_tell(seen.text);
         }

@@ -103,11 +103,20 @@ pub(super) struct Outcome {
     pub(super) smallest_p: f64,
 }
 
+/// The deadline that samples are judged by, if any.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadline {
+    /// Since the schedule (ns); `None` where there is none.
+    pub(super) ns: Option<u64>,
+    /// Whether missed periods count as beyond it.
+    pub(super) are_missed_counted: bool,
+}
+
 pub(super) fn judge(
     cut: &Cut,
     rows: &[Row],
     measurement: Measurement,
-    (deadline_ns, are_missed_counted): (Option<u64>, bool),
+    deadline: Deadline,
     options: &CompareOptions,
 ) -> Outcome {
     let quantities: Vec<Quantity> = rows.iter().map(|row| row.quantity).collect();
@@ -128,8 +137,9 @@ pub(super) fn judge(
     let groups: [Vec<Range<usize>>; 2] = [0, 1].map(|of| units_of(&sides[of], cut.unit, block));
     let units = [groups[0].len(), groups[1].len()];
     let maxima = Maxima::new(&groups, &pieces, cut.unit, measurement);
-    let rates = deadline_ns
-        .map(|deadline_ns| Rates::new(deadline_ns, &groups, &pieces, cut.unit, measurement, are_missed_counted));
+    let rates = deadline.ns.map(|deadline_ns| {
+        Rates::new(deadline_ns, &groups, &pieces, cut.unit, measurement, deadline.are_missed_counted)
+    });
     let mut outcome = Outcome {
         spreads: vec![None; quantities.len()],
         chances: Vec::new(),

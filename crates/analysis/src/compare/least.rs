@@ -98,12 +98,7 @@ fn against(kind: GateKind, part: GatePart, measurement: Measurement) -> usize {
 }
 
 /// Whether a gate with these units can see what it asks for.
-pub(super) fn can_see(
-    (kind, part): (GateKind, GatePart),
-    units: [usize; 2],
-    level: f64,
-    measurement: Measurement,
-) -> bool {
+pub(super) fn can_see(kind: GateKind, part: GatePart, units: [usize; 2], level: f64, measurement: Measurement) -> bool {
     float(against(kind, part, measurement)) * smallest_one_sided_p(units[0], units[1]) <= level
 }
 
@@ -154,7 +149,7 @@ mod tests {
         let gate = |kind, part| least_runs_for_gate(kind, part, 0.05, Measurement::Wakeup);
         assert_eq!((gate(fail, GatePart::WorstCase), gate(fail, GatePart::Body)), (3, 5));
         assert_eq!((gate(pass, GatePart::WorstCase), gate(pass, GatePart::Body)), (3, 3));
-        let sees = |kind, part, units| can_see((kind, part), units, 0.05, Measurement::Wakeup);
+        let sees = |kind, part, units| can_see(kind, part, units, 0.05, Measurement::Wakeup);
         assert!(sees(fail, GatePart::WorstCase, [3, 3]) && sees(pass, GatePart::Body, [4, 4]));
         assert!(!sees(fail, GatePart::Body, [4, 4]) && !sees(fail, GatePart::WorstCase, [1, 8]));
     }

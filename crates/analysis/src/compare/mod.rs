@@ -162,7 +162,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         let runs: Vec<Run> = group.runs.iter().map(|run| Run::from_record(run, latency, None)).collect();
         summary(group, &runs, latency)
     });
-    let mut comparison = compare_series((&grid_a, &grid_b), summaries, options, (measurement, latency), steps);
+    let mut comparison = compare_series(&grid_a, &grid_b, summaries, options, measurement, latency, steps);
     comparison.place = place;
     comparison.notes.splice(0..0, note);
     Ok(comparison)
@@ -170,17 +170,19 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
 
 /// Compares the series of one latency, whatever their places.
 fn compare_series(
-    (a, b): (&Group<'_>, &Group<'_>),
+    a: &Group<'_>,
+    b: &Group<'_>,
     summaries: [GroupSummary; 2],
     options: &CompareOptions,
-    (measurement, latency): (Measurement, &'static str),
+    measurement: Measurement,
+    latency: &'static str,
     steps: Steps,
 ) -> Comparison {
     let deadline_ns = deadline_of(a, b, options, measurement);
     let cut = Cut::new(a, b, latency, deadline_ns);
     let whole = [a, b].map(|group| all_samples(group, latency));
     let rows = rows(&whole, &cut, measurement);
-    let deadline = (deadline_ns, are_missed_counted(&[a, b], latency));
+    let deadline = judge::Deadline { ns: deadline_ns, are_missed_counted: are_missed_counted(&[a, b], latency) };
     let judged = judge::judge(&cut, &rows, measurement, deadline, options);
     let quantity = |(place, row): (usize, &Row)| quantity_comparison(row, &judged, place);
     let quantities: Vec<QuantityComparison> = rows.iter().enumerate().map(quantity).collect();
@@ -196,7 +198,7 @@ fn compare_series(
         .filter_map(|(row, spread)| {
             let wanted_ns = options.wanted_ns.map(approx_f64);
             let error_ns = spread.as_ref()?.error_ns;
-            reach::reach(row.name, row.a_ns, error_ns, wanted_ns, (shared_level, steps.limit_ns()))
+            reach::reach(row.name, row.a_ns, error_ns, wanted_ns, shared_level, steps.limit_ns())
         })
         .collect();
     let [mut a_summary, mut b_summary] = summaries;

@@ -20,7 +20,8 @@ pub(super) fn reach(
     a_ns: f64,
     error_ns: f64,
     wanted_ns: Option<f64>,
-    (level, step_ns): (f64, f64),
+    level: f64,
+    step_ns: f64,
 ) -> Option<Reach> {
     // What is not larger than a step of the source is not shown, however long it takes.
     let wanted_ns = wanted_ns.unwrap_or(a_ns * WANTED_PART).max(step_ns);
@@ -40,12 +41,12 @@ mod tests {
 
     #[test]
     fn half_the_difference_takes_four_times_as_long() {
-        let found = reach("mean", 100_000.0, 1_000.0, None, (0.05, 0.0)).unwrap();
+        let found = reach("mean", 100_000.0, 1_000.0, None, 0.05, 0.0).unwrap();
         assert!((found.visible_ns - 2_801.6).abs() < 0.2, "{found:?}");
-        let half = reach("mean", 100_000.0, 1_000.0, Some(found.visible_ns / 2.0), (0.05, 0.0)).unwrap();
+        let half = reach("mean", 100_000.0, 1_000.0, Some(found.visible_ns / 2.0), 0.05, 0.0).unwrap();
         assert!((half.times_longer - 4.0).abs() < 1e-9, "{half:?}");
-        assert_eq!(reach("mean", 0.0, 1_000.0, None, (0.05, 0.0)), None);
-        let coarse = reach("mean", 100_000.0, 1_000.0, None, (0.05, 10_000.0)).unwrap();
+        assert_eq!(reach("mean", 0.0, 1_000.0, None, 0.05, 0.0), None);
+        let coarse = reach("mean", 100_000.0, 1_000.0, None, 0.05, 10_000.0).unwrap();
         assert_eq!((coarse.visible_ns, coarse.wanted_ns), (10_000.0, 10_000.0), "nothing below a step");
     }
 }

@@ -91,9 +91,9 @@ const fn least_common_multiple(a: u64, b: u64) -> u64 {
 }
 
 fn put_on_grid(series: &mut Series, step_ns: u64) {
-    let from = (series.resolution_ns.unwrap_or(1).max(1), series.rounding);
-    let put = |histogram: &mut Histogram| *histogram = on_grid(histogram, from, step_ns, false);
-    let put_below = |histogram: &mut Histogram| *histogram = on_grid(histogram, from, step_ns, true);
+    let (own_ns, rounding) = (series.resolution_ns.unwrap_or(1).max(1), series.rounding);
+    let put = |histogram: &mut Histogram| *histogram = on_grid(histogram, own_ns, rounding, step_ns, false);
+    let put_below = |histogram: &mut Histogram| *histogram = on_grid(histogram, own_ns, rounding, step_ns, true);
     put(&mut series.histogram);
     series.below_zero.iter_mut().for_each(put_below);
     series.corrected.iter_mut().for_each(put);
@@ -105,7 +105,7 @@ fn put_on_grid(series: &mut Series, step_ns: u64) {
 }
 
 /// A histogram with every sample at the beginning of the step that it lies in; of magnitudes below zero at its end.
-fn on_grid(histogram: &Histogram, (own_ns, rounding): (u64, Rounding), step_ns: u64, is_below: bool) -> Histogram {
+fn on_grid(histogram: &Histogram, own_ns: u64, rounding: Rounding, step_ns: u64, is_below: bool) -> Histogram {
     let cell_ns = |ns: u64| {
         // What was rounded up lies before the value that stands for it.
         let lies_at_ns = if rounding == Rounding::Up { ns.saturating_sub(1) } else { ns };

@@ -138,13 +138,22 @@ fn sign(value: f64) -> i64 {
     if value < 0.0 { -1 } else { 1 }
 }
 
+/// How exactly the moments of a run are known (ns).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blur {
+    /// The error of each moment as it was read.
+    pub(super) grain_ns: f64,
+    /// By how much the points were spread that were searched for a period.
+    pub(super) spread_ns: f64,
+}
+
 /// The period behind `frequency`, which was found within `window_ns` among points; `moments_ns` are the moments of the
-/// whole run as they were read, each known to within `grain_ns`; the points were spread by `spread_ns`.
+/// whole run as they were read.
 pub(super) fn fit(
     points: &[Point],
     moments_ns: &[f64],
     frequency: f64,
-    (grain_ns, spread_ns): (f64, f64),
+    Blur { grain_ns, spread_ns }: Blur,
     window_ns: (f64, f64),
     run_ns: f64,
 ) -> Option<Fit> {

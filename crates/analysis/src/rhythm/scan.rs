@@ -4,7 +4,7 @@ use record::{Rhythm, RhythmEnd, RhythmScan};
 use units::CpuSet;
 
 use super::events::{Event, LEAST_EVENTS, events, levels};
-use super::fit::{Fit, best_ratio, fit, refined};
+use super::fit::{Blur, Fit, best_ratio, fit, refined};
 use super::spectrum::{Candidate, LEAST_TURNS, MOST_BINS, Transforms};
 use super::statistic::{Point, concentration};
 use super::{LEVEL, LateThread, ScanInput, known};
@@ -217,7 +217,7 @@ fn fit_of(set: &Set, best: &Best, run_ns: f64, jittered: bool) -> Option<Fit> {
     let grain_ns = if jittered || best.end == 1 { 0.0 } else { set.interval_ns };
     let points = within(&level.points[best.end], best.window_ns);
     let spread_ns = if jittered { 0.0 } else { set.interval_ns };
-    fit(&points, &moments_ns, best.frequency, (grain_ns, spread_ns), best.window_ns, run_ns)
+    fit(&points, &moments_ns, best.frequency, Blur { grain_ns, spread_ns }, best.window_ns, run_ns)
 }
 
 /// The least probable period of one level.

@@ -124,7 +124,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     horizons_ns.sort_unstable();
     horizons_ns.dedup();
     let of_order = judgment.refusals.iter().find(|refusal| refusal.code.is_of_order());
-    let observed = observed(&judgment, (worst_ns, samples));
+    let observed = observed(&judgment, worst_ns, samples);
     let causes = ByCauses::new(&records, latency_name, effort).filter(|_| of_order.is_none());
     let mut most = WorstCase { low_ns: 0.0, typical_ns: 0.0, high_ns: 0.0 };
     let answered = |&horizon_ns: &u64| {
@@ -303,7 +303,7 @@ fn run(record: &Record, latency: &str) -> TailRun {
     }
 }
 
-fn observed(judgment: &Judgment, (worst_ns, in_whole): (Option<u64>, u64)) -> Observed {
+fn observed(judgment: &Judgment, worst_ns: Option<u64>, in_whole: u64) -> Observed {
     let blocks = &judgment.blocks;
     let count = float(blocks.blocks.len());
     let independent = judgment.order.as_ref().map_or(0.0, |order| order.independent);

@@ -27,11 +27,11 @@ mod refusal;
 mod regimes;
 mod rehearse;
 mod resample;
-mod seen;
 mod sequential;
 mod simplex;
 mod simulate;
 mod span;
+mod spans;
 mod stationarity;
 #[cfg(test)]
 mod tests;

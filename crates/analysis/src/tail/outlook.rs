@@ -4,7 +4,7 @@ use super::document::WorstBasis;
 use super::judge::{Judgment, does_not_vary};
 use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
-use super::seen::{Wanted, seen};
+use super::spans::{HorizonQuestion, worst_of_spans};
 
 impl Judgment {
     /// The worst case of a future time span and its basis, or why there is no answer.
@@ -18,7 +18,8 @@ impl Judgment {
         if let Some(refusal) = self.refusals.iter().find(against_all) {
             return Err(refusal.clone());
         }
-        let seen = |horizon_ns| seen(&self.whole, Wanted { horizon_ns, alike_ns: self.alike_ns(), level });
+        let seen =
+            |horizon_ns| worst_of_spans(&self.whole, HorizonQuestion { horizon_ns, alike_ns: self.alike_ns(), level });
         // For horizons shorter than a fitted block, the fit would describe the body, to which it was not fitted.
         let fitted_ns = self.fitted.block_ns;
         if horizon_ns <= fitted_ns {

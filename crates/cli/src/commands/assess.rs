@@ -11,7 +11,7 @@ use analysis::cause::Surroundings;
 use analysis::tail::Claim;
 use anyhow::{Context as _, bail};
 use record::{
-    ClockRequest, End, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunLength, RunRequest,
+    ClockRequest, ExplainRequest, LoadRequest, NoiseRequest, Placement, Record, Request, RunEnd, RunLength, RunRequest,
     WakeupRequest,
 };
 use run::{Anyway, Explaining};
@@ -116,7 +116,7 @@ impl AssessArgs {
         }
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let measure = |request: Request, load: Option<LoadRequest>, cost, label: &str| {
-            session::measure_part((request, load), Explaining::Known(cost), &all_the_same, &stop, label)
+            session::measure_part(request, load, Explaining::Known(cost), &all_the_same, &stop, label)
         };
 
         let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times, began: Instant::now() };
@@ -181,7 +181,7 @@ impl AssessArgs {
             placement: self.cpus.clone().map_or(Placement::Default, Placement::Pinned),
             priority: self.priority,
             interval: self.interval,
-            end: End::After(time),
+            end: RunEnd::After(time),
             deadline: Some(self.deadline),
             hold_dma_latency_us,
             explain: explain.then(ExplainRequest::default),

@@ -124,7 +124,7 @@ impl Companions {
     }
 
     fn render(self, title: String, runs: Vec<Record>, labels: Vec<String>) -> String {
-        reporting::render(title, self.assessment, (runs, labels), self.profile.as_ref(), self.audit.as_ref())
+        reporting::render(title, self.assessment, runs, labels, self.profile.as_ref(), self.audit.as_ref())
     }
 }
 

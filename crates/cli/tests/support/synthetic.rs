@@ -20,8 +20,7 @@ pub(crate) fn synthetic(
     record.id = name.to_owned();
     record.validity = Validity::default();
     record.series.truncate(1);
-    let series = &mut record.series[0];
-    (series.histogram, series.intervals) = (Histogram::new(), Vec::new());
+    let mut made = Vec::new();
     let mut step = name.bytes().fold(7_u64, |sum, byte| sum * 31 + u64::from(byte));
     for interval in 0..intervals {
         let mut histogram = Histogram::new();
@@ -29,16 +28,9 @@ pub(crate) fn synthetic(
             step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             histogram.record_n(latency_ns(step >> 33), 1);
         }
-        series.histogram.merge(&histogram);
-        let start_offset_ns = interval * length_ns;
-        series.intervals.push(Interval {
-            start_offset_ns,
-            length_ns,
-            missed_periods: 0,
-            histogram,
-            ..Interval::default()
-        });
+        made.push(Interval { start_offset_ns: interval * length_ns, length_ns, histogram, ..Interval::default() });
     }
+    corpus::replace_intervals(&mut record.series[0], made);
     record
 }
 

@@ -388,9 +388,9 @@ impl Interface {
 mod tests {
     use super::*;
 
-    type Seen = (Option<i64>, i64, u16, Option<bool>, bool, Vec<u8>);
+    type FrameFields = (Option<i64>, i64, u16, Option<bool>, bool, Vec<u8>);
 
-    fn frames(file: &[u8], piece: usize) -> Result<(Vec<Seen>, u64), CaptureError> {
+    fn frames(file: &[u8], piece: usize) -> Result<(Vec<FrameFields>, u64), CaptureError> {
         let mut reader = CaptureReader::default();
         let mut seen = Vec::new();
         for bytes in file.chunks(piece) {

@@ -13,7 +13,7 @@ use super::interface::Interface;
 use super::options::{self, SocketOptions, failed, set};
 use super::socket::MeasuredSocket;
 use super::stamping::{self, Stamps};
-use super::{Counters, End, Launch, Received, SentStamp};
+use super::{Counters, Launch, PacketEndpoint, Received, SentStamp};
 
 /// IEEE 802's EtherType for local experiments, which nothing else on a network takes.
 pub const LOCAL_EXPERIMENT: u16 = 0x88b5;
@@ -67,7 +67,7 @@ pub struct LinkPlan {
     pub interface: String,
     /// What tells its frames from others (0x0600 to 0xffff).
     pub ethertype: u16,
-    /// To whom it sends; can be set later by [`LinkEnd::set_partner`].
+    /// To whom it sends; can be set later by [`LinkEndpoint::set_partner`].
     pub partner: Option<[u8; 6]>,
     /// The tag that its frames get. With one, tagged frames are received with theirs, which takes a look at each frame of
     /// the interface; without one, the kernel takes tags off unseen. Where the hardware throws frames of unknown VLANs
@@ -102,7 +102,7 @@ impl LinkPlan {
 
 /// A socket on the link layer.
 #[derive(Debug)]
-pub struct LinkEnd {
+pub struct LinkEndpoint {
     socket: MeasuredSocket,
     interface: Interface,
     /// The header of the next frame: destination, source, tag if any, EtherType.
@@ -111,7 +111,7 @@ pub struct LinkEnd {
     has_partner: bool,
 }
 
-impl LinkEnd {
+impl LinkEndpoint {
     /// Opens the socket, and waits until the kernel stamps what it receives.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl LinkEnd {
     }
 }
 
-impl End for LinkEnd {
+impl PacketEndpoint for LinkEndpoint {
     #[inline]
     fn send(&mut self, payload: &[u8], launch: Option<Launch>) -> Result<(), SendError> {
         if !self.has_partner {
@@ -306,9 +306,9 @@ mod tests {
 
     #[test]
     fn what_is_no_ethertype_or_no_ethernet_is_refused() {
-        let low = LinkEnd::open(&LinkPlan { ethertype: 0x05ff, ..LinkPlan::new("lo") }).unwrap_err().to_string();
+        let low = LinkEndpoint::open(&LinkPlan { ethertype: 0x05ff, ..LinkPlan::new("lo") }).unwrap_err().to_string();
         assert!(low.starts_with("EtherType 1535 is out of range"), "{low}");
-        let missing = LinkEnd::open(&LinkPlan::new("none0")).unwrap_err();
+        let missing = LinkEndpoint::open(&LinkPlan::new("none0")).unwrap_err();
         assert!(matches!(missing, OpenError::NoInterface { interface } if interface == "none0"));
     }
 }

@@ -1,6 +1,6 @@
 //! Single measured packets, sent and received with every time stamp that exists.
 //!
-//! Each path for packets is one [`End`]: [`udp`] through the network stack, [`link`] right above the interface, [`xdp`] past the stack.
+//! Each path for packets is one [`PacketEndpoint`]: [`udp`] through the network stack, [`link`] right above the interface, [`xdp`] past the stack.
 //! The loop of a measurement is generic over the trait, so that each path is compiled for itself.
 //! Opening an end may allocate, block and fail with words; nothing of that happens in the methods of the trait.
 //!
@@ -31,7 +31,7 @@ pub use stamping::Stamps;
 /// One end of a path for measured packets.
 ///
 /// None of its methods allocates, locks, formats or writes a log.
-pub trait End {
+pub trait PacketEndpoint {
     /// Sends one payload to the partner; never blocks. A payload that was taken has the number of those taken before it.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ pub struct Launch {
 /// A payload that was received, with what is known of its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// The bytes that the sender passed to [`End::send`], if it was ours.
+    /// The bytes that the sender passed to [`PacketEndpoint::send`], if it was ours.
     pub payload: &'a [u8],
     /// When the network stack took it from the driver (ns, CLOCK_REALTIME).
     pub stack_ns: Option<i64>,
@@ -134,7 +134,7 @@ pub struct Counters {
     /// Sent packets that were dropped since their launch time passed while they waited in the queueing discipline.
     pub launch_missed: u64,
     /// Packets that the queueing discipline did not take since their launch time had passed already, or is of another clock
-    /// or mode; [`End::send`] returned [`SendError::LaunchRefused`] for them.
+    /// or mode; [`PacketEndpoint::send`] returned [`SendError::LaunchRefused`] for them.
     pub launch_invalid: u64,
     /// Times that a host or router answered that a packet cannot be delivered: nobody listens on the port, no such host.
     pub undeliverable: u64,

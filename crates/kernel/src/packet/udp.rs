@@ -11,7 +11,7 @@ use super::error::{OpenError, ReceiveError, SendError};
 use super::options::{self, SocketOptions, failed, set};
 use super::socket::MeasuredSocket;
 use super::stamping::{self, Stamps};
-use super::{Counters, End, Launch, Received, SentStamp};
+use super::{Counters, Launch, PacketEndpoint, Received, SentStamp};
 
 /// The largest payload of a datagram: 65,535 less the headers of UDP and, for version 4, of IP.
 const MOST_BYTES_V4: usize = 65_507;
@@ -22,7 +22,7 @@ const MOST_BYTES_V6: usize = 65_527;
 pub struct UdpPlan {
     /// Where it receives; port 0 lets the kernel choose one. A link-local address needs its scope.
     pub local: SocketAddr,
-    /// To whom it sends; can be set later by [`UdpEnd::set_partner`].
+    /// To whom it sends; can be set later by [`UdpEndpoint::set_partner`].
     pub partner: Option<SocketAddr>,
     /// Whether the socket is connected to its partner: the kernel looks the route up once and not for each packet, and
     /// lets no other's packets through, which then cannot be counted.
@@ -52,14 +52,14 @@ impl UdpPlan {
 
 /// A socket of UDP.
 #[derive(Debug)]
-pub struct UdpEnd {
+pub struct UdpEndpoint {
     socket: MeasuredSocket,
     local: SocketAddr,
     partner: Option<RawAddress>,
     connects: bool,
 }
 
-impl UdpEnd {
+impl UdpEndpoint {
     /// Opens the socket, and waits until the kernel stamps what it receives.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl UdpEnd {
     }
 }
 
-impl End for UdpEnd {
+impl PacketEndpoint for UdpEndpoint {
     #[inline]
     fn send(&mut self, payload: &[u8], launch: Option<Launch>) -> Result<(), SendError> {
         let Some(partner) = &self.partner else { return Err(SendError::NoPartner) };

@@ -1,7 +1,7 @@
 //! What tests do with an end of any kind.
 
 use kernel::clock::{KernelClock, now_ns};
-use kernel::packet::{End, Origin, SentStamp};
+use kernel::packet::{Origin, PacketEndpoint, SentStamp};
 use units::ClockId;
 
 /// Longer than anything here takes; a test that waits for so long has failed.
@@ -28,7 +28,7 @@ pub(crate) struct Taken {
     pub(crate) from: Origin,
 }
 
-pub(crate) fn take(end: &mut impl End) -> Option<Taken> {
+pub(crate) fn take(end: &mut impl PacketEndpoint) -> Option<Taken> {
     end.receive(|got| Taken {
         payload: got.payload.to_vec(),
         stack_ns: got.stack_ns,
@@ -38,13 +38,13 @@ pub(crate) fn take(end: &mut impl End) -> Option<Taken> {
     .unwrap()
 }
 
-pub(crate) fn wait_and_take(end: &mut impl End) -> Taken {
+pub(crate) fn wait_and_take(end: &mut impl PacketEndpoint) -> Taken {
     assert!(end.wait(deadline_ns()).unwrap(), "nothing came");
     take(end).unwrap()
 }
 
 /// All stamps of the packets that were sent, one value a packet.
-pub(crate) fn stamps(end: &mut impl End, packets: usize) -> Vec<SentStamp> {
+pub(crate) fn stamps(end: &mut impl PacketEndpoint, packets: usize) -> Vec<SentStamp> {
     let mut all: Vec<SentStamp> = Vec::new();
     let complete = |all: &[SentStamp]| {
         all.len() == packets && all.iter().all(|stamp| stamp.queued_ns.is_some() && stamp.stack_ns.is_some())

@@ -11,7 +11,7 @@ use units::ClockId;
 
 use super::{COMES_UP_WITHIN, LEAD_NS, now_ns, why_stuck};
 use crate::judge::ThreadEnd;
-use crate::witness::{Grant, ReadBack, Wanted};
+use crate::witness::{Grant, ReadBack, RequestedScheduling};
 
 /// Stack of a measuring thread: far more than the loops need, little enough to touch.
 const STACK_BYTES: usize = 256 * 1024;
@@ -130,7 +130,7 @@ impl<C: Send + 'static> Member<C> {
     ///
     /// # Errors
     /// Where no thread is to be had, or it does not come up.
-    pub(crate) fn start<W>(name: &str, wanted: Wanted, work: W) -> Result<Self, ArmError>
+    pub(crate) fn start<W>(name: &str, wanted: RequestedScheduling, work: W) -> Result<Self, ArmError>
     where
         W: Work<Counts = C> + Send + 'static,
     {
@@ -169,19 +169,34 @@ impl<C> Member<C> {
 
     /// What it reported at its end, and how it ended. One that is stuck is left to the process's end, and says nothing; one
     /// that was called off has nothing to say.
-    pub(crate) fn report(&mut self) -> (Option<Report<C>>, ThreadEnd) {
+    pub(crate) fn report(&mut self) -> MemberReport<C> {
         match self.handle.take_if(|handle| handle.is_finished()).map(JoinHandle::join) {
-            Some(Ok(report)) => (report, ThreadEnd::Whole),
-            Some(Err(_)) => (None, ThreadEnd::Died),
-            None => (None, ThreadEnd::Stuck),
+            Some(Ok(report)) => MemberReport { report, end: ThreadEnd::Whole },
+            Some(Err(_)) => MemberReport { report: None, end: ThreadEnd::Died },
+            None => MemberReport { report: None, end: ThreadEnd::Stuck },
         }
+    }
+}
+
+/// What a measuring thread has come to.
+pub(crate) struct MemberReport<C> {
+    /// What it reported at its end; `None` while it goes on, where it was called off, or where it never did.
+    pub(crate) report: Option<Report<C>>,
+    /// How it ended.
+    pub(crate) end: ThreadEnd,
+}
+
+impl<C> MemberReport<C> {
+    /// Of a thread that goes on.
+    pub(crate) const fn so_far() -> Self {
+        Self { report: None, end: ThreadEnd::Whole }
     }
 }
 
 /// The life of a measuring thread, from arming to its report; `None` where it was called off before it measured.
 pub(crate) fn serve<W: Work>(
     mut work: W,
-    wanted: Wanted,
+    wanted: RequestedScheduling,
     arrive: &SyncSender<(u32, Grant)>,
     orders: &Receiver<Order>,
 ) -> Option<Report<W::Counts>> {
@@ -278,11 +293,11 @@ mod tests {
 
     fn scribe() -> (Member<i64>, Arc<AtomicI64>) {
         let start = Arc::new(AtomicI64::new(0));
-        let wanted = Wanted { thread: 0, policy: Policy::Other, cpu: None };
+        let wanted = RequestedScheduling { thread: 0, policy: Policy::Other, cpu: None };
         (Member::start("scribe", wanted, Scribe(Arc::clone(&start))).unwrap(), start)
     }
 
-    fn ended(member: &mut Member<i64>) -> (Option<Report<i64>>, ThreadEnd) {
+    fn ended(member: &mut Member<i64>) -> MemberReport<i64> {
         // It ends by itself after it was started.
         while !member.is_finished() {
             thread::yield_now();
@@ -295,10 +310,10 @@ mod tests {
         let (mut member, warm) = scribe();
         assert_eq!(warm.load(Ordering::Acquire), 1);
         assert!(!member.is_finished() && member.tid != 0);
-        assert_eq!(member.report().1, ThreadEnd::Stuck, "it waits for its order");
+        assert_eq!(member.report().end, ThreadEnd::Stuck, "it waits for its order");
         let start_ns = now_ns(ClockId::Monotonic);
         member.begin_at(start_ns);
-        let (report, end) = ended(&mut member);
+        let MemberReport { report, end } = ended(&mut member);
         assert_eq!((report.unwrap().counts, end), (start_ns, ThreadEnd::Whole));
     }
 
@@ -307,7 +322,7 @@ mod tests {
         let (mut member, _) = scribe();
         member.begin_at(i64::MAX);
         member.call_off();
-        let (report, end) = ended(&mut member);
+        let MemberReport { report, end } = ended(&mut member);
         assert!(report.is_none() && end == ThreadEnd::Whole);
         // One whose run was given up before any order ends too.
         let (member, _) = scribe();

@@ -14,11 +14,12 @@ use record::{Instrument, Moment};
 use units::{ClockId, CpuSet};
 
 pub use self::member::ArmError;
-pub(crate) use self::member::{Member, Meter, Metered, Order, Report, Work, serve};
+pub(crate) use self::member::{Member, MemberReport, Meter, Metered, Order, Report, Work, serve};
 pub(crate) use self::stuck::{COMES_UP_WITHIN, why_stuck};
 use crate::instrument::SelfCost;
+use crate::interval_sink::CUT_SHORT;
 use crate::stop::WATCHDOG_S;
-use crate::witness::{Lookout, MemoryLock, Orders, Seen, Witness, Witnessed};
+use crate::witness::{Lookout, LookoutObservations, MemoryLock, Orders, Witness, Witnessed};
 
 /// From the order to start to the first schedule (ns).
 pub(crate) const LEAD_NS: i64 = 20_000_000;
@@ -114,18 +115,41 @@ impl Watching {
     }
 
     /// What was seen until now.
-    pub(crate) fn so_far(&self) -> (Witnessed, Seen) {
-        (self.witness.so_far(), self.lookout.so_far())
+    pub(crate) fn so_far(&self) -> WatchEvidence {
+        WatchEvidence { witnessed: self.witness.so_far(), seen: self.lookout.so_far() }
     }
 
     /// What the lookout has seen until now.
-    pub(crate) fn seen_so_far(&self) -> Seen {
+    pub(crate) fn seen_so_far(&self) -> LookoutObservations {
         self.lookout.so_far()
     }
 
     /// Looks once more and concludes.
-    pub(crate) fn end(self) -> (Witnessed, Seen) {
-        (self.witness.end(), self.lookout.end())
+    pub(crate) fn end(self) -> WatchEvidence {
+        WatchEvidence { witnessed: self.witness.end(), seen: self.lookout.end() }
+    }
+}
+
+/// What witness and lookout saw of a run beside its samples.
+pub(crate) struct WatchEvidence {
+    /// What the machine's counters said before and after.
+    pub(crate) witnessed: Witnessed,
+    /// What was seen by looking at the run while it took place.
+    pub(crate) seen: LookoutObservations,
+}
+
+/// When a measurement ended.
+pub(crate) struct RunEnding {
+    /// The moment.
+    pub(crate) ended: Moment,
+    /// Why it ended before its time, in words, where it did.
+    pub(crate) ended_early: Option<String>,
+}
+
+impl RunEnding {
+    /// Of one that goes on, as if it were cut short now.
+    pub(crate) fn cut_short_now() -> Self {
+        Self { ended: crate::clock_watch::moment_now(), ended_early: Some(CUT_SHORT.to_owned()) }
     }
 }
 

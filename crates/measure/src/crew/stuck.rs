@@ -5,7 +5,7 @@ use std::time::Duration;
 use units::CpuSet;
 
 use crate::task_stat::read_short;
-use crate::witness::{Rank, Rival, Wanted, find_rivals};
+use crate::witness::{Rank, RequestedScheduling, Rival, find_rivals};
 
 /// How long a thread may take from its birth, or from its order, to its loop; so long a busy machine was seen to take, a few
 /// times over.
@@ -15,7 +15,7 @@ pub(crate) const COMES_UP_WITHIN: Duration = Duration::from_secs(10);
 const NAMED: usize = 3;
 
 /// Who could have run in the place of this thread, in words.
-pub(crate) fn why_stuck(wanted: Wanted) -> String {
+pub(crate) fn why_stuck(wanted: RequestedScheduling) -> String {
     let cpus = match wanted.cpu {
         Some(cpu) => CpuSet::from_iter([cpu]),
         None => kernel::sched::affinity_of(0).unwrap_or_default(),

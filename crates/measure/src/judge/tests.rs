@@ -37,9 +37,9 @@ fn thread(number: u32) -> ThreadFacts {
 
 fn judged(measurement: Measurement, script: Script) -> Validity {
     let mut seen = match script.stopped_ns {
-        Some(at_most_ns) => Seen::stopped(at_most_ns),
-        None if script.is_shared => Seen::sharing(CpuSet::from_iter([0])),
-        None => Seen::nothing(),
+        Some(at_most_ns) => LookoutObservations::stopped(at_most_ns),
+        None if script.is_shared => LookoutObservations::sharing(CpuSet::from_iter([0])),
+        None => LookoutObservations::nothing(),
     };
     seen.suspended_ns = script.suspended_ns;
     script.seen.into_iter().for_each(|reason| seen.add(reason.code, reason.detail));

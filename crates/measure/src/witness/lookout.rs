@@ -5,7 +5,7 @@
 //! A thread on the housekeeping CPUs does it once a second. What changes and changes back between two looks is not seen,
 //! but for stops, which the [`Sentinel`] sees however short they are.
 
-mod seen;
+mod observations;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ use kernel::clock::{KernelClock, now_ns};
 use record::{Reason, ReasonCode};
 use units::{ClockId, CpuSet};
 
-pub(crate) use self::seen::Seen;
+pub(crate) use self::observations::LookoutObservations;
 use super::memory::MemoryLock;
 use super::read_back::{Grant, ReadBack};
 use super::rivals::{Live, Rank, RivalWatch};
@@ -98,7 +98,7 @@ impl Orders {
 pub(crate) struct Lookout {
     start_ns: Arc<AtomicI64>,
     /// What was seen until the last look, where somebody wants to know before the end.
-    published: Arc<Mutex<Option<Seen>>>,
+    published: Arc<Mutex<Option<LookoutObservations>>>,
     looking: Looking,
 }
 
@@ -165,13 +165,13 @@ impl Lookout {
 
     /// What was seen until the last look, a second ago at most where the looking thread gets a CPU. Where there is none, what
     /// was seen before the run.
-    pub(crate) fn so_far(&self) -> Seen {
+    pub(crate) fn so_far(&self) -> LookoutObservations {
         // It is set at the beginning and never cleared.
         locked(&self.published).clone().unwrap_or_else(|| unreachable!("there was a first look"))
     }
 
     /// Looks once more and concludes.
-    pub(crate) fn end(self) -> Seen {
+    pub(crate) fn end(self) -> LookoutObservations {
         let looks = self.looking.end();
         looks.conclude()
     }
@@ -221,14 +221,14 @@ struct Looks {
     longest_gap_ns: i64,
     next_thread: usize,
     resolution_ns: Option<u64>,
-    published: Arc<Mutex<Option<Seen>>>,
-    seen: Seen,
+    published: Arc<Mutex<Option<LookoutObservations>>>,
+    seen: LookoutObservations,
 }
 
 impl Looks {
     fn new(orders: Orders, start_ns: Arc<AtomicI64>) -> Self {
         let (memory_locked, reason) = orders.memory.read_back();
-        let seen = Seen {
+        let seen = LookoutObservations {
             memory_locked,
             reasons: reason.into_iter().chain(orders.grants.iter().flat_map(Grant::reasons)).collect(),
             named: BTreeSet::new(),
@@ -423,14 +423,14 @@ impl Looks {
         }
     }
 
-    fn conclude(mut self) -> Seen {
+    fn conclude(mut self) -> LookoutObservations {
         let resumed = self.sentinel.take().map(Sentinel::end).unwrap_or_default();
         self.note_stops(&resumed);
         self.so_far()
     }
 
     /// What all looks until now saw.
-    fn so_far(&self) -> Seen {
+    fn so_far(&self) -> LookoutObservations {
         let Self { orders, rivals, start_ns, longest_gap_ns, suspend, .. } = self;
         let mut seen = self.seen.clone();
         // A run can wait a long time for the moment that it begins at.

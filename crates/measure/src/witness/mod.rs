@@ -20,9 +20,9 @@ use std::time::Instant;
 
 pub(crate) use bandwidth::tightest_period_ns;
 pub(crate) use counters::SmiCounters;
-pub(crate) use lookout::{Lookout, Orders, Seen, spawn};
+pub(crate) use lookout::{Lookout, LookoutObservations, Orders, spawn};
 pub(crate) use memory::MemoryLock;
-pub(crate) use read_back::{Grant, ReadBack, Wanted};
+pub(crate) use read_back::{Grant, ReadBack, RequestedScheduling};
 use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};
 pub(crate) use rivals::{Rank, Rival, find as find_rivals};
 pub(crate) use stat::{NS_PER_TICK, Stat};

@@ -12,7 +12,7 @@ use crate::task_stat::read_short;
 
 /// What one measuring thread asks the kernel for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedScheduling {
     /// Its number, from 0.
     pub(crate) thread: u32,
     /// Its policy with all that belongs to it.
@@ -79,7 +79,7 @@ fn tracer(status: &str) -> Option<String> {
 /// What one measuring thread was granted when it asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: RequestedScheduling,
     /// What the kernel said once all was asked; `None` where it could not be read back.
     pub(crate) first: Option<ReadBack>,
     /// What the kernel refused, in its own words.
@@ -88,8 +88,8 @@ pub(crate) struct Grant {
 
 impl Grant {
     /// Asks for the CPU and the policy on behalf of the calling thread, makes its stack resident, and reads back.
-    pub(crate) fn ask(wanted: Wanted) -> Self {
-        let Wanted { thread, policy, cpu } = wanted;
+    pub(crate) fn ask(wanted: RequestedScheduling) -> Self {
+        let RequestedScheduling { thread, policy, cpu } = wanted;
         let mut refusals = Vec::new();
         if let Some(cpu) = cpu {
             if let Err(error) = crate::partition::pin(cpu) {
@@ -124,7 +124,7 @@ impl Grant {
 
     /// What was not granted at first: by the kernel's refusal, or else by what it reads back.
     pub(crate) fn reasons(&self) -> Vec<Reason> {
-        let Wanted { thread, policy, cpu } = self.wanted;
+        let RequestedScheduling { thread, policy, cpu } = self.wanted;
         if !self.refusals.is_empty() {
             return self.refusals.clone();
         }
@@ -148,7 +148,7 @@ impl Grant {
     /// What differs between a later reading and the first one; `when` says in words when it was seen.
     pub(crate) fn changes(&self, now: &ReadBack, when: &dyn Fn() -> String) -> Vec<Reason> {
         let Some(first) = &self.first else { return Vec::new() };
-        let Wanted { thread, cpu, .. } = self.wanted;
+        let RequestedScheduling { thread, cpu, .. } = self.wanted;
         let mut reasons = Vec::new();
         if now.attributes != first.attributes {
             let detail = format!(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn grant(first: ReadBack) -> Grant {
-        let wanted = Wanted { thread: 3, policy: Policy::Fifo(80), cpu: Some(1) };
+        let wanted = RequestedScheduling { thread: 3, policy: Policy::Fifo(80), cpu: Some(1) };
         Grant { wanted, first: Some(first), refusals: Vec::new() }
     }
 

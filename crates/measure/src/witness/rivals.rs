@@ -157,7 +157,8 @@ enum Judged {
 /// Whether a thread outranks one of `ranked`, threads with the CPUs that each may run on.
 fn rival(
     tasks: &mut dyn Tasks,
-    (tid, attributes): (u32, Attributes),
+    tid: u32,
+    attributes: Attributes,
     ranked: &[(CpuSet, Rank)],
     with_kernel: bool,
 ) -> Judged {
@@ -187,7 +188,7 @@ fn rival(
 pub(crate) fn find(measured: &CpuSet, rank: Rank, with_kernel: bool) -> Vec<Rival> {
     let ranked = [(measured.clone(), rank)];
     let all = Live.walk().into_iter().filter_map(|tid| Some((tid, Live.attributes(tid)?)));
-    let rivals = all.filter_map(|thread| match rival(&mut Live, thread, &ranked, with_kernel) {
+    let rivals = all.filter_map(|(tid, attributes)| match rival(&mut Live, tid, attributes, &ranked, with_kernel) {
         Judged::Rival(rival) => Some(rival),
         Judged::NotNow | Judged::Never => None,
     });
@@ -244,7 +245,7 @@ impl<T: Tasks> RivalWatch<T> {
             if passed_over.contains(&tid) {
                 return true;
             }
-            let rival = match rival(tasks, (tid, attributes), ranked, false) {
+            let rival = match rival(tasks, tid, attributes, ranked, false) {
                 Judged::Rival(rival) => rival,
                 Judged::Never => {
                     passed_over.insert(tid);

@@ -60,7 +60,7 @@ struct Case {
 }
 
 /// Lets two nodes exchange messages every 20 ms, with measured packets in between.
-fn run(case: &Case) -> (Vec<Told>, Vec<(i64, Seen)>) {
+fn run(case: &Case) -> (Vec<Told>, Vec<(i64, OffsetMeasurement)>) {
     let mut random = Random::new(case.seed);
     let mut own = Node {
         raw_from_ns: 77_000_000_000,

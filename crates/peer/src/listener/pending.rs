@@ -14,7 +14,7 @@ use super::TurnedAway;
 use crate::channel::{Channel, Partner};
 use crate::settings::Settings;
 use crate::tls;
-use crate::wire::{End, Wire, later};
+use crate::wire::{CloseReason, Wire, later};
 
 /// After a refusal the other side has this long to read it and to close its end: a socket that is closed with unread data in
 /// it sends a reset, which may overtake the refusal.
@@ -109,10 +109,10 @@ impl Pending {
             };
         }
         match self.wire.end() {
-            Some(End::Tls(rustls::Error::AlertReceived(alert))) if is_about_the_certificate(*alert) => {
+            Some(CloseReason::Tls(rustls::Error::AlertReceived(alert))) if is_about_the_certificate(*alert) => {
                 Outcome::Over(Some(|count| &mut count.other_token))
             }
-            Some(End::Tls(_) | End::Frame(_)) => Outcome::Over(Some(|count| &mut count.garbled)),
+            Some(CloseReason::Tls(_) | CloseReason::Frame(_)) => Outcome::Over(Some(|count| &mut count.garbled)),
             Some(_) => Outcome::Over(Some(|count| &mut count.left)),
             None if now >= self.until => Outcome::Over(Some(|count| &mut count.too_slow)),
             None => Outcome::Waits,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CpuSet, Ns};
 
-use super::{End, KindRequest, PolicyChoice, time_of};
+use super::{KindRequest, PolicyChoice, RunEnd, time_of};
 use crate::Measurement;
 
 /// By what one thread wakes the other.
@@ -118,7 +118,7 @@ pub struct EventRequest {
     #[schemars(with = "String")]
     pub interval: Ns,
     /// When the run ends.
-    pub end: End,
+    pub end: RunEnd,
     /// The deadline: the latency from the hand-over to the wake-up that no sample may exceed.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -138,7 +138,7 @@ impl Default for EventRequest {
             policy: PolicyChoice::Fifo,
             priority: 98,
             interval: Ns::from_ms(1),
-            end: End::After(Ns::from_s(60)),
+            end: RunEnd::After(Ns::from_s(60)),
             deadline: None,
             interval_maximum: None,
         }
@@ -156,9 +156,9 @@ impl KindRequest for EventRequest {
 
     fn takes(&self) -> Option<Ns> {
         match self.end {
-            End::After(duration) => Some(duration),
-            End::Samples(samples) => time_of(samples, self.interval),
-            End::WhenTold => None,
+            RunEnd::After(duration) => Some(duration),
+            RunEnd::Samples(samples) => time_of(samples, self.interval),
+            RunEnd::WhenTold => None,
         }
     }
 
@@ -170,7 +170,7 @@ impl KindRequest for EventRequest {
     }
 
     fn last_for(&mut self, duration: Ns) -> bool {
-        self.end = End::After(duration);
+        self.end = RunEnd::After(duration);
         true
     }
 }

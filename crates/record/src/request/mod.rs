@@ -27,7 +27,7 @@ pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest,
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
 pub use self::run_length::RunLength;
 pub use self::sync::{SourceChoice, SyncRequest};
-pub use self::wakeup::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, Stagger, WakeupRequest};
+pub use self::wakeup::{EvidenceSource, ExplainRequest, Placement, PolicyChoice, RunEnd, Stagger, WakeupRequest};
 use crate::Measurement;
 
 /// A request for a measurement: its kind and its parameters. Omitted parameters take their defaults; durations are
@@ -166,7 +166,7 @@ mod tests {
                        "placement": {"pinned": "2-3"}, "policy": {"deadline": {"runtime": "20us"}}}"#;
         let Ok(Request::Wakeup(request)) = read(text) else { panic!("{:?}", read(text)) };
         assert_eq!((request.interval, request.deadline), (Ns::from_ms(1), Some(Ns::from_us(100))));
-        assert_eq!((request.end, request.priority), (End::After(Ns::from_s(5)), 98));
+        assert_eq!((request.end, request.priority), (RunEnd::After(Ns::from_s(5)), 98));
         assert_eq!(request.placement, Placement::Pinned("2-3".parse().unwrap()));
         assert_eq!(request.policy, PolicyChoice::Deadline { runtime: Ns::from_us(20) });
     }
@@ -189,7 +189,7 @@ mod tests {
             policy: PolicyChoice::RoundRobin,
             align_to: Some(Ns::from_s(1)),
             stagger: Stagger::AfterInterval { all: Ns::from_us(3), each: Ns::ZERO },
-            end: End::Samples(1_000),
+            end: RunEnd::Samples(1_000),
             clock: ClockId::Tai,
             controller_cpus: Some(cpus.clone()),
             explain: Some(ExplainRequest { source: Some(EvidenceSource::Events), ..ExplainRequest::default() }),

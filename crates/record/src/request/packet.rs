@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::{End, KindRequest, time_of};
+use super::{KindRequest, RunEnd, time_of};
 use crate::Measurement;
 
 /// The parameters of a run of `packet`.
@@ -20,7 +20,7 @@ pub struct PacketRequest {
     #[schemars(with = "String")]
     pub interval: Ns,
     /// When the run ends.
-    pub end: End,
+    pub end: RunEnd,
     /// Payload of each packet (bytes, 64 to 65507); the headers of the network come on top.
     pub size: u32,
     /// How the receiver waits for packets.
@@ -156,7 +156,7 @@ impl Default for PacketRequest {
             path: PacketPath::Udp,
             direction: PacketDirection::To,
             interval: Ns::from_ms(1),
-            end: End::After(Ns::from_s(60)),
+            end: RunEnd::After(Ns::from_s(60)),
             size: 128,
             receive: ReceiveMode::Block,
             limit: None,
@@ -184,9 +184,9 @@ impl KindRequest for PacketRequest {
 
     fn takes(&self) -> Option<Ns> {
         match self.end {
-            End::After(duration) => Some(duration),
-            End::Samples(samples) => time_of(samples, self.interval),
-            End::WhenTold => None,
+            RunEnd::After(duration) => Some(duration),
+            RunEnd::Samples(samples) => time_of(samples, self.interval),
+            RunEnd::WhenTold => None,
         }
     }
 
@@ -195,7 +195,7 @@ impl KindRequest for PacketRequest {
     }
 
     fn last_for(&mut self, duration: Ns) -> bool {
-        self.end = End::After(duration);
+        self.end = RunEnd::After(duration);
         true
     }
 }

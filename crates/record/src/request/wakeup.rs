@@ -61,7 +61,7 @@ pub enum Stagger {
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum RunEnd {
     /// After this time.
     After(
         #[serde(with = "units::duration_text")]
@@ -134,7 +134,7 @@ pub struct WakeupRequest {
     /// How the first schedules of the threads are spread.
     pub stagger: Stagger,
     /// When the run ends.
-    pub end: End,
+    pub end: RunEnd,
     /// A claim about the time to come, such as "100us for 1 day at 99%": the run ends as soon as it is decided, and by `end` at the
     /// latest; `None`: by `end` alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,7 +194,7 @@ impl Default for WakeupRequest {
             interval_step: Ns::ZERO,
             align_to: None,
             stagger: Stagger::Even,
-            end: End::After(Ns::from_s(60)),
+            end: RunEnd::After(Ns::from_s(60)),
             until_sure: None,
             clock: ClockId::Monotonic,
             deadline: None,
@@ -238,9 +238,9 @@ impl KindRequest for WakeupRequest {
 
     fn takes(&self) -> Option<Ns> {
         match self.end {
-            End::After(duration) => Some(duration),
-            End::Samples(samples) => time_of(samples, self.interval),
-            End::WhenTold => None,
+            RunEnd::After(duration) => Some(duration),
+            RunEnd::Samples(samples) => time_of(samples, self.interval),
+            RunEnd::WhenTold => None,
         }
     }
 
@@ -253,7 +253,7 @@ impl KindRequest for WakeupRequest {
     }
 
     fn last_for(&mut self, duration: Ns) -> bool {
-        self.end = End::After(duration);
+        self.end = RunEnd::After(duration);
         true
     }
 }

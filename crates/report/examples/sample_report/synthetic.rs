@@ -1,11 +1,11 @@
 //! Synthetic runs, made from formulas and a fixed pseudo-random sequence, and so identical on every machine.
 
+use corpus::SyntheticRun;
 use record::{
-    Counters, Deciding, Effective, Histogram, Interval, LoadManifest, Manifest, Measurement, MissedRow, Moment,
-    NodeIdentity, Place, Record, Requested, Series, SeriesDetail, ToolVersion, Validity, Verdict, VerdictState,
-    WorstSample,
+    Counters, Deciding, Histogram, Interval, LoadManifest, Manifest, Measurement, MissedRow, Moment, NodeIdentity,
+    Place, Record, Requested, Series, SeriesDetail, ToolVersion, Validity, Verdict, VerdictState, WorstSample,
 };
-use units::{CpuSet, Random, Timestamp, approx_f64, format, round_u64};
+use units::{Ns, Random, Timestamp, approx_f64, format, round_u64};
 
 /// A Monday morning: 2026-03-02 07:00 UTC.
 pub(crate) const START_REALTIME_NS: i64 = 1_772_434_800_000_000_000;
@@ -76,17 +76,33 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-fn moment(offset_ns: u64, plan: &Plan) -> Moment {
-    let offset_ns = i64::try_from(offset_ns + plan.starts_after_s * 1_000_000_000).unwrap_or(0);
-    Moment {
-        monotonic: Timestamp::from_ns(START_MONOTONIC_NS + offset_ns),
-        realtime: Timestamp::from_ns(START_REALTIME_NS + offset_ns),
+impl Plan {
+    const fn duration_ns(&self) -> u64 {
+        self.duration_s * 1_000_000_000
+    }
+
+    fn run(&self) -> SyntheticRun<'static> {
+        let after_ns = Ns(i64::try_from(self.starts_after_s * 1_000_000_000).unwrap_or(0));
+        let first = Moment {
+            monotonic: Timestamp::from_ns(START_MONOTONIC_NS),
+            realtime: Timestamp::from_ns(START_REALTIME_NS),
+        };
+        SyntheticRun {
+            started: first.plus(after_ns),
+            first_cpu: 0,
+            cpus: self.cpus,
+            first_tid: 4_200,
+            interval_ns: self.interval_us * 1_000,
+            asked_ns: self.duration_ns(),
+            took_ns: self.duration_ns(),
+            deadline_ns: Some(self.deadline_us * 1_000),
+            load: self.load,
+        }
     }
 }
 
 /// Makes a wake-up run.
 pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
-    let duration_ns = plan.duration_s * 1_000_000_000;
     let deadline_ns = plan.deadline_us * 1_000;
     let density = density(plan.shape);
     let mut random = Random::new(plan.seed);
@@ -126,7 +142,7 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
         }
     });
     let id = format!("2026-03-02T07-00-00Z-wakeup-{}", plan.seed);
-    let empty = Record::empty(id, Measurement::Wakeup, manifest(plan, duration_ns));
+    let empty = Record::empty(id, Measurement::Wakeup, manifest(plan));
     let record = Record { label: plan.label.to_owned(), validity, verdict, series, worst, rows, ..empty };
     record.with_node_named()
 }
@@ -139,14 +155,14 @@ fn one_cpu(
     worst: &mut Vec<WorstSample>,
     rows: &mut Vec<MissedRow>,
 ) -> Series {
-    let duration_ns = plan.duration_s * 1_000_000_000;
-    let period_ns = plan.interval_us * 1_000;
+    let run = plan.run();
+    let duration_ns = plan.duration_ns();
+    let period_ns = run.interval_ns;
     let pieces = plan.intervals.max(1);
     let length_ns = duration_ns / pieces;
     let samples = length_ns / period_ns;
     // CPUs differ slightly, as real ones do.
     let stretch = 1.0 + 0.03 * f64::from(cpu % 7);
-    let mut all = Histogram::new();
     let mut intervals = Vec::new();
     let mut counters = Counters::default();
     let mut corrected = None;
@@ -162,7 +178,7 @@ fn one_cpu(
         histogram.record_n(extra_ns, 1);
         let start_offset_ns = piece * length_ns;
         let at_ns = start_offset_ns + round_u64(random.unit() * approx_f64(length_ns));
-        push_worst(plan, cpu, extra_ns, at_ns, period_ns, worst);
+        worst.push(run.worst_sample(cpu, at_ns, extra_ns));
         for &(stalled, share, latency_us) in &plan.stalls {
             let at_ns = round_u64(share * approx_f64(duration_ns));
             if stalled != cpu || at_ns / length_ns != piece {
@@ -172,9 +188,9 @@ fn one_cpu(
             histogram.record_n(latency_ns, 1);
             let skipped = latency_ns / period_ns;
             missed += skipped;
-            push_worst(plan, cpu, latency_ns, at_ns, period_ns, worst);
+            worst.push(run.worst_sample(cpu, at_ns, latency_ns));
             if latency_ns > plan.deadline_us * 1_000 {
-                push_row(plan, cpu, latency_ns, at_ns, period_ns, rows);
+                push_row(&run, cpu, latency_ns, at_ns, rows);
                 counters.rows += 1;
             }
             if skipped > 0 {
@@ -186,57 +202,41 @@ fn one_cpu(
                 }
             }
         }
-        all.merge(&histogram);
-        counters.missed_periods += missed;
-        if plan.intervals > 0 {
-            intervals.push(Interval {
-                start_offset_ns,
-                length_ns,
-                missed_periods: missed,
-                histogram,
-                ..Interval::default()
-            });
-        }
+        intervals.push(Interval {
+            start_offset_ns,
+            length_ns,
+            missed_periods: missed,
+            histogram,
+            ..Interval::default()
+        });
     }
+    let series = run.series(cpu, intervals);
     if let Some(view) = &mut corrected {
-        view.merge(&all);
+        view.merge(&series.histogram);
     }
-    counters.samples = all.count();
-    counters.late_samples = all.count_above(plan.deadline_us * 1_000);
-    counters.voluntary_switches = Some(all.count());
-    counters.smi = Some(0);
-    counters.migrations = Some(0);
     Series {
-        name: "scheduled_to_woke".to_owned(),
-        place: Place::thread(cpu, Some(cpu)),
-        interval_ns: Some(period_ns),
-        histogram: all,
         corrected,
-        intervals,
-        counters,
-        max_at: Some(moment(duration_ns / 2, plan)),
-        ..Series::default()
+        intervals: if plan.intervals > 0 { series.intervals } else { Vec::new() },
+        counters: Counters {
+            rows: counters.rows,
+            longest_row_periods: counters.longest_row_periods,
+            longest_recovery_ns: counters.longest_recovery_ns,
+            voluntary_switches: Some(series.histogram.count()),
+            smi: Some(0),
+            migrations: Some(0),
+            ..series.counters
+        },
+        max_at: Some(run.moment(duration_ns / 2)),
+        ..series
     }
 }
 
-fn push_worst(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, worst: &mut Vec<WorstSample>) {
-    worst.push(WorstSample {
-        place: Place::thread(cpu, Some(cpu)),
-        latency_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
-        sample: at_ns / period_ns,
-        missed_periods: latency_ns / period_ns,
-        name: "scheduled_to_woke".to_owned(),
-        from: moment(at_ns, plan).into(),
-        to: moment(at_ns + latency_ns, plan).into(),
-        ..WorstSample::default()
-    });
-}
-
-fn push_row(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, rows: &mut Vec<MissedRow>) {
+fn push_row(run: &SyntheticRun<'_>, cpu: u32, latency_ns: u64, at_ns: u64, rows: &mut Vec<MissedRow>) {
+    let period_ns = run.interval_ns;
     rows.push(MissedRow {
         node: String::new(),
-        place: Place::thread(cpu, Some(cpu)),
-        first_scheduled: moment(at_ns, plan),
+        place: run.place(cpu),
+        first_scheduled: run.moment(at_ns),
         periods: latency_ns / period_ns + 1,
         missed_periods: latency_ns / period_ns,
         worst_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
@@ -245,8 +245,10 @@ fn push_row(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, 
     });
 }
 
-fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
-    let cpus: CpuSet = (0..plan.cpus).collect();
+fn manifest(plan: &Plan) -> Manifest {
+    let run = plan.run();
+    let cpus = run.measured_cpus();
+    let made = run.manifest();
     Manifest {
         tool: ToolVersion { name: "punctual".to_owned(), version: "0.1.0".to_owned() },
         command: ["punctual", "assess", "--deadline", "100us"].map(str::to_owned).to_vec(),
@@ -258,34 +260,9 @@ fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
             boot_id: Some("5f0c6a1e-6f5b-4d1f-9c0e-2d8f6a7b1c3d".to_owned()),
             online_cpus: cpus.clone(),
         },
-        started: moment(0, plan),
-        ended: moment(duration_ns, plan),
         time_zone: Some("Europe/Berlin".to_owned()),
-        request: None,
-        requested: Requested {
-            cpus: cpus.clone(),
-            threads: plan.cpus,
-            policy: "fifo".to_owned(),
-            priority: 98,
-            pinned: true,
-            clock: None,
-            interval_ns: Some(plan.interval_us * 1_000),
-            duration_ns: Some(duration_ns),
-            deadline_ns: Some(plan.deadline_us * 1_000),
-            ..Requested::default()
-        },
-        effective: (0..plan.cpus)
-            .map(|thread| Effective {
-                thread,
-                tid: 4_200 + thread,
-                policy: "fifo".to_owned(),
-                priority: 98,
-                affinity: std::iter::once(thread).collect(),
-                memory_locked: true,
-            })
-            .collect(),
-        load: LoadManifest { name: plan.load.to_owned(), cpus, ..LoadManifest::default() },
-        dma_latency: record::DmaLatency::default(),
+        requested: Requested { clock: None, ..made.requested },
+        load: LoadManifest { cpus, ..made.load },
         others_cpu_used: Some(0.02),
         instrument: record::Instrument {
             timer_resolution_ns: 1,
@@ -296,10 +273,8 @@ fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
             ring_highest_fill: 212,
             ..record::Instrument::default()
         },
-        clock_steps: Vec::new(),
-        ended_because: None,
         profile_sha256: Some("9f64a747e1b97f131fabb6b447296c9b6f0201e79fb3c5356e6c77e89b6a806a".to_owned()),
-        origin: record::Origin::Punctual,
+        ..made
     }
 }
 

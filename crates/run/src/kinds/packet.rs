@@ -1,10 +1,10 @@
 //! Delays of packets between this node and a partner.
 
 use kernel::sched::Policy;
-use measure::packet::{self as measured, Dialog, Ends, PacketError, Role, Setup};
+use measure::packet::{self as measured, Dialog, Ends, NodeThreads, PacketError, Role, Setup};
 use measure::{Machine, Stop};
 use packet::dialog::Message;
-use record::{End, Live, PacketRequest, Record};
+use record::{Live, PacketRequest, Record, RunEnd};
 use units::CpuSet;
 
 use super::{About, Explaining};
@@ -29,7 +29,13 @@ impl Planned {
         machine: &Machine,
     ) -> Result<Self, RunError> {
         let part = part.cloned().unwrap_or_else(|| Part::asking(&request, None));
-        measured::check(&request, part.role, (part.cpu, part.sched_priority), machine).map_err(RunError::usage)?;
+        measured::check(
+            &request,
+            part.role,
+            NodeThreads { cpu: part.cpu, sched_priority: part.sched_priority },
+            machine,
+        )
+        .map_err(RunError::usage)?;
         Ok(Self { request, part, explaining, housekeeping: machine.housekeeping(&machine.isolated) })
     }
 }
@@ -41,8 +47,8 @@ impl super::Planned for Planned {
             housekeeping: self.housekeeping.clone(),
             policy: self.part.sched_priority.map(Policy::Fifo),
             length_ns: match self.request.end {
-                End::After(length) => Some(length.unsigned()),
-                End::Samples(_) | End::WhenTold => None,
+                RunEnd::After(length) => Some(length.unsigned()),
+                RunEnd::Samples(_) | RunEnd::WhenTold => None,
             },
             heading: String::new(),
             hands_on: true,
@@ -54,7 +60,7 @@ impl super::Planned for Planned {
 
     fn measure_cost(&mut self, surroundings: &Surroundings<'_>, stop: &Stop) {
         if let (Some(explain), Explaining::MeasuredFirst) = (self.part.explain, &self.explaining) {
-            let threads = (self.part.cpu, self.part.sched_priority);
+            let threads = NodeThreads { cpu: self.part.cpu, sched_priority: self.part.sched_priority };
             let cost = measured::receiving_cost(&self.request, threads, explain, surroundings.machine, stop);
             self.explaining = Explaining::Known(cost);
         }
@@ -70,7 +76,7 @@ impl super::Planned for Planned {
         let setup = Setup {
             request: &request,
             role: part.role,
-            threads: (part.cpu, part.sched_priority),
+            threads: NodeThreads { cpu: part.cpu, sched_priority: part.sched_priority },
             session,
             node,
             machine: surroundings.machine,
@@ -79,7 +85,7 @@ impl super::Planned for Planned {
             sink,
             explain: part.explain.map(|explain| (explain, explaining.cost())),
         };
-        let ends = Ends::open(&request, (part.role, part.hardware_stamps), local, reaches).map_err(|error| {
+        let ends = Ends::open(&request, part.role, part.hardware_stamps, local, reaches).map_err(|error| {
             let error = PacketError::from(error);
             // One that was asked for nothing yet has nothing to hear.
             if part.role == Role::Partner {

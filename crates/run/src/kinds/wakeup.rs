@@ -2,7 +2,7 @@
 
 use measure::wakeup::{Armed, Beside as BesideWakeup, Plan, RunProducts};
 use measure::{Decider, Machine, Stop};
-use record::{End, Record, WakeupRequest};
+use record::{Record, RunEnd, WakeupRequest};
 use units::{Ns, format};
 
 use super::{About, Explaining, Threads};
@@ -14,9 +14,9 @@ use crate::until_sure::UntilSure;
 /// How long a run is to last, where that is known.
 pub(super) fn length(request: &WakeupRequest) -> Option<Ns> {
     match request.end {
-        End::After(length) => Some(length),
-        End::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(request.interval.0))),
-        End::WhenTold => None,
+        RunEnd::After(length) => Some(length),
+        RunEnd::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(request.interval.0))),
+        RunEnd::WhenTold => None,
     }
 }
 

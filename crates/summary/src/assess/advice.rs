@@ -12,7 +12,7 @@ use units::{approx_f64, format};
 
 use super::late::{Counted, Limit};
 use super::part::{Judged, Part};
-use super::relevance::{Seen, findings_about};
+use super::relevance::{CauseEvidence, findings_about};
 use super::{AssessmentInput, latency, lowered};
 use crate::late::{CountInRun, LateCause, LateCauses, LateRun, samples_above};
 use crate::{Answer, Change};
@@ -55,7 +55,7 @@ pub(super) fn changes(
     }
     let mut changes: Vec<Change> =
         permission(runs).into_iter().chain(validity_fixes(answer, input)).chain(ranked).collect();
-    let seen = Seen::from_runs(counted, input, runs);
+    let seen = CauseEvidence::from_runs(counted, input, runs);
     // A change that a measurement already recommends is not listed again for its finding.
     for change in input.changes.iter().filter(|change| seen.makes_relevant(change.finding.as_deref())) {
         if change.finding.is_none() || changes.iter().all(|named| named.finding != change.finding) {

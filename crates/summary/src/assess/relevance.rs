@@ -11,7 +11,7 @@ use analysis::cause::{IdleStates, Surroundings};
 use crate::late::{LateCauses, LateRun};
 
 /// The evidence of all valid runs about possible causes.
-pub(super) struct Seen<'a> {
+pub(super) struct CauseEvidence<'a> {
     /// The classes of the known causes of samples beyond the limit.
     classes: Vec<CauseClass>,
     /// Whether any sample is beyond the limit.
@@ -27,7 +27,7 @@ pub(super) struct Seen<'a> {
     surroundings: &'a Surroundings,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> CauseEvidence<'a> {
     pub(super) fn from_runs(counted: &Counted, input: &'a AssessmentInput<'_>, runs: &[Judged<'_>]) -> Self {
         let records: Vec<&Record> =
             runs.iter().map(|run| run.record).filter(|record| !record.validity.is_invalid()).collect();

@@ -1,6 +1,6 @@
 //! The loop sleeps in system calls beside the one that it waits in.
 
-use super::{Found, LINUX, Rule, Seen, Severity, calls, is_plain_lock};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, calls, is_plain_lock};
 
 /// Finds loops that sleep in a system call other than the one that they wait for their next turn in.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = calls(seen, |_, call| call.slept_times > 0 && !is_plain_lock(call));
     Found::problem("The periodic loop sleeps in other system calls than the one it waits in").by(evidence)
 }

@@ -2,7 +2,7 @@
 
 use trace::Work;
 
-use super::{Found, LINUX, Rule, Seen, Severity, calls};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, calls};
 
 /// Finds loops that start threads or processes.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -19,7 +19,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = calls(seen, |_, call| call.what.call.work() == Work::Create);
     Found::problem("The periodic loop makes threads or processes").by(evidence)
 }

@@ -2,7 +2,7 @@
 
 use trace::Work;
 
-use super::{Found, LINUX, Rule, Seen, Severity, Target, calls};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, Target, calls};
 
 /// Finds loops that open, close, read or synchronize files.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -19,7 +19,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = calls(seen, |_, call| match call.what.call.work() {
         Work::File | Work::Sync => true,
         Work::Input => matches!(call.target, Target::File(_)),

@@ -2,7 +2,7 @@
 
 use units::format::span;
 
-use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
+use super::{Evidence, Found, LINUX, ObservedProgram, Rule, Severity};
 
 /// Finds real-time loops that call malloc, free and their like, whether or not the allocator needs the kernel for it.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = seen
         .threads
         .iter()

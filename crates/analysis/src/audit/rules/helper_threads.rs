@@ -1,6 +1,6 @@
 //! Threads of helpers have inherited a real-time policy.
 
-use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
+use super::{Evidence, Found, LINUX, ObservedProgram, Rule, Severity};
 
 /// Finds threads without a periodic loop that have a real-time policy only because they inherited it.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = seen
         .threads
         .iter()

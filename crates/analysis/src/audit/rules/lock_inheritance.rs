@@ -1,6 +1,6 @@
 //! A real-time thread waited for a lock without priority inheritance.
 
-use super::{Found, LINUX, Rule, Seen, Severity, calls, is_plain_lock};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, calls, is_plain_lock};
 
 /// Finds real-time threads that waited in a futex call without priority inheritance.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = calls(seen, |thread, call| thread.real_time && is_plain_lock(call));
     Found::problem("A real-time thread waits for locks without priority inheritance").by(evidence)
 }

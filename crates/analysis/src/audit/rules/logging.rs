@@ -1,6 +1,6 @@
 //! The loop prints or logs.
 
-use super::{Found, LINUX, Rule, Seen, Severity, calls, is_logging};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, calls, is_logging};
 
 /// Finds loops that write to a terminal, a log or a file of text.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let evidence = calls(seen, |_, call| is_logging(call));
     Found::problem("The periodic loop prints or logs").by(evidence)
 }

@@ -1,6 +1,6 @@
 //! The program's memory is not locked.
 
-use super::{Evidence, Found, LINUX, Rule, Seen, Severity, format};
+use super::{Evidence, Found, LINUX, ObservedProgram, Rule, Severity, format};
 
 /// Resident memory that no process can lock: what the kernel itself maps into it (bytes, generous).
 const NOT_LOCKABLE: u64 = 256 << 10;
@@ -20,7 +20,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     if !seen.threads.iter().any(|thread| thread.real_time) {
         return None;
     }

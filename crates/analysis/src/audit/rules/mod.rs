@@ -23,7 +23,7 @@ use record::{Evidence, Severity};
 use units::format::{self, span};
 
 use super::Rule;
-use super::seen::{CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, Seen, Target, ThreadSeen};
+use super::observed::{CLOCK_REALTIME, Detail, ObservedCall, ObservedFaults, ObservedProgram, ObservedThread, Target};
 
 /// A number of times in words: `once`, `4 times`.
 fn times(times: u64) -> String {
@@ -31,7 +31,7 @@ fn times(times: u64) -> String {
 }
 
 /// The calls of all loops that a rule applies to, as evidence.
-fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<Evidence> {
+fn calls(seen: &ObservedProgram, is_meant: impl Fn(&ObservedThread, &ObservedCall) -> bool) -> Vec<Evidence> {
     seen.threads
         .iter()
         .flat_map(|thread| {
@@ -45,7 +45,7 @@ fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<
 }
 
 /// Describes a call: `write(1) on a pipe: 400 times in 400 turns, longest 12 us, in all 4 ms, first 1.2 s into the run`.
-fn describe(thread: &ThreadSeen, call: &CallSeen) -> String {
+fn describe(thread: &ObservedThread, call: &ObservedCall) -> String {
     let on = if call.target == Target::Unknown { String::new() } else { format!(" on {}", call.target.text()) };
     let turns =
         thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
@@ -61,7 +61,7 @@ fn describe(thread: &ThreadSeen, call: &CallSeen) -> String {
 }
 
 /// The page faults of a thread, as evidence.
-fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> Evidence {
+fn faults(thread: &ObservedThread, faults: ObservedFaults) -> Evidence {
     let turns =
         thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
     Evidence::new(
@@ -71,12 +71,12 @@ fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> Evidence {
 }
 
 /// Whether a call waits for a contended lock without priority inheritance.
-fn is_plain_lock(call: &CallSeen) -> bool {
+fn is_plain_lock(call: &ObservedCall) -> bool {
     matches!(call.what.detail, Detail::Futex { operation: 0 | 9, contended: true, .. })
 }
 
 /// Whether a call prints or logs: to a standard stream, a terminal, a log socket or a file.
-fn is_logging(call: &CallSeen) -> bool {
+fn is_logging(call: &ObservedCall) -> bool {
     call.what.call.work() == trace::Work::Output
         && match &call.target {
             Target::Terminal(_) | Target::LogSocket | Target::File(_) => true,

@@ -1,6 +1,6 @@
 //! No periodic loop was recognized in any thread.
 
-use super::{Checked, Evidence, Found, Rule, Seen, Severity};
+use super::{Checked, Evidence, Found, ObservedProgram, Rule, Severity};
 
 /// Reports that no thread repeats a pattern of calls, so that the rules about loops judged nothing.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     if seen.threads.iter().any(|thread| thread.periodic.is_some()) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! No thread has a real-time policy.
 
-use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
+use super::{Evidence, Found, LINUX, ObservedProgram, Rule, Severity};
 
 /// Finds programs of which no thread has a real-time policy.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     if seen.any_real_time || seen.threads.is_empty() {
         return None;
     }

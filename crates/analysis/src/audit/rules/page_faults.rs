@@ -1,6 +1,6 @@
 //! The loop touches pages that are not there.
 
-use super::{Found, LINUX, Rule, Seen, Severity, faults};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, faults};
 
 /// Finds loops that take page faults.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let hit = seen.threads.iter().filter(|thread| thread.real_time && thread.faults.times > 0);
     let evidence = hit.map(|thread| faults(thread, thread.faults)).collect();
     Found::warning("Page faults inside the periodic loop").by(evidence)

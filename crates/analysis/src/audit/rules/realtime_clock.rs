@@ -1,7 +1,7 @@
 //! The loop sleeps until moments of the wall clock.
 
-use super::super::seen::Use;
-use super::{CLOCK_REALTIME, Detail, Evidence, Found, LINUX, Rule, Seen, Severity, calls, format};
+use super::super::observed::Use;
+use super::{CLOCK_REALTIME, Detail, Evidence, Found, LINUX, ObservedProgram, Rule, Severity, calls, format};
 
 /// Finds loops that sleep until moments of a clock that can be set.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let steps = |what: &Use| match what.detail {
         Detail::Sleep { clock, absolute } => clock == CLOCK_REALTIME && absolute,
         Detail::Futex { realtime, .. } => realtime,

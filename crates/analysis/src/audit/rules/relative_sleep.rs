@@ -1,7 +1,7 @@
 //! The loop sleeps for a time instead of until a moment.
 
-use super::super::seen::Use;
-use super::{Detail, Evidence, Found, LINUX, Rule, Seen, Severity, calls, format};
+use super::super::observed::Use;
+use super::{Detail, Evidence, Found, LINUX, ObservedProgram, Rule, Severity, calls, format};
 
 /// Finds loops that sleep for a length of time, so that each turn starts later by what the one before took.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let is_relative = |what: &Use| matches!(what.detail, Detail::Sleep { absolute: false, .. });
     let waits = seen.threads.iter().filter_map(|thread| Some((thread, thread.periodic?)));
     let mut evidence: Vec<_> = waits

@@ -1,6 +1,6 @@
 //! The loop's stack reaches pages that it had not used before.
 
-use super::{Found, LINUX, Rule, Seen, Severity, faults};
+use super::{Found, LINUX, ObservedProgram, Rule, Severity, faults};
 
 /// Finds loops whose page faults are on the stack: its pages were not touched before the loop began.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let hit = seen.threads.iter().filter(|thread| thread.real_time && thread.stack_faults.times > 0);
     let evidence = hit.map(|thread| faults(thread, thread.stack_faults)).collect();
     Found::warning("The stack grows inside the periodic loop").by(evidence)

@@ -1,6 +1,6 @@
 //! A thread has real-time priority 99.
 
-use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
+use super::{Evidence, Found, LINUX, ObservedProgram, Rule, Severity};
 
 /// Finds threads of real-time priority 99, above which no thread of their policies can be placed.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -21,7 +21,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let top = seen.threads.iter().chain(&seen.others).filter(|thread| thread.priority == 99);
     let evidence = top.map(|thread| Evidence::new(thread.label(), format!("{} 99", thread.policy))).collect();
     Found::note("A thread has real-time priority 99").by(evidence)

@@ -1,6 +1,6 @@
 //! A program's system calls have numbers that are not known here.
 
-use super::{Checked, Evidence, Found, Rule, Seen, Severity};
+use super::{Checked, Evidence, Found, ObservedProgram, Rule, Severity};
 
 /// Reports that a program's system calls could not be named, so that the rules about calls cannot judge it.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     find,
 };
 
-fn find(seen: &Seen) -> Option<Found> {
+fn find(seen: &ObservedProgram) -> Option<Found> {
     let unknown = seen.processes.iter().filter(|process| !process.calls_known);
     let evidence = unknown
         .map(|process| Evidence::new(format!("process {} ({})", process.name, process.pid), "unknown"))

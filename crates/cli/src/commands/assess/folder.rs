@@ -87,7 +87,8 @@ impl Folder {
         let html = reporting::render(
             title,
             Some(assessment.clone()),
-            (runs.to_vec(), Vec::new()),
+            runs.to_vec(),
+            Vec::new(),
             Some(&node.profile),
             Some(&node.audit),
         );

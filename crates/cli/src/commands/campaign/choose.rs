@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use campaign::{Campaign, FitError, Planned, Wanted, shipped};
+use campaign::{Campaign, FitError, Overrides, Planned, shipped};
 use conduct::Setting;
 
 use crate::names;
@@ -81,7 +81,7 @@ impl CampaignChoice {
     pub(super) fn resolve(&self, setting: &mut Setting) -> anyhow::Result<(Campaign, Vec<Planned>)> {
         let text = self.made.clone().map_or_else(|| text(&self.campaign), Ok)?;
         let site = setting.site();
-        let wanted = Wanted {
+        let wanted = Overrides {
             is_short: self.short,
             values: self.values.clone(),
             only: self.only.clone(),

@@ -1,7 +1,7 @@
 //! What the engine is asked for, out of what was typed.
 
 use anyhow::bail;
-use record::{End, Placement, PolicyChoice, Stagger, WakeupRequest};
+use record::{Placement, PolicyChoice, RunEnd, Stagger, WakeupRequest};
 use run::LinearBins;
 use units::{CpuSet, Ns};
 
@@ -72,9 +72,9 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
         align_to,
         stagger,
         end: match (options.loops, options.duration) {
-            (Some(loops), _) => End::Samples(loops),
-            (None, Some(duration)) => End::After(duration),
-            (None, None) => End::WhenTold,
+            (Some(loops), _) => RunEnd::Samples(loops),
+            (None, Some(duration)) => RunEnd::After(duration),
+            (None, None) => RunEnd::WhenTold,
         },
         clock: options.clock,
         // The engine holds nothing: the command itself does, and says so before the threads start.

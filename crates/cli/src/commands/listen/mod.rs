@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use farm::{Job, Policy};
 use peer::{ChannelError, Listener, local_policy, read_policy};
 use record::{ExplainingCost, PacketRequest, Record};
-use run::{Machine, Part, Role, Stop};
+use run::{Machine, NodeThreads, Part, Role, Stop};
 
 use super::packet::{ExplainArgs, StampArgs, ThreadArgs, say_cost_comes_first, warn_of_loss};
 use crate::begin::AnywayArgs;
@@ -94,7 +94,7 @@ impl ListenArgs {
                 listener.one_line_for_the_other_side()
             )),
         }
-        let ended = self.serve_all(&mut listener, &policy, &own, (destination, &stop));
+        let ended = self.serve_all(&mut listener, &policy, &own, destination, &stop);
         if let Some(path) = &self.token_file {
             listener.withdraw_token(path);
         }
@@ -107,7 +107,7 @@ impl ListenArgs {
             (Machine::read(), self.threads.choice(), self.explain.request());
         let cost = explain.and_then(|explain| {
             say_cost_comes_first();
-            run::receiving_cost(&PacketRequest::default(), (cpu, sched_priority), explain, &machine, stop)
+            run::receiving_cost(&PacketRequest::default(), NodeThreads { cpu, sched_priority }, explain, &machine, stop)
         });
         let hardware_stamps = self.stamps.hardware_stamps;
         Ok(Own {
@@ -123,7 +123,8 @@ impl ListenArgs {
         listener: &mut Listener,
         policy: &Policy,
         own: &Own,
-        (destination, stop): (Destination, &Stop),
+        destination: Destination,
+        stop: &Stop,
     ) -> anyhow::Result<Exit> {
         let (once, mut destination) = (self.once, Some(destination));
         loop {
@@ -135,7 +136,7 @@ impl ListenArgs {
             };
             let partner = channel.partner().to_string();
             let mut connection = Connection::new(channel, Some(listener));
-            let served = self.serve(&mut connection, policy, own, (destination.as_mut().filter(|_| once), stop));
+            let served = self.serve(&mut connection, policy, own, destination.as_mut().filter(|_| once), stop);
             connection.close();
             match served {
                 Ok(record) => {
@@ -164,7 +165,8 @@ impl ListenArgs {
         connection: &mut Connection<'_>,
         policy: &Policy,
         own: &Own,
-        (destination, stop): (Option<&mut Destination>, &Stop),
+        destination: Option<&mut Destination>,
+        stop: &Stop,
     ) -> anyhow::Result<Record> {
         let job = job(connection, stop)?;
         let denied =
@@ -173,8 +175,8 @@ impl ListenArgs {
         match (job, denied) {
             (Job::Packet(_), Some(why)) => Err(packets::refuse(connection, &why)),
             (Job::Run(_), Some(why)) => Err(relay::refuse(connection, &why)),
-            (Job::Packet(job), None) => packets::measure(connection, job, own, self.anyway, (label, stop), destination),
-            (Job::Run(run), None) => relay::measure(connection, run, own, self.anyway, (label, stop)),
+            (Job::Packet(job), None) => packets::measure(connection, job, own, self.anyway, label, stop, destination),
+            (Job::Run(run), None) => relay::measure(connection, run, own, self.anyway, label, stop),
         }
     }
 }

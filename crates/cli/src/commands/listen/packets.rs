@@ -20,7 +20,8 @@ pub(super) fn measure(
     PacketJob { request, initiator }: PacketJob,
     own: &Own,
     anyway: AnywayArgs,
-    (label, stop): (&str, &Stop),
+    label: &str,
+    stop: &Stop,
     destination: Option<&mut Destination>,
 ) -> anyhow::Result<Record> {
     output::note(&format!("{} measures packets", connection.channel.partner()));

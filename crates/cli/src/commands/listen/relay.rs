@@ -25,7 +25,8 @@ pub(super) fn measure(
     asked: AskedRun,
     own: &Own,
     anyway: AnywayArgs,
-    (label, stop): (&str, &Stop),
+    label: &str,
+    stop: &Stop,
 ) -> anyhow::Result<Record> {
     let request = RunRequest::from(asked);
     output::note(&format!("{} asks for a run of '{}'", connection.channel.partner(), request.kind().name));

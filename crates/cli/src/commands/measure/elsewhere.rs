@@ -57,20 +57,34 @@ impl Elsewhere {
         destination.begin(&CpuSet::new())?;
         let mut connection = Connection::new(channel, None);
         connection.channel.send(&Job::Run(asked))?;
-        let mut telling =
-            Telling { label, destination: &destination, live: None, fold: Fold::default(), refused: None };
+        let mut telling = Telling {
+            label,
+            destination: &destination,
+            live: None,
+            fold: Fold::default(),
+            refused: None,
+            has_begun: false,
+        };
         let told = telling.all(&mut connection, &stop);
         connection.close();
         if let Some(live) = &telling.live {
             live.finish();
         }
-        let Telling { refused, fold, .. } = telling;
-        match told {
+        let Telling { refused, fold, has_begun, .. } = telling;
+        let lost = match told {
+            Ok(()) => None,
             Err(error) if fold.record().is_some() => {
                 output::warning(&format!("{error:#}; the record has what was told until then"));
+                Some(format!("{error:#}"))
             }
-            told => told?,
-        }
+            Err(error) if has_begun => {
+                return Ok(destination.lost(format!(
+                    "{} had begun the run, and what became of it is not known here: {error:#}",
+                    self.to
+                )));
+            }
+            Err(error) => return Err(error),
+        };
         if let Some((class, why)) = refused {
             return Ok(destination.refused(class, &format!("{} says: {why}", self.to)));
         }
@@ -80,7 +94,11 @@ impl Elsewhere {
         }
         let record = fold.into_record().context("the other node told no record")?;
         let file = destination.file().map(std::path::Path::to_owned);
-        destination.deliver(&record, |color| result::table_of_file(&record, file.as_deref(), color))
+        let table = |color| result::table_of_file(&record, file.as_deref(), color);
+        match lost {
+            None => destination.deliver(&record, table),
+            Some(why) => destination.deliver_lost(&record, why, table),
+        }
     }
 }
 
@@ -91,6 +109,8 @@ struct Telling<'a> {
     live: Option<LiveRun>,
     fold: Fold,
     refused: Option<(RefusalClass, String)>,
+    /// Whether the other node told that the run begins.
+    has_begun: bool,
 }
 
 impl Telling<'_> {
@@ -98,8 +118,11 @@ impl Telling<'_> {
     fn all(&mut self, connection: &mut Connection<'_>, stop: &Stop) -> anyhow::Result<()> {
         let mut ended_at: Option<Instant> = None;
         while !self.fold.is_finished() && self.refused.is_none() {
-            if let Some(event) = connection.channel.receive(LOOK)? {
-                self.take(event);
+            match connection.channel.receive(LOOK)? {
+                // It had it carried out elsewhere itself.
+                Some(RunEvent::Lost { why }) => bail!("the other node lost the run: {why}"),
+                Some(event) => self.take(event),
+                None => {}
             }
             match ended_at {
                 None if stop.ended_early() => {
@@ -122,6 +145,7 @@ impl Telling<'_> {
         };
         let event = match event {
             RunEvent::Started { measurement, duration_ns, .. } => {
+                self.has_begun = true;
                 let head = format!("{} {}", measurement.name(), self.label);
                 self.live = Some(LiveRun::with_head(&head, duration_ns));
                 RunEvent::Started { measurement, duration_ns, label: self.label.to_owned() }
@@ -158,9 +182,9 @@ impl Telling<'_> {
                 self.fold.take(RunEvent::Finished { record: label(record) });
                 return;
             }
-            gap @ RunEvent::Gap { .. } => {
-                self.fold.take(gap.clone());
-                gap
+            other @ (RunEvent::Gap { .. } | RunEvent::Lost { .. }) => {
+                self.fold.take(other.clone());
+                other
             }
         };
         self.destination.tell(event);

@@ -1,7 +1,7 @@
 //! `punctual measure event`.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use record::{CpuPair, End, EventMeans, EventRequest, PairPlacement, PolicyChoice, Request, RunLength, RunRequest};
+use record::{CpuPair, EventMeans, EventRequest, PairPlacement, PolicyChoice, Request, RunEnd, RunLength, RunRequest};
 use units::{CpuSet, Ns};
 
 use super::claim::ClaimArgs;
@@ -84,10 +84,10 @@ impl EventArgs {
             priority: self.priority,
             interval: self.interval,
             end: match (self.duration, self.samples) {
-                (Some(RunLength::Unlimited), _) => End::WhenTold,
-                (Some(RunLength::For(duration)), _) => End::After(duration),
-                (None, Some(samples)) => End::Samples(samples),
-                (None, None) => End::After(Ns::from_s(60)),
+                (Some(RunLength::Unlimited), _) => RunEnd::WhenTold,
+                (Some(RunLength::For(duration)), _) => RunEnd::After(duration),
+                (None, Some(samples)) => RunEnd::Samples(samples),
+                (None, None) => RunEnd::After(Ns::from_s(60)),
             },
             deadline: self.deadline,
             interval_maximum: self.interval_maximum,

@@ -72,7 +72,7 @@ impl RequestArgs {
         let Self { anyway, output, label, .. } = self;
         if whole.kind().needs_partner() {
             #[cfg(feature = "packet")]
-            return crate::commands::packet::carry_out(whole, anyway, (output, &label.label))
+            return crate::commands::packet::carry_out(whole, anyway, output, &label.label)
                 .with_context(|| format!("in {shown}"));
             #[cfg(not(feature = "packet"))]
             bail!(

@@ -1,7 +1,7 @@
 //! `punctual measure wakeup`.
 
 use anyhow::bail;
-use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, Request, RunRequest, WakeupRequest};
+use record::{EvidenceSource, ExplainRequest, Placement, PolicyChoice, Request, RunEnd, RunRequest, WakeupRequest};
 use units::{ClockId, CpuSet, Ns};
 
 use super::claim::ClaimArgs;
@@ -154,10 +154,10 @@ impl std::str::FromStr for HoldDmaLatency {
 impl WakeupArgs {
     pub(super) fn config(&self) -> WakeupRequest {
         let end = match (self.duration, self.samples) {
-            (Some(RunLength::Unlimited), _) => End::WhenTold,
-            (Some(RunLength::For(duration)), _) => End::After(duration),
-            (None, Some(samples)) => End::Samples(samples),
-            (None, None) => End::After(Ns::from_s(60)),
+            (Some(RunLength::Unlimited), _) => RunEnd::WhenTold,
+            (Some(RunLength::For(duration)), _) => RunEnd::After(duration),
+            (None, Some(samples)) => RunEnd::Samples(samples),
+            (None, None) => RunEnd::After(Ns::from_s(60)),
         };
         let policy = match self.policy {
             PolicyName::Fifo => PolicyChoice::Fifo,

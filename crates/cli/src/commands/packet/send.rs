@@ -9,7 +9,8 @@ use farm::{Job, Token};
 use packet::dialog::{Endpoints, Message, PacketJob};
 use peer::{Endpoint, connect, read_token, resolve};
 use record::{
-    End, Measurement, PacketDirection, PacketPath, PacketRequest, ReceiveMode, Record, Request, RunLength, RunRequest,
+    Measurement, PacketDirection, PacketPath, PacketRequest, ReceiveMode, Record, Request, RunEnd, RunLength,
+    RunRequest,
 };
 use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Prepared, Stop, Surroundings};
 use units::Ns;
@@ -19,7 +20,7 @@ use crate::begin::AnywayArgs;
 use crate::connection::Connection;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
-use crate::session::{self, LabelArgs, Seen};
+use crate::session::{self, LabelArgs, ProgressReporter};
 use crate::view::packet as view;
 
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -120,9 +121,9 @@ fn receive() -> impl clap::builder::TypedValueParser<Value = ReceiveMode> {
 impl SendArgs {
     fn request(&self) -> PacketRequest {
         let end = match (self.samples, self.duration) {
-            (Some(samples), _) => End::Samples(samples),
-            (None, Some(RunLength::For(duration))) => End::After(duration),
-            (None, Some(RunLength::Unlimited)) => End::WhenTold,
+            (Some(samples), _) => RunEnd::Samples(samples),
+            (None, Some(RunLength::For(duration))) => RunEnd::After(duration),
+            (None, Some(RunLength::Unlimited)) => RunEnd::WhenTold,
             (None, None) => PacketRequest::default().end,
         };
         PacketRequest {
@@ -161,17 +162,22 @@ impl SendArgs {
             }
         };
         let host = Host { to: &self.to, token: source };
-        host.measure(request, self.explain, self.anyway, (self.output, &self.label.label))
+        host.measure(request, self.explain, self.anyway, self.output, &self.label.label)
     }
 }
 
 /// Carries a request out.
-pub(crate) fn carry_out(whole: RunRequest, anyway: AnywayArgs, output: (OutputArgs, &str)) -> anyhow::Result<Exit> {
+pub(crate) fn carry_out(
+    whole: RunRequest,
+    anyway: AnywayArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
     let RunRequest { request: Request::Packet(request), partner: Some(partner), .. } = whole else {
         bail!("this request is not one of packets with a partner");
     };
     let token = TokenSource::File(PathBuf::from(&*partner.token_file));
-    Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output)
+    Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output, label)
 }
 
 /// What a token is taken from.
@@ -192,7 +198,8 @@ impl Host<'_> {
         request: PacketRequest,
         explain: ExplainArgs,
         anyway: AnywayArgs,
-        (output, label): (OutputArgs, &str),
+        output: OutputArgs,
+        label: &str,
     ) -> anyhow::Result<Exit> {
         let (machine, own_program) = (Machine::read(), session::own_program()?);
         let part = Part::asking(&request, explain.request());
@@ -244,7 +251,7 @@ impl Listening<'_> {
         let (addresses, session) = self.connection.ends()?;
         destination.grow(&prepared.about().housekeeping)?;
         destination.begin(&prepared.about().housekeeping)?;
-        let mut seen = Seen::new((Measurement::Packet, label, prepared.about()), destination, Vec::new());
+        let mut seen = ProgressReporter::new(Measurement::Packet, label, prepared.about(), destination, Vec::new());
         let ((_, _, _, node), context) = (kernel::process::system_names(), session::context(label));
         let stop = self.stop;
         let partner = Some(Connected { node: &node, addresses, session, partner: self });

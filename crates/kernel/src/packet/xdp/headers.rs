@@ -135,14 +135,14 @@ impl Headers {
 
 /// What is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ReceiveFilter {
     /// Datagrams of UDP to an address and port of ours; the number of the interface, for link-local senders.
     Udp(SocketAddr, u32),
     /// Frames of an EtherType.
     Link(u16),
 }
 
-impl Wanted {
+impl ReceiveFilter {
     /// How many bytes of a packet stand before its payload, beyond the header of Ethernet.
     pub(super) const fn internet_bytes(self) -> usize {
         match self {
@@ -164,7 +164,7 @@ pub(super) struct Parsed {
 
 /// Checks a received frame; `None` where it is damaged, cut, or not what was wanted.
 #[inline]
-pub(super) fn parse(frame: &[u8], wanted: Wanted) -> Option<Parsed> {
+pub(super) fn parse(frame: &[u8], wanted: ReceiveFilter) -> Option<Parsed> {
     let mut ethertype = u16_at(frame, 12)?;
     let (mut at, mut vlan_tag) = (ETHERNET_BYTES, None);
     if ethertype == TAGGED {
@@ -173,7 +173,7 @@ pub(super) fn parse(frame: &[u8], wanted: Wanted) -> Option<Parsed> {
         at += TAG_BYTES;
     }
     match wanted {
-        Wanted::Link(ours) => {
+        ReceiveFilter::Link(ours) => {
             let source = frame.get(6..12)?.try_into().ok()?;
             (ethertype == ours && at <= frame.len()).then_some(Parsed {
                 payload: at..frame.len(),
@@ -181,7 +181,7 @@ pub(super) fn parse(frame: &[u8], wanted: Wanted) -> Option<Parsed> {
                 vlan_tag,
             })
         }
-        Wanted::Udp(SocketAddr::V4(local), _) if ethertype == V4 => {
+        ReceiveFilter::Udp(SocketAddr::V4(local), _) if ethertype == V4 => {
             let header = frame.get(at..at + V4_BYTES)?;
             let total = usize::from(u16_at(header, 2)?);
             let is_sound = header[0] == V4_WITHOUT_OPTIONS
@@ -195,7 +195,7 @@ pub(super) fn parse(frame: &[u8], wanted: Wanted) -> Option<Parsed> {
             let source = Ipv4Addr::from(<[u8; 4]>::try_from(&header[12..16]).ok()?);
             Some(Parsed { payload, from: Origin::Internet((source, port).into()), vlan_tag })
         }
-        Wanted::Udp(SocketAddr::V6(local), interface_index) if ethertype == V6 => {
+        ReceiveFilter::Udp(SocketAddr::V6(local), interface_index) if ethertype == V6 => {
             let header = frame.get(at..at + V6_BYTES)?;
             let length = usize::from(u16_at(header, 4)?);
             let is_sound = header[0] >> 4 == 6 && header[6] == UDP && header[24..40] == local.ip().octets();
@@ -208,7 +208,7 @@ pub(super) fn parse(frame: &[u8], wanted: Wanted) -> Option<Parsed> {
             let from = SocketAddrV6::new(source, port, 0, scope);
             Some(Parsed { payload, from: Origin::Internet(from.into()), vlan_tag })
         }
-        Wanted::Udp(..) => None,
+        ReceiveFilter::Udp(..) => None,
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
                     let payload: Vec<u8> = (0..bytes).map(|place| u8::try_from(place % 256).unwrap()).collect();
                     let frame = frame(Ethernet { tag, ..ETHERNET }, from, to, &payload);
                     let local: SocketAddr = to.parse().unwrap();
-                    let parsed = parse(&frame, Wanted::Udp(local, 7)).unwrap();
+                    let parsed = parse(&frame, ReceiveFilter::Udp(local, 7)).unwrap();
                     assert_eq!(frame[parsed.payload.clone()], payload);
                     assert_eq!(parsed.vlan_tag, tag);
                     let mut expected: SocketAddr = from.parse().unwrap();
@@ -323,9 +323,9 @@ mod tests {
                     assert_eq!(parsed.from, Origin::Internet(expected));
                     // Padding of short frames behind the datagram is no part of it.
                     let padded = [frame.clone(), vec![0; 9]].concat();
-                    assert_eq!(parse(&padded, Wanted::Udp(local, 7)), Some(parsed));
+                    assert_eq!(parse(&padded, ReceiveFilter::Udp(local, 7)), Some(parsed));
                     let other_port = SocketAddr::new(local.ip(), 2_001);
-                    assert_eq!(parse(&frame, Wanted::Udp(other_port, 7)), None);
+                    assert_eq!(parse(&frame, ReceiveFilter::Udp(other_port, 7)), None);
                 }
             }
         }
@@ -335,7 +335,7 @@ mod tests {
     fn each_flipped_bit_and_each_cut_is_seen() {
         for (from, to) in [("192.0.2.1:1000", "192.0.2.2:2000"), ("[2001:db8::1]:1000", "[2001:db8::2]:2000")] {
             let whole = frame(ETHERNET, from, to, b"sixteen bytes...");
-            let wanted = Wanted::Udp(to.parse().unwrap(), 7);
+            let wanted = ReceiveFilter::Udp(to.parse().unwrap(), 7);
             // Hardware addresses are checked by the hardware. Of version 6, priority, flow and hop limit by nobody.
             let unchecked = |at: usize| to.starts_with('[') && [14, 15, 16, 17, 21].contains(&at);
             for at in (12..whole.len()).filter(|&at| !unchecked(at)) {
@@ -357,7 +357,7 @@ mod tests {
         let mut partial = frame(ETHERNET, from, to, b"payload");
         let pseudo_sum = sum(&partial[22..54]) + word(17) + word(15);
         partial[60..62].copy_from_slice(&fold(pseudo_sum).to_ne_bytes());
-        let wanted = Wanted::Udp(to.parse().unwrap(), 7);
+        let wanted = ReceiveFilter::Udp(to.parse().unwrap(), 7);
         assert!(parse(&partial, wanted).is_some());
         // None at all is allowed by version 4 alone.
         partial[60..62].copy_from_slice(&[0; 2]);
@@ -370,9 +370,9 @@ mod tests {
         let mut frame = vec![0; 100];
         assert_eq!(headers.write(&mut frame, b"abc"), Some(21));
         frame.truncate(21);
-        let parsed = parse(&frame, Wanted::Link(0x88b5)).unwrap();
+        let parsed = parse(&frame, ReceiveFilter::Link(0x88b5)).unwrap();
         assert_eq!((parsed.payload, parsed.from, parsed.vlan_tag), (18..21, Origin::Link([4; 6]), Some(5)));
-        assert_eq!(parse(&frame, Wanted::Link(0x88b6)), None);
+        assert_eq!(parse(&frame, ReceiveFilter::Link(0x88b6)), None);
         assert_eq!(headers.write(&mut [0; 20], b"abc"), None, "no room");
     }
 
@@ -382,7 +382,7 @@ mod tests {
             [("192.0.2.1:1000", "192.0.2.2:2000", [16, 38]), ("[2001:db8::1]:1000", "[2001:db8::2]:2000", [18, 58])]
         {
             let whole = frame(ETHERNET, from, to, b"payload");
-            let wanted = Wanted::Udp(to.parse().unwrap(), 7);
+            let wanted = ReceiveFilter::Udp(to.parse().unwrap(), 7);
             let right = fields.map(|at| u16_at(&whole, at).unwrap());
             for length in 0..=u16::MAX {
                 for (at, right) in fields.into_iter().zip(right) {

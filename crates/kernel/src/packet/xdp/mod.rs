@@ -28,9 +28,9 @@ use super::error::{OpenError, ReceiveError, SendError};
 use super::interface::Interface;
 use super::link::VlanTag;
 use super::options::BusyPoll;
-use super::{Counters, End, Launch, Received, SentStamp};
+use super::{Counters, Launch, PacketEndpoint, Received, SentStamp};
 use crate::clock::{KernelClock, nanoseconds, now_ns};
-use headers::{Headers, Wanted, parse};
+use headers::{Headers, ReceiveFilter, parse};
 use queue::{ReceiveQueue, SendQueue};
 
 /// How packets get from the driver to us.
@@ -82,14 +82,14 @@ pub enum Flow {
     Udp {
         /// Where it receives.
         local: SocketAddr,
-        /// To whom it sends; can be set later by [`XdpEnd::set_partner`].
+        /// To whom it sends; can be set later by [`XdpEndpoint::set_partner`].
         partner: Option<SocketAddr>,
     },
     /// Frames of an EtherType.
     Link {
         /// What tells its frames from others (0x0600 to 0xffff).
         ethertype: u16,
-        /// To whom it sends; can be set later by [`XdpEnd::set_partner_mac`].
+        /// To whom it sends; can be set later by [`XdpEndpoint::set_partner_mac`].
         partner: Option<[u8; 6]>,
     },
 }
@@ -131,7 +131,7 @@ impl XdpPlan {
 
 /// Sockets of AF_XDP on all receive queues of an interface, with the program that feeds them.
 #[derive(Debug)]
-pub struct XdpEnd {
+pub struct XdpEndpoint {
     sender: XdpSender,
     receiver: XdpReceiver,
     interface: Interface,
@@ -155,7 +155,7 @@ pub struct XdpReceiver {
     /// One for each of the queues, in their order.
     polled: Vec<PollFd<'static>>,
     queues: Vec<ReceiveQueue>,
-    wanted: Wanted,
+    wanted: ReceiveFilter,
     /// The queue that is looked at first, so that none is served worse.
     next: usize,
     damaged: u64,
@@ -174,7 +174,7 @@ struct Attachment {
     _port: Option<OwnedFd>,
 }
 
-impl XdpEnd {
+impl XdpEndpoint {
     /// The mode that was taken.
     #[must_use]
     pub const fn mode(&self) -> Mode {
@@ -203,8 +203,8 @@ impl XdpEnd {
     #[must_use]
     pub const fn local(&self) -> Option<SocketAddr> {
         match self.receiver.wanted {
-            Wanted::Udp(local, _) => Some(local),
-            Wanted::Link(_) => None,
+            ReceiveFilter::Udp(local, _) => Some(local),
+            ReceiveFilter::Link(_) => None,
         }
     }
 
@@ -215,7 +215,7 @@ impl XdpEnd {
     }
 }
 
-impl End for XdpSender {
+impl PacketEndpoint for XdpSender {
     /// Sends one payload.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl End for XdpSender {
     }
 }
 
-impl End for XdpReceiver {
+impl PacketEndpoint for XdpReceiver {
     /// Refused always: the other half sends.
     #[inline]
     fn send(&mut self, _payload: &[u8], _launch: Option<Launch>) -> Result<(), SendError> {
@@ -369,7 +369,7 @@ impl End for XdpReceiver {
     }
 }
 
-impl End for XdpEnd {
+impl PacketEndpoint for XdpEndpoint {
     #[inline]
     fn send(&mut self, payload: &[u8], launch: Option<Launch>) -> Result<(), SendError> {
         self.sender.send(payload, launch)

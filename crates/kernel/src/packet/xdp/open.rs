@@ -14,10 +14,10 @@ use super::super::link::{VlanTag, check_ethertype};
 use super::super::options::{self, failed};
 use super::super::route::{Route, resolve_neighbor};
 use super::abi::HEADROOM_BYTES;
-use super::headers::{Ethernet, Headers, MOST_HEADER_BYTES, Wanted};
+use super::headers::{Ethernet, Headers, MOST_HEADER_BYTES, ReceiveFilter};
 use super::program::{self, SocketMap};
 use super::queue::{self, QueueError, QueuePlan, ReceiveQueue, SendQueue};
-use super::{Attachment, Flow, Interface, Mode, OpenError, RefusedMode, XdpEnd, XdpPlan, XdpReceiver, XdpSender};
+use super::{Attachment, Flow, Interface, Mode, OpenError, RefusedMode, XdpEndpoint, XdpPlan, XdpReceiver, XdpSender};
 use crate::clock::KernelClock;
 
 /// The header of Ethernet with a tag.
@@ -41,7 +41,7 @@ fn chunk_bytes(interface: &Interface) -> usize {
     if needed <= SMALL_CHUNK_BYTES { SMALL_CHUNK_BYTES } else { LARGE_CHUNK_BYTES }
 }
 
-impl XdpEnd {
+impl XdpEndpoint {
     /// Opens sockets on all receive queues of the interface, in the first mode that works, and attaches the program.
     ///
     /// Attaching in a better mode than generic may take the interface down for some seconds; that is waited for.
@@ -104,7 +104,7 @@ impl XdpEnd {
     /// Where no route leads there, or by another interface, or nobody answers on the local network; or where this end is
     /// for an EtherType.
     pub fn set_partner(&mut self, partner: SocketAddr) -> Result<(), OpenError> {
-        let Wanted::Udp(local, _) = self.receiver.wanted else {
+        let ReceiveFilter::Udp(local, _) = self.receiver.wanted else {
             return Err(failed(
                 "send to an address of IP from an end of an EtherType",
                 io::ErrorKind::InvalidInput.into(),
@@ -130,7 +130,7 @@ impl XdpEnd {
     /// # Errors
     /// Where this end is for datagrams.
     pub fn set_partner_mac(&mut self, partner: [u8; 6]) -> Result<(), OpenError> {
-        let Wanted::Link(ethertype) = self.receiver.wanted else {
+        let ReceiveFilter::Link(ethertype) = self.receiver.wanted else {
             return Err(failed("send to a hardware address from an end of UDP", io::ErrorKind::InvalidInput.into()));
         };
         self.sender.headers = Some(Headers::link(self.ethernet(partner)?, ethertype));
@@ -215,9 +215,9 @@ fn attach(program: &OwnedFd, interface: &Interface, flags: u32) -> io::Result<Ow
 }
 
 /// What is to be received, and for datagrams a socket of the stack's that holds the port and takes nothing.
-fn reserve(plan: &XdpPlan, interface: &Interface) -> Result<(Wanted, Option<OwnedFd>), OpenError> {
+fn reserve(plan: &XdpPlan, interface: &Interface) -> Result<(ReceiveFilter, Option<OwnedFd>), OpenError> {
     let (local, partner) = match plan.flow {
-        Flow::Link { ethertype, .. } => return Ok((Wanted::Link(ethertype), None)),
+        Flow::Link { ethertype, .. } => return Ok((ReceiveFilter::Link(ethertype), None)),
         Flow::Udp { local, partner } => (local, partner),
     };
     let address = if local.ip().is_unspecified() {
@@ -240,7 +240,7 @@ fn reserve(plan: &XdpPlan, interface: &Interface) -> Result<(Wanted, Option<Owne
     options::attach_filter(socket.as_fd(), &mut [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }])
         .map_err(|error| failed("reserve a port (SO_ATTACH_FILTER)", error))?;
     let local = options::bind(&socket, local)?;
-    Ok((Wanted::Udp(local, interface.index), Some(socket)))
+    Ok((ReceiveFilter::Udp(local, interface.index), Some(socket)))
 }
 
 /// All that belongs to a mode that works.
@@ -257,7 +257,7 @@ enum Failure {
     All(OpenError),
 }
 
-fn bring_up(plan: &XdpPlan, interface: &Interface, wanted: Wanted, mode: Mode) -> Result<Up, Failure> {
+fn bring_up(plan: &XdpPlan, interface: &Interface, wanted: ReceiveFilter, mode: Mode) -> Result<Up, Failure> {
     let all = |action| {
         move |error| {
             let needs = "it takes Linux 5.9 with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS";

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use flight::instruction::{Condition, Helper, Instruction, R0, R1, R2, R3, R4, R6, R7, Width, Writer};
 
-use super::headers::{TAGGED, UDP, V4, V4_WITHOUT_OPTIONS, V6, Wanted};
+use super::headers::{ReceiveFilter, TAGGED, UDP, V4, V4_WITHOUT_OPTIONS, V6};
 use crate::bpf::{self, Refused, address, bpf, owned};
 
 const MAP_UPDATE_ELEMENT: libc::c_long = 2;
@@ -97,7 +97,7 @@ impl SocketMap {
 }
 
 /// Loads the program for what is wanted.
-pub(super) fn load(map: &SocketMap, wanted: Wanted) -> Result<OwnedFd, Refused> {
+pub(super) fn load(map: &SocketMap, wanted: ReceiveFilter) -> Result<OwnedFd, Refused> {
     bpf::load(PROG_TYPE_XDP, ATTACH_TYPE_XDP, 0, &instructions(map.0.as_raw_fd(), wanted))
 }
 
@@ -135,7 +135,7 @@ fn in_packet(value: u16) -> i32 {
     u16::from_ne_bytes(value.to_be_bytes()).into()
 }
 
-fn instructions(map: i32, wanted: Wanted) -> Vec<Instruction> {
+fn instructions(map: i32, wanted: ReceiveFilter) -> Vec<Instruction> {
     let mut writer = Writer::default();
     let (pass, is_untagged) = (writer.label(), writer.label());
     // R6: the context; R3: the end; R7: the start, moved on by a tag, so that what follows lies at the same offsets.
@@ -148,12 +148,12 @@ fn instructions(map: i32, wanted: Wanted) -> Vec<Instruction> {
     needs(&mut writer, 14);
     writer.load(Width::U16, R1, R7, 12).place(is_untagged);
     let ethertype = match wanted {
-        Wanted::Link(ethertype) => ethertype,
-        Wanted::Udp(SocketAddr::V4(_), _) => V4,
-        Wanted::Udp(SocketAddr::V6(_), _) => V6,
+        ReceiveFilter::Link(ethertype) => ethertype,
+        ReceiveFilter::Udp(SocketAddr::V4(_), _) => V4,
+        ReceiveFilter::Udp(SocketAddr::V6(_), _) => V6,
     };
     writer.jump_if(R1, Condition::NotEqual, in_packet(ethertype), pass);
-    if let Wanted::Udp(local, _) = wanted {
+    if let ReceiveFilter::Udp(local, _) = wanted {
         let (protocol_at, address_at, octets) = match local.ip() {
             IpAddr::V4(ip) => {
                 needs(&mut writer, 14 + 20 + 8);
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn programs_are_short() {
         let length = |wanted| instructions(3, wanted).len();
-        assert_eq!(length(Wanted::Link(0x88b5)), 22);
-        assert_eq!(length(Wanted::Udp("192.0.2.1:7".parse().unwrap(), 1)), 38);
-        assert_eq!(length(Wanted::Udp("[fe80::1]:7".parse().unwrap(), 1)), 45);
+        assert_eq!(length(ReceiveFilter::Link(0x88b5)), 22);
+        assert_eq!(length(ReceiveFilter::Udp("192.0.2.1:7".parse().unwrap(), 1)), 38);
+        assert_eq!(length(ReceiveFilter::Udp("[fe80::1]:7".parse().unwrap(), 1)), 45);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use analysis::audit::{CallSeen, Detail, LoopSeen, Target, Use};
+use analysis::audit::{Detail, ObservedCall, ObservedLoop, Target, Use};
 use record::{HistogramRecorder, TurnCauses};
 use trace::{Call, Work};
 
@@ -73,7 +73,7 @@ pub(super) struct Cycle {
     calls: Vec<Ended>,
     faults: Vec<(u64, u64)>,
     /// Of all turns.
-    kinds: HashMap<Use, CallSeen>,
+    kinds: HashMap<Use, ObservedCall>,
     /// Faults inside the loop: address and time.
     pub(super) taken_faults: Vec<(u64, u64)>,
     pub(super) interrupted: u64,
@@ -81,8 +81,8 @@ pub(super) struct Cycle {
 
 /// What came of it.
 pub(super) struct CycleEnd {
-    pub(super) periodic: Option<LoopSeen>,
-    pub(super) calls: Vec<CallSeen>,
+    pub(super) periodic: Option<ObservedLoop>,
+    pub(super) calls: Vec<ObservedCall>,
     /// Latencies by the moment asked for.
     pub(super) samples: Option<Samples>,
     pub(super) activations: u64,
@@ -206,7 +206,7 @@ impl Cycle {
             if many && !self.kinds.contains_key(&call.wait.what) {
                 continue;
             }
-            let seen = self.kinds.entry(call.wait.what).or_insert_with(|| CallSeen {
+            let seen = self.kinds.entry(call.wait.what).or_insert_with(|| ObservedCall {
                 what: call.wait.what,
                 target: match call.wait.what.detail {
                     Detail::Descriptor(number) => target(number),
@@ -245,8 +245,8 @@ impl Cycle {
             sleeps.max_by_key(|(_, one)| one.samples.taken).map(|(place, _)| place)
         });
         let periodic =
-            self.chosen.map(|chosen| LoopSeen { wait: self.candidates[chosen].wait.what, turns: self.turns });
-        let mut calls: Vec<CallSeen> = self.kinds.into_values().collect();
+            self.chosen.map(|chosen| ObservedLoop { wait: self.candidates[chosen].wait.what, turns: self.turns });
+        let mut calls: Vec<ObservedCall> = self.kinds.into_values().collect();
         calls.sort_by_key(|call| (call.first_ns, call.what.call));
         for call in &mut calls {
             call.first_ns = call.first_ns.saturating_sub(u64::try_from(self.frame.first_ns).unwrap_or(0));

@@ -1,6 +1,6 @@
 //! The record of a followed program.
 
-use analysis::audit::{ProcessSeen, Seen, ThreadSeen, audit, not_looked_for};
+use analysis::audit::{ObservedProcess, ObservedProgram, ObservedThread, audit, not_looked_for};
 use record::{
     AppRun, AppTarget, AppThread, Counters, Detail, Effective, Measurement, MissedRow, Place, ReasonCode, Record,
     Request, Requested, Series, TracingCost, Validity, WorstSample,
@@ -14,9 +14,9 @@ use super::{Run, interval_maximum_ns, is_meant};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
+use crate::crew::WatchEvidence;
 use crate::instrument::SelfCost;
 use crate::judge::{Facts, Stops, judge};
-use crate::witness::{Seen as Looked, Witnessed};
 use crate::worst;
 
 /// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
@@ -41,7 +41,7 @@ struct Sum {
     effective: Vec<Effective>,
     worst: Vec<WorstSample>,
     rows: Vec<MissedRow>,
-    seen: Vec<ThreadSeen>,
+    seen: Vec<ObservedThread>,
     activations: u64,
     events: u64,
     /// Threads with the times that they got a CPU by no switch that was seen.
@@ -52,11 +52,12 @@ struct Sum {
 
 impl Run<'_> {
     /// The record of what was followed until now.
-    pub(super) fn record(&self, witnessed: &Witnessed, looked: &Looked, context: &RunContext) -> Record {
+    pub(super) fn record(&self, evidence: &WatchEvidence, context: &RunContext) -> Record {
+        let WatchEvidence { witnessed, seen: observations } = evidence;
         let mut validity = judge(&Facts {
             measurement: Measurement::App,
             witnessed,
-            seen: looked,
+            seen: observations,
             stops: Stops::OfProgram,
             threads: &[],
             clock: None,
@@ -109,7 +110,7 @@ impl Run<'_> {
         }
         let left_out = count - sum.threads.len();
         self.judge_followed(&mut validity, &sum, &names);
-        let mut seen = Seen {
+        let mut seen = ObservedProgram {
             threads: sum.seen,
             processes: self.processes(&sum.threads),
             any_real_time,
@@ -155,7 +156,7 @@ impl Run<'_> {
         manifest.effective = sum.effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
         manifest.instrument = SelfCost::measure(ClockId::Monotonic, None).into_record();
-        looked.describe(manifest);
+        observations.describe(manifest);
         let mut record = record.with_node_named();
         if let Some(deadline) = self.ground.config.deadline {
             record.verdict = Some(analysis::verdict(&record, deadline.unsigned()));
@@ -208,7 +209,7 @@ impl Run<'_> {
         }
         let periods = end.periods.snapshot();
         period_ns = period_ns.or_else(|| end.periodic.and_then(|_| periods.quantile_ns(0.5)));
-        sum.seen.push(ThreadSeen { allocations: self.heap.of_thread(thread.tid), ..seen_of(thread, Some(&end)) });
+        sum.seen.push(ObservedThread { allocations: self.heap.of_thread(thread.tid), ..seen_of(thread, Some(&end)) });
         sum.activations += end.activations;
         sum.events += thread.events;
         sum.effective.push(Effective {
@@ -332,13 +333,13 @@ impl Run<'_> {
         }
     }
 
-    fn processes(&self, threads: &[AppThread]) -> Vec<ProcessSeen> {
-        let mut processes: Vec<ProcessSeen> = self
+    fn processes(&self, threads: &[AppThread]) -> Vec<ObservedProcess> {
+        let mut processes: Vec<ObservedProcess> = self
             .followed
             .processes
             .values()
             .filter(|process| threads.iter().any(|thread| thread.pid == process.pid))
-            .map(|process| ProcessSeen {
+            .map(|process| ObservedProcess {
                 pid: process.pid,
                 name: process.name.text(),
                 locked_bytes: process.memory.map(|(locked, _)| locked),
@@ -374,9 +375,9 @@ impl Named<'_> {
 }
 
 /// A thread as the rules look at it.
-fn seen_of(thread: &Thread, end: Option<&CycleEnd>) -> ThreadSeen {
+fn seen_of(thread: &Thread, end: Option<&CycleEnd>) -> ObservedThread {
     let (policy, priority) = thread.scheduling();
-    ThreadSeen {
+    ObservedThread {
         name: thread.name.text(),
         tid: thread.tid,
         pid: thread.pid,

@@ -10,7 +10,7 @@ use trace::{Abi, Body, Call, Event, Name, Work};
 use super::host::Host;
 use super::samples::Frame;
 use super::thread::{Around, Cause, Left, Probed, Thread};
-use super::timers::Timers;
+use super::timers::{ExecutionContext, Timers};
 use crate::clock_watch::ClockWatch;
 
 /// Threads that are kept account of; a program that makes more is followed in these.
@@ -167,7 +167,7 @@ impl Followed {
                         (false, true) => Left::Waits,
                         (false, false) => Left::WaitsInKernel,
                     };
-                    thread.off_cpu(time_ns, from_priority, state, (to_name, to_priority));
+                    thread.off_cpu(time_ns, from_priority, state, to_name, to_priority);
                     if stopped {
                         thread.halted(time_ns);
                     }
@@ -209,8 +209,8 @@ impl Followed {
                 }
             }
             Body::TimerExpire { timer, now_ns } => {
-                let place = (cpu, event.level, event.tid);
-                self.timers.expire(place, timer, (now_ns, time_ns), &around.offsets);
+                let at = ExecutionContext { cpu, level: event.level, tid: event.tid };
+                self.timers.expire(at, timer, now_ns, time_ns, &around.offsets);
             }
             Body::TimerDone { .. } => self.timers.done(cpu, event.level),
             Body::Fault { address } => {

@@ -259,7 +259,7 @@ pub fn measure(
         observer.observe(&view(&followed, began.elapsed(), config.duration));
         if let Some(telling) = &mut telling {
             telling.look(began.elapsed(), || {
-                let (witnessed, seen) = watching.so_far();
+                let evidence = watching.so_far();
                 let run = Run {
                     ground: &ground,
                     followed: &followed,
@@ -273,7 +273,7 @@ pub fn measure(
                     ended_early: Some(CUT_SHORT.to_owned()),
                     ended_at: moment_now(),
                 };
-                run.record(&witnessed, &seen, context)
+                run.record(&evidence, context)
             });
         }
     }
@@ -286,7 +286,7 @@ pub fn measure(
     // The instance goes before the program is ended: its end is nobody's measurement.
     drop(source);
     drop(program);
-    let (witnessed, seen) = watching.end();
+    let evidence = watching.end();
     let run = Run {
         ended_early: ground.ended_early(ended_at, stop.ended_early(), ended.as_deref()),
         ground: &ground,
@@ -300,7 +300,7 @@ pub fn measure(
         ended: ended.as_deref(),
         ended_at,
     };
-    Ok(run.record(&witnessed, &seen, context))
+    Ok(run.record(&evidence, context))
 }
 
 impl Ground<'_> {

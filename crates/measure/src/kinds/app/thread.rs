@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use analysis::audit::FaultsSeen;
+use analysis::audit::ObservedFaults;
 use record::Preemption;
 use trace::{Call, Name, Work};
 
@@ -147,8 +147,8 @@ pub(super) struct Thread {
     pub(super) sleeps: u64,
     pub(super) run: Samples,
     pub(super) cycle: Cycle,
-    pub(super) faults: FaultsSeen,
-    pub(super) stack_faults: FaultsSeen,
+    pub(super) faults: ObservedFaults,
+    pub(super) stack_faults: ObservedFaults,
     /// Those of `faults` that may have been of its stack: it had ended before its stack could be asked for.
     pub(super) unplaced_faults: u64,
     pub(super) events: u64,
@@ -192,8 +192,8 @@ impl Thread {
             sleeps: 0,
             run: Samples::new(frame, false),
             cycle: Cycle::new(frame),
-            faults: FaultsSeen::default(),
-            stack_faults: FaultsSeen::default(),
+            faults: ObservedFaults::default(),
+            stack_faults: ObservedFaults::default(),
             unplaced_faults: 0,
             events: 0,
             ended: false,
@@ -285,7 +285,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, state: Left, (to, to_priority): (Name, i32)) {
+    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, state: Left, to: Name, to_priority: i32) {
         let runnable = state == Left::Runnable;
         self.seen_at(priority);
         self.has_had_cpu();

@@ -52,6 +52,15 @@ impl Offsets {
     }
 }
 
+/// Where the function of a timer runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ExecutionContext {
+    pub(super) cpu: u32,
+    pub(super) level: Level,
+    /// The thread that is interrupted, or that handles soft interrupts.
+    pub(super) tid: u32,
+}
+
 /// A timer by its address.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
@@ -105,13 +114,8 @@ impl Timers {
     }
 
     /// The function of a timer begins.
-    pub(super) fn expire(
-        &mut self,
-        (cpu, level, tid): (u32, Level, u32),
-        timer: u64,
-        (now_ns, time_ns): (i64, u64),
-        offsets: &Offsets,
-    ) {
+    pub(super) fn expire(&mut self, at: ExecutionContext, timer: u64, now_ns: i64, time_ns: u64, offsets: &Offsets) {
+        let ExecutionContext { cpu, level, tid } = at;
         let known = self.by_address.get_mut(&timer);
         let scheduled_ns = known.and_then(|known| {
             let scheduled_ns = known.asked_ns.take()?.saturating_sub(offsets.of_timer(now_ns, time_ns));
@@ -157,8 +161,8 @@ mod tests {
     }
 
     fn expire(timers: &mut Timers, cpu: u32, level: Level, timer: u64, ahead_ns: i64) {
-        let now = (5_000_000 + ahead_ns, 5_000_700);
-        timers.expire((cpu, level, NOBODY), timer, now, &offsets());
+        let at = ExecutionContext { cpu, level, tid: NOBODY };
+        timers.expire(at, timer, 5_000_000 + ahead_ns, 5_000_700, &offsets());
     }
 
     #[test]

@@ -23,12 +23,12 @@ use units::{ClockId, ClockName, CpuSet, approx_f64_i64};
 use self::hot::{Pairing, Path};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
-use crate::crew::{Ground, GroundPlan, Meter, Metered, Order, Report, Watching, Work, now_ns, serve};
+use crate::crew::{Ground, GroundPlan, Meter, Metered, Order, Report, WatchEvidence, Watching, Work, now_ns, serve};
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::machine::Machine;
 use crate::ring::Pair;
 use crate::stop::Stop;
-use crate::witness::{Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleWatch, Wanted, Witnessed};
+use crate::witness::{Grant, LEAST_STOP_NS, Measuring, Orders, RequestedScheduling, ThrottleWatch};
 
 /// Readings between two looks at the stop flag, and in one timed block.
 const BLOCK: u64 = 1_000;
@@ -109,7 +109,7 @@ pub fn measure(
     });
     let run = Run { config, cpu, stop, rested: Cell::new(Instant::now()) };
     let policy = config.priority.map_or(Policy::Other, Policy::Fifo);
-    let wanted = Wanted { thread: 0, policy, cpu: Some(cpu) };
+    let wanted = RequestedScheduling { thread: 0, policy, cpu: Some(cpu) };
     let (arrive, arrived) = sync_channel(1);
     let (orders, wait) = channel();
     thread::scope(|scope| {
@@ -144,10 +144,10 @@ pub fn measure(
         // It waits for this order, and ends with its readings.
         let _ = orders.send(Order::BeginAt(now_ns(ClockId::Monotonic)));
         let report = measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let (witnessed, seen) = watching.end();
+        let evidence = watching.end();
         let Some(report) = report else { unreachable!("it was started") };
         let finish = Finish { config, cpu, context, stop, ground: &ground, grant: &grant, started };
-        Ok(finish.record(report, &witnessed, seen))
+        Ok(finish.record(report, evidence))
     })
 }
 
@@ -364,7 +364,8 @@ impl Finish<'_> {
         names
     }
 
-    fn record(&self, report: Report<Readings>, witnessed: &Witnessed, mut seen: Seen) -> Record {
+    fn record(&self, report: Report<Readings>, evidence: WatchEvidence) -> Record {
+        let WatchEvidence { witnessed, mut seen } = evidence;
         seen.compare_end(self.grant, report.at_end.as_ref());
         let migrations = report.migrations();
         let Readings { series, watches: Watches { clocks, throttle } } = report.counts;
@@ -373,7 +374,7 @@ impl Finish<'_> {
         let is_cut = self.stop.ended_early() || self.stop.watchdog_fired();
         let validity = judge(&Facts {
             measurement: Measurement::Clock,
-            witnessed,
+            witnessed: &witnessed,
             seen: &seen,
             stops: Stops::Spoil(&throttle),
             threads: &[ThreadFacts {

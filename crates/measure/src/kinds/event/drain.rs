@@ -22,7 +22,7 @@ use crate::live::Observer;
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::{Losses, Spoil};
 use crate::timetable::Timetable;
-use crate::witness::{Measuring, Seen, ThrottleWatch};
+use crate::witness::{LookoutObservations, Measuring, ThrottleWatch};
 
 /// Between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -147,7 +147,7 @@ pub(super) struct Drained {
 
 impl Drained {
     /// Decides about the intervals that ended by `until_ns`, by what is known to have spoiled any.
-    pub(super) fn settle(&mut self, seen: &Seen, started_ns: i64, until_ns: i64) {
+    pub(super) fn settle(&mut self, seen: &LookoutObservations, started_ns: i64, until_ns: i64) {
         let waits: Vec<(i64, i64)> = self.pairs.iter().flat_map(|of| of.woke.worst_waits()).collect();
         let spoils = seen.spoils(started_ns, &waits);
         self.pairs.iter_mut().for_each(|of| of.settle(until_ns, &spoils));
@@ -171,7 +171,7 @@ pub(super) struct Drain<'a, H> {
 
 impl<'a, H: HandOver> Drain<'a, H> {
     /// For a run whose first schedule is at `start_ns`; the flag says whether somebody takes its intervals over.
-    pub(super) fn new(run: &'a Run<'a>, running: &'a [Running<H>], (start_ns, is_handed_on): (i64, bool)) -> Self {
+    pub(super) fn new(run: &'a Run<'a>, running: &'a [Running<H>], start_ns: i64, is_handed_on: bool) -> Self {
         let mut throttle = ThrottleWatch::begin(&running.iter().map(measuring).collect::<Vec<_>>());
         throttle.run_begins();
         let collecting = |pair: &Running<H>| Collecting::new(run.plan, &pair.plan, start_ns, is_handed_on);

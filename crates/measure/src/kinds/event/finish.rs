@@ -1,7 +1,7 @@
 //! Makes the record of a run, while it goes on and at its end, and says how far it can be trusted.
 
 use record::{
-    Counters, Effective, End, HandOverTotals, Instrument, Measurement, Moment, Place, ReasonCode, Record, Request,
+    Counters, Effective, HandOverTotals, Instrument, Measurement, Moment, Place, ReasonCode, Record, Request, RunEnd,
     Series, SeriesDetail,
 };
 use units::{Ns, format};
@@ -13,11 +13,11 @@ use super::plan::EventPlan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
-use crate::crew::{Ground, Report, Watching, now_ns};
-use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink};
+use crate::crew::{Ground, MemberReport, RunEnding, WatchEvidence, Watching, now_ns};
+use crate::interval_sink::{FinishedIntervals, IntervalSink};
 use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
 use crate::stop::{Stop, ended_after};
-use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
+use crate::witness::{Grant, ThrottleWatch, Witnessed};
 
 /// The latency that is judged.
 const WOKE: &str = "handed_to_woke";
@@ -56,7 +56,7 @@ struct Half {
 
 impl Half {
     /// Of a thread that has not reported: what others know of it.
-    fn so_far(collected: Collected, grant: &Grant, place: String, (dropped, witnessed): (u64, &Witnessed)) -> Self {
+    fn so_far(collected: Collected, grant: &Grant, place: String, dropped: u64, witnessed: &Witnessed) -> Self {
         let cpu = grant.wanted.cpu;
         let counters = Counters {
             dropped,
@@ -77,9 +77,9 @@ impl Half {
     }
 
     /// With what the thread reported at its end; `failures` are the sleeps or waits of its loop that failed.
-    fn reported<C>(&mut self, (report, end): (Option<Report<C>>, ThreadEnd), failures: fn(&C) -> u64) -> Option<C> {
-        self.facts.end = end;
-        let report = report?;
+    fn reported<C>(&mut self, of_thread: MemberReport<C>, failures: fn(&C) -> u64) -> Option<C> {
+        self.facts.end = of_thread.end;
+        let report = of_thread.report?;
         report.add_to(&mut self.counters);
         self.counters.interrupted_sleeps = failures(&report.counts);
         self.facts.faults = Some(report.faults());
@@ -109,10 +109,9 @@ impl Measured {
     ) -> Self {
         let (place, shared) = (running.plan.place(), &running.shared);
         let at = |role| thread_at(&place, role);
-        let (woken, waking) = ((shared.woke.dropped(), witnessed), (shared.returned.dropped(), witnessed));
         Self {
-            woke: Half::so_far(woke, &running.sleeper.grant, at("woken"), woken),
-            returned: Half::so_far(returned, &running.waker.grant, at("waking"), waking),
+            woke: Half::so_far(woke, &running.sleeper.grant, at("woken"), shared.woke.dropped(), witnessed),
+            returned: Half::so_far(returned, &running.waker.grant, at("waking"), shared.returned.dropped(), witnessed),
             totals,
             place,
         }
@@ -128,14 +127,13 @@ impl Run<'_> {
         looked: &Looked<'_>,
         watching: &Watching,
     ) -> Record {
-        let (witnessed, seen) = watching.so_far();
+        let evidence = watching.so_far();
         let measured = |(running, of): (&Running<H>, &Collecting)| {
             let halves = [&of.woke, &of.returned].map(|half| half.closed().cloned().unwrap_or_default());
-            Measured::so_far(running, of.totals(), halves, &witnessed)
+            Measured::so_far(running, of.totals(), halves, &evidence.witnessed)
         };
         let pairs = running.iter().zip(&drained.pairs).map(measured).collect();
-        let ended = crate::clock_watch::moment_now();
-        self.record(pairs, (&witnessed, &seen), looked, (ended, Some(CUT_SHORT.to_owned())))
+        self.record(pairs, &evidence, looked, RunEnding::cut_short_now())
     }
 
     /// The record of a run that is over. Intervals that it does not keep are handed on.
@@ -143,7 +141,7 @@ impl Run<'_> {
         &self,
         running: Vec<Running<H>>,
         mut drained: Drained,
-        (witnessed, mut seen): (&Witnessed, Seen),
+        mut evidence: WatchEvidence,
         sink: Option<&dyn IntervalSink>,
     ) -> Record {
         let now_ns = now_ns(CLOCK);
@@ -151,20 +149,20 @@ impl Run<'_> {
         let mut reports = Vec::new();
         for (mut running, of) in running.into_iter().zip(&mut drained.pairs) {
             let (waker, sleeper) = (running.waker.report(), running.sleeper.report());
-            let known = waker.0.as_ref().map(|report| report.counts.schedules);
+            let known = waker.report.as_ref().map(|report| report.counts.schedules);
             of.end(self.most_schedules(running.plan.first_offset_ns).min(known.unwrap_or(0)), now_ns);
-            let ends = [waker.0.as_ref().map(|of| of.ended_ns), sleeper.0.as_ref().map(|of| of.ended_ns)];
+            let ends = [waker.report.as_ref().map(|of| of.ended_ns), sleeper.report.as_ref().map(|of| of.ended_ns)];
             ended_ns = ends.into_iter().flatten().chain(ended_ns).max();
-            let waker_at_end = waker.0.as_ref().map(|report| report.at_end.as_ref());
-            let sleeper_at_end = sleeper.0.as_ref().map(|report| report.at_end.as_ref());
+            let waker_at_end = waker.report.as_ref().map(|report| report.at_end.as_ref());
+            let sleeper_at_end = sleeper.report.as_ref().map(|report| report.at_end.as_ref());
             for (grant, at_end) in [(&running.waker.grant, waker_at_end), (&running.sleeper.grant, sleeper_at_end)] {
                 if let Some(at_end) = at_end {
-                    seen.compare_end(grant, at_end);
+                    evidence.seen.compare_end(grant, at_end);
                 }
             }
             reports.push((running, waker, sleeper));
         }
-        drained.settle(&seen, self.started.monotonic.as_ns(), i64::MAX);
+        drained.settle(&evidence.seen, self.started.monotonic.as_ns(), i64::MAX);
         let mut rest = FinishedIntervals::default();
         let keeps_intervals = self.plan.duration_ns.is_some() || sink.is_none();
         if !keeps_intervals {
@@ -174,7 +172,7 @@ impl Run<'_> {
         let pairs = reports.into_iter().zip(collecting).map(|((running, waker, sleeper), of)| {
             let totals = of.totals();
             let halves = [of.woke.finish(now_ns), of.returned.finish(now_ns)];
-            let mut measured = Measured::so_far(&running, totals, halves, witnessed);
+            let mut measured = Measured::so_far(&running, totals, halves, &evidence.witnessed);
             if let Some(counts) = measured.woke.reported(sleeper, |counts| counts.interrupted_waits) {
                 measured.totals.spurious = counts.spurious;
             }
@@ -190,7 +188,7 @@ impl Run<'_> {
         let pairs = pairs.collect();
         let ended = drained.clocks.moment_of_monotonic(ended_ns.unwrap_or(now_ns));
         let ended_early = self.stop.ended_early().then(|| self.interrupted_after(ended));
-        let record = self.record(pairs, (witnessed, &seen), &Looked::of(&drained), (ended, ended_early));
+        let record = self.record(pairs, &evidence, &Looked::of(&drained), RunEnding { ended, ended_early });
         if let Some(sink) = sink.filter(|_| !keeps_intervals) {
             let rest = rest.take();
             if !rest.is_empty() {
@@ -203,32 +201,33 @@ impl Run<'_> {
     /// Schedules that a pair can have in all; those beyond the end of the run are none.
     fn most_schedules(&self, first_offset_ns: i64) -> u64 {
         match self.plan.request.end {
-            End::After(duration) => {
+            RunEnd::After(duration) => {
                 let after_first_ns = duration.0.saturating_sub(first_offset_ns);
                 u64::try_from(after_first_ns / self.plan.interval_ns + 1).unwrap_or(0)
             }
-            End::Samples(_) | End::WhenTold => u64::MAX,
+            RunEnd::Samples(_) | RunEnd::WhenTold => u64::MAX,
         }
     }
 
     fn interrupted_after(&self, ended: Moment) -> String {
         let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
         match self.plan.request.end {
-            End::After(duration) => ended_after(elapsed_ns, Some(duration.unsigned())),
-            End::Samples(samples) => {
+            RunEnd::After(duration) => ended_after(elapsed_ns, Some(duration.unsigned())),
+            RunEnd::Samples(samples) => {
                 format!("after {}, before {} hand-overs", format::span(elapsed_ns), format::count(samples))
             }
-            End::WhenTold => ended_after(elapsed_ns, None),
+            RunEnd::WhenTold => ended_after(elapsed_ns, None),
         }
     }
 
     fn record(
         &self,
         pairs: Vec<Measured>,
-        (witnessed, seen): (&Witnessed, &Seen),
+        evidence: &WatchEvidence,
         looked: &Looked<'_>,
-        (ended, ended_early): (Moment, Option<String>),
+        RunEnding { ended, ended_early }: RunEnding,
     ) -> Record {
+        let WatchEvidence { witnessed, seen } = evidence;
         let plan = self.plan;
         let (mut woken, mut waking) = (Vec::new(), Vec::new());
         let (mut worst, mut rows, mut too_late, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -78,7 +78,7 @@ fn measure_by<H: HandOver>(
     watching.run_starts(started);
     let start_ns = now_ns(CLOCK) + LEAD_NS;
     for pair in &pairs {
-        if let record::End::After(duration) = plan.request.end {
+        if let record::RunEnd::After(duration) = plan.request.end {
             let last_ns = start_ns.saturating_add(duration.0);
             pair.shared.last_schedule_ns.store(last_ns, std::sync::atomic::Ordering::Release);
         }
@@ -86,9 +86,8 @@ fn measure_by<H: HandOver>(
         pair.waker.begin_at(start_ns);
     }
     let run = Run { plan, context, stop, ground: &ground, started };
-    let drained = Drain::new(&run, &pairs, (start_ns, sink.is_some())).run(observer, sink, &watching);
-    let (witnessed, seen) = watching.end();
-    Ok(run.finish(pairs, drained, (&witnessed, seen), sink))
+    let drained = Drain::new(&run, &pairs, start_ns, sink.is_some()).run(observer, sink, &watching);
+    Ok(run.finish(pairs, drained, watching.end(), sink))
 }
 
 /// What the lookout has to look at.

@@ -14,7 +14,7 @@ use super::hot::{SleeperCounts, SleeperLoop, Turn, WakerCounts, WakerLoop};
 use super::plan::{EventPlan, PairPlan};
 use crate::crew::{ArmError, Member, Meter, Metered, Work};
 use crate::ring::Ring;
-use crate::witness::Wanted;
+use crate::witness::RequestedScheduling;
 
 /// The clock of all stamps.
 pub(super) const CLOCK: ClockId = ClockId::Monotonic;
@@ -102,15 +102,16 @@ impl<H: HandOver> Running<H> {
         let shared = Arc::new(Shared::<H>::open(plan, watchdog)?);
         let number = pair.pair;
         let pairs = u32::try_from(plan.pairs.len()).unwrap_or(u32::MAX);
-        let wanted = Wanted { thread: number, policy: plan.policy(), cpu: Some(pair.cpus.woken) };
+        let wanted = RequestedScheduling { thread: number, policy: plan.policy(), cpu: Some(pair.cpus.woken) };
         let sleeper = Sleeper { shared: Arc::clone(&shared) };
         let sleeper = Member::start(&format!("punctual-e{number}"), wanted, sleeper)?;
-        let wanted = Wanted { thread: pairs + number, policy: plan.policy_of_wakers(), cpu: Some(pair.cpus.waker) };
+        let wanted =
+            RequestedScheduling { thread: pairs + number, policy: plan.policy_of_wakers(), cpu: Some(pair.cpus.waker) };
         let waker = Waker {
             shared: Arc::clone(&shared),
             interval_ns: plan.interval_ns,
             first_offset_ns: pair.first_offset_ns,
-            samples: if let record::End::Samples(samples) = plan.request.end { samples } else { u64::MAX },
+            samples: if let record::RunEnd::Samples(samples) = plan.request.end { samples } else { u64::MAX },
         };
         let waker = Member::start(&format!("punctual-k{number}"), wanted, waker)?;
         Ok(Self { plan: pair, shared, waker, sleeper })

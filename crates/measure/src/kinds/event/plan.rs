@@ -1,7 +1,7 @@
 //! Validates what was asked of `event` against the machine, and sizes every buffer. Pure.
 
 use kernel::sched::Policy;
-use record::{CpuPair, End, EventRequest, PairPlacement, Place, PolicyChoice, Requested};
+use record::{CpuPair, EventRequest, PairPlacement, Place, PolicyChoice, Requested, RunEnd};
 use units::{ClockId, CpuSet, Ns, format};
 
 use crate::machine::Machine;
@@ -135,13 +135,13 @@ impl EventPlan {
         check_numbers(&request)?;
         let cpus = pairs_of(&request, machine)?;
         let duration_ns = match request.end {
-            End::After(duration) if duration.unsigned() < 2 * interval_ns => {
+            RunEnd::After(duration) if duration.unsigned() < 2 * interval_ns => {
                 return Err(EventPlanError::TooShort { duration, interval: request.interval });
             }
-            End::After(duration) => Some(duration.unsigned()),
-            End::Samples(samples @ (0 | 1)) => return Err(EventPlanError::NoSamples(samples)),
-            End::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
-            End::WhenTold => None,
+            RunEnd::After(duration) => Some(duration.unsigned()),
+            RunEnd::Samples(samples @ (0 | 1)) => return Err(EventPlanError::NoSamples(samples)),
+            RunEnd::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
+            RunEnd::WhenTold => None,
         };
         let interval_maximum_ns =
             request.interval_maximum.map_or_else(|| default_interval_maximum(duration_ns, interval_ns), Ns::unsigned);
@@ -200,8 +200,8 @@ impl EventPlan {
             pinned: true,
             clock: Some(ClockId::Monotonic),
             interval_ns: Some(request.interval.unsigned()),
-            duration_ns: if let End::After(duration) = request.end { Some(duration.unsigned()) } else { None },
-            samples: if let End::Samples(samples) = request.end { Some(samples) } else { None },
+            duration_ns: if let RunEnd::After(duration) = request.end { Some(duration.unsigned()) } else { None },
+            samples: if let RunEnd::Samples(samples) = request.end { Some(samples) } else { None },
             deadline_ns: request.deadline.map(Ns::unsigned),
             interval_maximum_ns: Some(self.interval_maximum_ns),
             ..Requested::default()
@@ -318,8 +318,8 @@ mod tests {
             (plan(|r| r.policy = PolicyChoice::Deadline { runtime: Ns::from_us(20) }), "no priorities"),
             (plan(|r| r.interval = Ns::from_us(10)), "is below 20"),
             (plan(|r| r.interval = Ns::ZERO), "is below 20"),
-            (plan(|r| r.end = End::After(Ns::from_ms(1))), "lengthen --duration"),
-            (plan(|r| r.end = End::Samples(1)), "at least 2"),
+            (plan(|r| r.end = RunEnd::After(Ns::from_ms(1))), "lengthen --duration"),
+            (plan(|r| r.end = RunEnd::Samples(1)), "at least 2"),
             (plan(|r| r.deadline = Some(Ns::ZERO)), "above zero"),
             (plan(|r| r.interval_maximum = Some(Ns::from_ms(1))), "lengthen --interval-maximum"),
         ] {
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_run_of_unknown_length_has_intervals_of_five_minutes() {
-        assert_eq!(plan(|r| r.end = End::WhenTold).unwrap().interval_maximum_ns, 300_000_000_000);
+        assert_eq!(plan(|r| r.end = RunEnd::WhenTold).unwrap().interval_maximum_ns, 300_000_000_000);
         assert_eq!(plan(|_| ()).unwrap().interval_maximum_ns, 1_000_000_000);
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kernel::clock::{KernelClock, Schedule};
 use kernel::handover::{CallFailed, Found, HandOverError};
 use proptest::prelude::*;
-use record::{CpuPair, End, EventRequest, PairPlacement, PolicyChoice, ReasonCode, Series};
+use record::{CpuPair, EventRequest, PairPlacement, PolicyChoice, ReasonCode, RunEnd, Series};
 use units::Ns;
 
 use super::drain::Collecting;
@@ -25,7 +25,7 @@ fn plan(change: impl FnOnce(&mut EventRequest)) -> EventPlan {
         placement: PairPlacement::Pinned(CpuSet::from_iter([cpu])),
         policy: PolicyChoice::Other,
         interval: Ns::from_us(500),
-        end: End::After(Ns::from_ms(150)),
+        end: RunEnd::After(Ns::from_ms(150)),
         ..EventRequest::default()
     };
     change(&mut request);
@@ -74,7 +74,7 @@ fn a_pair_on_two_cpus_and_a_number_of_hand_overs() {
     let [waker, woken] = cpus[..] else { return };
     let plan = plan(|request| {
         request.placement = PairPlacement::Between(vec![CpuPair { waker, woken }]);
-        request.end = End::Samples(100);
+        request.end = RunEnd::Samples(100);
     });
     let record = measured::<Eventfd>(&plan);
     let (woke, _) = halves(&record);
@@ -157,7 +157,7 @@ impl HandOver for HeldUp {
 
 #[test]
 fn a_delay_within_the_hand_over_is_found_again_in_its_full_length() {
-    let record = measured::<HeldUp>(&plan(|request| request.end = End::After(Ns::from_ms(200))));
+    let record = measured::<HeldUp>(&plan(|request| request.end = RunEnd::After(Ns::from_ms(200))));
     let (woke, returned) = halves(&record);
     let least = |series: &Series| i64::try_from(series.histogram.min_ns().unwrap()).unwrap();
     assert!(woke.taken() > 5 && least(woke) >= HELD_UP_NS && least(returned) >= HELD_UP_NS, "{:?}", record.validity);
@@ -259,7 +259,7 @@ impl HandOver for Spinning {
 
 #[test]
 fn a_hand_over_to_a_thread_that_did_not_sleep_is_counted_and_is_no_sample() {
-    let record = measured::<Spinning>(&plan(|request| request.end = End::After(Ns::from_ms(60))));
+    let record = measured::<Spinning>(&plan(|request| request.end = RunEnd::After(Ns::from_ms(60))));
     let (woke, returned) = halves(&record);
     let totals = woke.hand_overs().unwrap();
     assert!(totals.found_nobody > 5, "{totals:?}");

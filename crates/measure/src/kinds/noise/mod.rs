@@ -24,15 +24,19 @@ pub use self::plan::{NoisePlan, NoisePlanError};
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector, Keeping, MOST_KEPT};
 use crate::context::RunContext;
-use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Watching, Work, now_ns};
-use crate::interval_sink::{CUT_SHORT, FinishedIntervals, IntervalSink, hand_on_the_rest};
+use crate::crew::{
+    ArmError, Ground, GroundPlan, LEAD_NS, Member, MemberReport, Meter, Metered, RunEnding, WatchEvidence, Watching,
+    Work, now_ns,
+};
+use crate::interval_sink::{FinishedIntervals, IntervalSink, hand_on_the_rest};
 use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
 use crate::live::Observer;
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::Losses;
 use crate::stop::{Stop, ended_after};
 use crate::witness::{
-    Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleJudgment, ThrottleWatch, Wanted, Witnessed,
+    Grant, LEAST_STOP_NS, LookoutObservations, Measuring, Orders, RequestedScheduling, ThrottleJudgment, ThrottleWatch,
+    Witnessed,
 };
 
 /// Between two looks at the rings; rare, since each look is itself noise somewhere.
@@ -68,7 +72,7 @@ struct Gaps {
 }
 
 /// Decides about the intervals that ended by `until_ns`, by what is known to have spoiled any.
-fn settle(all: &mut [Gaps], seen: &Seen, started: Moment, until_ns: i64) {
+fn settle(all: &mut [Gaps], seen: &LookoutObservations, started: Moment, until_ns: i64) {
     let waits: Vec<(i64, i64)> = all.iter().flat_map(|of| of.collector.worst_waits()).collect();
     let spoils = seen.spoils(started.monotonic.as_ns(), &waits);
     for of in all {
@@ -148,10 +152,8 @@ pub fn measure(
         })
         .collect();
     let run = Run { plan, context, stop, ground: &ground, started };
-    let clocks = watch(&run, &workers, &mut collectors, &mut throttle, (observer, sink, &watching));
-    let (witnessed, seen) = watching.end();
-    let mut record =
-        run.finish(workers, collectors, (&witnessed, seen), &Looked { throttle: &throttle, clocks: &clocks });
+    let clocks = watch(&run, &workers, &mut collectors, &mut throttle, Beside { observer, sink, watching: &watching });
+    let mut record = run.finish(workers, collectors, watching.end(), &Looked { throttle: &throttle, clocks: &clocks });
     if let (Keeping::None, Some(sink)) = (keeping, sink) {
         hand_on_the_rest(&mut record, sink);
     }
@@ -167,7 +169,7 @@ fn observe(mut hot: HotLoop<'_>, meter: Meter) -> Metered<HotCounts> {
 fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> Result<Worker, ArmError> {
     let shared =
         Arc::new(Shared { ring: Ring::new(RING_SLOTS), stop: AtomicBool::new(false), so_far: SoFar::default() });
-    let wanted = Wanted { thread, policy: plan.policy(), cpu: Some(cpu) };
+    let wanted = RequestedScheduling { thread, policy: plan.policy(), cpu: Some(cpu) };
     let job = Job { shared: Arc::clone(&shared), threshold_ns: plan.threshold_ns, duration_ns: plan.duration_ns };
     let member = Member::start(&format!("punctual-n{thread}"), wanted, job)?;
     Ok(Worker { cpu, shared, member })
@@ -212,14 +214,22 @@ impl Work for Job {
     }
 }
 
+/// Who follows a run while it goes on.
+struct Beside<'a> {
+    observer: &'a mut dyn Observer,
+    sink: Option<&'a dyn IntervalSink>,
+    watching: &'a Watching,
+}
+
 /// Drains the rings until the run is over; with a sink it also hands on what ends.
 fn watch(
     run: &Run<'_>,
     workers: &[Worker],
     collectors: &mut [Gaps],
     throttle: &mut ThrottleWatch,
-    (observer, sink, watching): (&mut dyn Observer, Option<&dyn IntervalSink>, &Watching),
+    beside: Beside<'_>,
 ) -> ClockWatch {
+    let Beside { observer, sink, watching } = beside;
     let plan = run.plan;
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
     let mut intervals = FinishedIntervals::default();
@@ -354,13 +364,12 @@ fn count(totals: &mut NoiseTotals, counts: &HotCounts) {
 impl Run<'_> {
     /// The record of a run that still goes on, judged as if it had been cut short now.
     fn so_far(&self, workers: &[Worker], collectors: &[Gaps], looked: &Looked<'_>, watching: &Watching) -> Record {
-        let (witnessed, seen) = watching.so_far();
+        let evidence = watching.so_far();
         let measured = |(worker, of): (&Worker, &Gaps)| {
-            Measured::so_far(worker, of.collector.closed().cloned().unwrap_or_default(), of.totals, &witnessed)
+            Measured::so_far(worker, of.collector.closed().cloned().unwrap_or_default(), of.totals, &evidence.witnessed)
         };
         let threads = workers.iter().zip(collectors).map(measured).collect();
-        let ended = crate::clock_watch::moment_now();
-        self.record(threads, (&witnessed, &seen), looked, (ended, Some(CUT_SHORT.to_owned())))
+        self.record(threads, &evidence, looked, RunEnding::cut_short_now())
     }
 
     /// The record of a run that is over.
@@ -368,20 +377,20 @@ impl Run<'_> {
         &self,
         workers: Vec<Worker>,
         mut collectors: Vec<Gaps>,
-        (witnessed, mut seen): (&Witnessed, Seen),
+        mut evidence: WatchEvidence,
         looked: &Looked<'_>,
     ) -> Record {
         let mut threads = Vec::new();
         let now_ns = now_ns(ClockId::Monotonic);
         collectors.iter_mut().for_each(|of| of.collector.end(now_ns));
-        settle(&mut collectors, &seen, self.started, i64::MAX);
+        settle(&mut collectors, &evidence.seen, self.started, i64::MAX);
         let mut ended_ns = None;
         for (mut worker, of) in workers.into_iter().zip(collectors) {
-            let mut measured = Measured::so_far(&worker, of.collector.finish(now_ns), of.totals, witnessed);
-            let (report, end) = worker.member.report();
+            let mut measured = Measured::so_far(&worker, of.collector.finish(now_ns), of.totals, &evidence.witnessed);
+            let MemberReport { report, end } = worker.member.report();
             measured.facts.end = end;
             if let Some(report) = report {
-                seen.compare_end(&measured.grant, report.at_end.as_ref());
+                evidence.seen.compare_end(&measured.grant, report.at_end.as_ref());
                 report.add_to(&mut measured.counters);
                 ended_ns = ended_ns.max(Some(report.ended_ns));
                 count(&mut measured.totals, &report.counts);
@@ -394,16 +403,17 @@ impl Run<'_> {
         let ended = looked.clocks.moment_of_monotonic(ended_ns.unwrap_or(now_ns));
         let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
         let ended_early = self.stop.ended_early().then(|| ended_after(elapsed_ns, self.plan.duration_ns));
-        self.record(threads, (witnessed, &seen), looked, (ended, ended_early))
+        self.record(threads, &evidence, looked, RunEnding { ended, ended_early })
     }
 
     fn record(
         &self,
         threads: Vec<Measured>,
-        (witnessed, seen): (&Witnessed, &Seen),
+        evidence: &WatchEvidence,
         looked: &Looked<'_>,
-        (ended, ended_early): (Moment, Option<String>),
+        RunEnding { ended, ended_early }: RunEnding,
     ) -> Record {
+        let WatchEvidence { witnessed, seen } = evidence;
         let plan = self.plan;
         let (mut series, mut effective, mut worst, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut too_late = Vec::new();

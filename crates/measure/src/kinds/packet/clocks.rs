@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use kernel::packet::udp::UdpEnd;
-use kernel::packet::{End, ReceiveError};
+use kernel::packet::udp::UdpEndpoint;
+use kernel::packet::{PacketEndpoint, ReceiveError};
 use packet::exchange::{Answerer, Asker, Came, Message, PERIOD_NS, Spoken};
 use packet::header::Session;
 use packet::probe::{PROBE_BYTES, Probe, ProbeKind};
@@ -47,7 +47,7 @@ impl ClockExchange {
     /// # Errors
     /// Where the partner's address is of another family, or no thread is to be had.
     pub(crate) fn begin(
-        mut end: UdpEnd,
+        mut end: UdpEndpoint,
         partner: SocketAddr,
         session: Session,
         asks: bool,
@@ -111,7 +111,7 @@ enum Side {
 }
 
 struct Talk<'a> {
-    end: UdpEnd,
+    end: UdpEndpoint,
     session: Session,
     shared: &'a Shared,
     send: &'a Sender<Exchanged>,

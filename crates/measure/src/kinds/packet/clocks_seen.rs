@@ -1,7 +1,7 @@
 //! What the exchanges of a run have shown of both nodes' clocks.
 
 use packet::probe::ExchangeTimes;
-use packet::relation::{Delay, Relation, Seen};
+use packet::relation::{Delay, OffsetMeasurement, Relation};
 use record::{Moment, TrackPoint};
 use sync::bound::ClockReading;
 use sync::signed::Signed;
@@ -27,7 +27,7 @@ pub(super) struct ClocksSeen {
     /// The comparisons that showed the last step of either clock (ns, its uncorrected clock): what was begun before is of a time
     /// that both clocks do not have in common with what follows.
     set_before_raw_ns: [Option<i64>; 2],
-    pub(super) last: Option<Seen>,
+    pub(super) last: Option<OffsetMeasurement>,
 }
 
 impl ClocksSeen {

@@ -5,12 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use kernel::packet::udp::{UdpEnd, UdpPlan};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
 use kernel::packet::{SocketOptions, Stamps};
 use packet::header::{Purpose, Session};
 use record::{EvidenceSource, ExplainRequest, ExplainingCost, HistogramRecorder, PacketRequest};
 use units::{ClockId, CpuSet};
 
+use super::NodeThreads;
 use super::explain::Explaining;
 use super::plan::{PacketPlan, Role};
 use super::receive::{ReceivePlan, Receives};
@@ -19,7 +20,7 @@ use crate::crew::{Ground, GroundPlan, LEAD_NS, now_ns};
 use crate::explain::cost_of_pieces;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::Wanted;
+use crate::witness::RequestedScheduling;
 use kernel::sched::Policy;
 
 /// How long a piece takes (ns).
@@ -40,7 +41,7 @@ const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
 #[must_use]
 pub fn receiving_cost(
     request: &PacketRequest,
-    threads: (Option<u32>, Option<u32>),
+    threads: NodeThreads,
     explain: ExplainRequest,
     machine: &Machine,
     stop: &Stop,
@@ -53,7 +54,7 @@ pub fn receiving_cost(
     // At most what is asked for: events have a cost of their own.
     let explain = ExplainRequest { source: explain.source.filter(|of| *of != EvidenceSource::Counters), ..explain };
     let piece = |explains: bool| {
-        let explaining = explains.then(|| Explaining::load((explain, None), &plan, &machine.online));
+        let explaining = explains.then(|| Explaining::load(explain, None, &plan, &machine.online));
         one_piece(&plan, explaining, sender_cpu, stop).filter(|_| !stop.ended_early())
     };
     let pieces = [piece(false)?, piece(true)?, piece(true)?, piece(false)?];
@@ -70,7 +71,7 @@ fn one_piece(
     let at = ([127, 0, 0, 1], 0).into();
     let open = |connects| {
         let options = SocketOptions::default();
-        UdpEnd::open(&UdpPlan { options, connects, stamps: STAMPS, ..UdpPlan::new(at) }).ok()
+        UdpEndpoint::open(&UdpPlan { options, connects, stamps: STAMPS, ..UdpPlan::new(at) }).ok()
     };
     let (receiver, mut sender) = (open(false)?, open(true)?);
     sender.set_partner(receiver.local()).ok()?;
@@ -105,9 +106,9 @@ fn one_piece(
         schedules,
         launch: None,
     };
-    let wanted = Wanted { thread: 1, policy: plan.policy, cpu: plan.cpu };
+    let wanted = RequestedScheduling { thread: 1, policy: plan.policy, cpu: plan.cpu };
     let mut receives = Receives::start(receiver, receive_plan, wanted, stop.watchdog()).ok()?;
-    let wanted = Wanted { thread: 0, policy: Policy::Other, cpu: sender_cpu };
+    let wanted = RequestedScheduling { thread: 0, policy: Policy::Other, cpu: sender_cpu };
     let sending = Sending::start(sender, send_plan, wanted, stop.watchdog());
     if let Ok(sending) = &sending {
         if let Some(explaining) = &mut explaining {

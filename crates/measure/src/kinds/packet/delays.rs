@@ -167,7 +167,8 @@ impl Delays {
     pub(crate) fn so_far(
         &self,
         place: &Place,
-        (interval_ns, is_judged): (u64, bool),
+        interval_ns: u64,
+        is_judged: bool,
         counters: &Counters,
     ) -> Option<(Series, Vec<WorstSample>)> {
         let collected = self.collector.collected();
@@ -183,10 +184,11 @@ impl Delays {
     pub(crate) fn series(
         &self,
         place: &Place,
-        about: (u64, bool),
+        interval_ns: u64,
+        is_judged: bool,
         counters: &Counters,
     ) -> Option<(Series, Vec<WorstSample>)> {
-        let (series, worst) = self.so_far(place, about, counters)?;
+        let (series, worst) = self.so_far(place, interval_ns, is_judged, counters)?;
         Some((Series { intervals: self.collector.finished().to_vec(), ..series }, worst))
     }
 }
@@ -253,7 +255,7 @@ mod tests {
     fn series(mut delays: Delays) -> Option<Series> {
         let place = Place::Flow { flow: 0, direction: Direction::Received, queue: None };
         delays.end(i64::MAX);
-        delays.series(&place, (1_000, false), &Counters::default()).map(|(series, _)| series)
+        delays.series(&place, 1_000, false, &Counters::default()).map(|(series, _)| series)
     }
 
     proptest! {

@@ -3,16 +3,16 @@
 use std::net::SocketAddr;
 
 use kernel::packet::interface::Interface;
-use kernel::packet::link::{LinkEnd, LinkPlan, VlanTag};
+use kernel::packet::link::{LinkEndpoint, LinkPlan, VlanTag};
 use kernel::packet::qdisc::Qdisc;
 use kernel::packet::route::Route;
-use kernel::packet::udp::{UdpEnd, UdpPlan};
-use kernel::packet::xdp::{Flow, XdpEnd, XdpPlan};
-use kernel::packet::{End, LookupError, OpenError, SocketOptions, Stamps};
+use kernel::packet::udp::{UdpEndpoint, UdpPlan};
+use kernel::packet::xdp::{Flow, XdpEndpoint, XdpPlan};
+use kernel::packet::{LookupError, OpenError, PacketEndpoint, SocketOptions, Stamps};
 use packet::dialog::Endpoints;
 use record::{HardwareMode, PacketPath, PacketRequest};
 
-use super::hardware::{Hardware, HardwareError, Wanted};
+use super::hardware::{Hardware, HardwareError, StampedDirections};
 use super::launch::{LaunchError, Launcher};
 use super::plan::Role;
 
@@ -91,20 +91,20 @@ pub enum EndsError {
 /// The ends of one path: where packets come to, and what they are sent with. Two of each, since each belongs to one thread.
 pub(super) enum Data {
     Udp {
-        receiver: Box<UdpEnd>,
-        sender: Box<UdpEnd>,
+        receiver: Box<UdpEndpoint>,
+        sender: Box<UdpEndpoint>,
     },
     Link {
-        receiver: Box<LinkEnd>,
-        sender: Box<LinkEnd>,
+        receiver: Box<LinkEndpoint>,
+        sender: Box<LinkEndpoint>,
     },
     /// Both halves at once: an interface takes one program.
-    Xdp(Box<XdpEnd>),
+    Xdp(Box<XdpEndpoint>),
 }
 
 /// What a node sends and receives with, opened, and known to nobody yet.
 pub struct Ends {
-    pub(super) clock: UdpEnd,
+    pub(super) clock: UdpEndpoint,
     pub(super) data: Data,
     pub(super) hardware: Option<Hardware>,
     /// What keeps the packets until their launch time, where this node sends and they have one.
@@ -121,7 +121,8 @@ impl Ends {
     /// Where the kernel or the interface cannot do what is asked.
     pub fn open(
         request: &PacketRequest,
-        (role, stamps): (Role, HardwareMode),
+        role: Role,
+        stamps: HardwareMode,
         local: SocketAddr,
         reaches: SocketAddr,
     ) -> Result<Self, EndsError> {
@@ -132,22 +133,23 @@ impl Ends {
             launcher = request.launch_time.map(|_| Launcher::find(reaches, priority)).transpose()?;
         }
         let at = at_port(local, 0);
-        let wanted = Wanted { sends: role.sends(request.direction), receives: role.other().sends(request.direction) };
+        let wanted =
+            StampedDirections { sends: role.sends(request.direction), receives: role.other().sends(request.direction) };
         let hardware = Hardware::find(stamps, request.path, reaches, wanted)?;
         let stamps = |hardware| Stamps { hardware, ..STAMPS };
         let received_stamps = stamps(hardware.as_ref().is_some_and(Hardware::stamps_received));
         let sent_stamps = stamps(hardware.as_ref().is_some_and(Hardware::stamps_sent));
         let plain = |stamps| UdpPlan { stamps, ..UdpPlan::new(at) };
-        let clock = UdpEnd::open(&plain(STAMPS))?;
+        let clock = UdpEndpoint::open(&plain(STAMPS))?;
         let launch = launcher.map(Launcher::clock);
         let sending =
             SocketOptions { priority: request.priority, dscp: request.dscp, launch, ..SocketOptions::default() };
         let receiving = SocketOptions { receive_buffer_bytes: Some(RECEIVE_BUFFER_BYTES), ..SocketOptions::default() };
         let (data, way) = match request.path {
             PacketPath::Udp => {
-                let receiver = UdpEnd::open(&UdpPlan { options: receiving, ..plain(received_stamps) })?;
+                let receiver = UdpEndpoint::open(&UdpPlan { options: receiving, ..plain(received_stamps) })?;
                 // Connected, so that the route is looked up once.
-                let sender = UdpEnd::open(&UdpPlan { options: sending, connects: true, ..plain(sent_stamps) })?;
+                let sender = UdpEndpoint::open(&UdpPlan { options: sending, connects: true, ..plain(sent_stamps) })?;
                 let version = if at.is_ipv4() { 4 } else { 6 };
                 (Data::Udp { receiver: receiver.into(), sender: sender.into() }, format!("UDP over IPv{version}"))
             }
@@ -155,8 +157,8 @@ impl Ends {
                 let interface = interface_to(reaches)?;
                 let vlan = request.vlan.map(|id| VlanTag { id, priority: 0 });
                 let plain = |options, stamps| LinkPlan { vlan, stamps, options, ..LinkPlan::new(&interface) };
-                let receiver = LinkEnd::open(&plain(receiving, received_stamps))?;
-                let sender = LinkEnd::open(&LinkPlan { receives: false, ..plain(sending, sent_stamps) })?;
+                let receiver = LinkEndpoint::open(&plain(receiving, received_stamps))?;
+                let sender = LinkEndpoint::open(&LinkPlan { receives: false, ..plain(sending, sent_stamps) })?;
                 let most = sender.largest_payload();
                 if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
                     return Err(EndsError::TooLarge { bytes: request.size, interface, most });
@@ -172,7 +174,7 @@ impl Ends {
                 let flow = Flow::Udp { local: at, partner: None };
                 let dscp = request.dscp.unwrap_or(0);
                 let plan = XdpPlan { dscp, receive_slots: XDP_SLOTS, ..XdpPlan::new(&interface, flow) };
-                let end = XdpEnd::open(&plan)?;
+                let end = XdpEndpoint::open(&plan)?;
                 let most = end.largest_payload();
                 if usize::try_from(request.size).is_ok_and(|bytes| bytes > most) {
                     return Err(EndsError::TooLarge { bytes: request.size, interface, most });

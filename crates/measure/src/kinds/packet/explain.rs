@@ -47,7 +47,8 @@ pub(super) struct Explaining {
 impl Explaining {
     /// Loads the recorder. Before any thread is real-time: loading changes code that runs on every CPU.
     pub(super) fn load(
-        (config, cost): (ExplainRequest, Option<ExplainingCost>),
+        config: ExplainRequest,
+        cost: Option<ExplainingCost>,
         plan: &PacketPlan,
         online: &CpuSet,
     ) -> Self {

@@ -19,11 +19,11 @@ use super::halves::Halves;
 use super::receive::hot::ReceiveCounts;
 use super::send::hot::SendCounts;
 use crate::clock_watch::moment_now;
-use crate::crew::{Report, Watching, now_ns};
+use crate::crew::{MemberReport, WatchEvidence, Watching, now_ns};
 use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::stop::ended_after;
-use crate::witness::{Seen, Witnessed};
+use crate::witness::{LookoutObservations, Witnessed};
 
 /// What the halves of a run have beside their validity.
 #[derive(Default)]
@@ -50,30 +50,12 @@ struct About<'a> {
 impl About<'_> {
     /// The series and its worst samples; `None` if there is no sample.
     fn series(self, delays: &Delays, counters: &Counters) -> Option<(Series, Vec<WorstSample>)> {
-        let about = (self.interval_ns, self.is_judged);
-        if self.is_over {
-            delays.series(self.place, about, counters)
+        let Self { place, interval_ns, is_judged, is_over } = self;
+        if is_over {
+            delays.series(place, interval_ns, is_judged, counters)
         } else {
-            delays.so_far(self.place, about, counters)
+            delays.so_far(place, interval_ns, is_judged, counters)
         }
-    }
-}
-
-/// What the thread of a flow has come to.
-struct OfThread<C> {
-    /// What it reported; `None` while it goes on, or where it never did.
-    report: Option<Report<C>>,
-    end: ThreadEnd,
-}
-
-impl<C> OfThread<C> {
-    /// Of one that goes on.
-    const fn so_far() -> Self {
-        Self { report: None, end: ThreadEnd::Whole }
-    }
-
-    fn ended((report, end): (Option<Report<C>>, ThreadEnd)) -> Self {
-        Self { report, end }
     }
 }
 
@@ -82,7 +64,7 @@ struct Known<'a> {
     /// How it ended; `None` while it goes on.
     ending: Option<&'a Ending>,
     witnessed: &'a Witnessed,
-    seen: &'a Seen,
+    seen: &'a LookoutObservations,
     services: Option<NodeServices>,
     explanation: Option<NodeExplanation>,
     /// What is wrong with this node's clock by its time services.
@@ -92,13 +74,13 @@ struct Known<'a> {
 impl Half<'_> {
     /// The half until now, without its intervals, as it would be were the run cut short now.
     pub(super) fn so_far(&mut self, watching: &Watching) -> Record {
-        let (witnessed, seen) = watching.so_far();
+        let WatchEvidence { witnessed, seen } = watching.so_far();
         let mut parts = Parts::default();
         if let Some(flow) = &self.sent {
-            self.take_sent(flow, (&OfThread::so_far(), false), &mut parts);
+            self.take_sent(flow, &MemberReport::so_far(), false, &mut parts);
         }
         if let Some(flow) = &self.received {
-            self.take_received(flow, (&OfThread::so_far(), None), &mut parts);
+            self.take_received(flow, &MemberReport::so_far(), None, &mut parts);
         }
         let (node, interval_ns) = (self.setup.node, self.plan.interval_maximum_ns);
         let explanation = self.explaining.as_mut().map(|explaining| explaining.so_far(node, interval_ns));
@@ -120,19 +102,19 @@ impl Half<'_> {
         let ended_ns = now_ns(ClockId::Realtime);
         self.each_series(|_, delays| delays.end(ended_ns));
         self.take_fresh();
-        let (witnessed, mut seen) = watching.end();
+        let WatchEvidence { witnessed, mut seen } = watching.end();
         let mut parts = Parts::default();
         let mut at_end = Vec::new();
         if let Some(mut flow) = self.sent.take() {
-            let of_thread = OfThread::ended(flow.sending.member.report());
+            let of_thread = flow.sending.member.report();
             at_end.push(of_thread.report.as_ref().and_then(|report| report.at_end.clone()));
-            self.take_sent(&flow, (&of_thread, true), &mut parts);
+            self.take_sent(&flow, &of_thread, true, &mut parts);
             self.sent = Some(flow);
         }
         if let Some(mut flow) = self.received.take() {
-            let of_thread = OfThread::ended(flow.receives.member.report());
+            let of_thread = flow.receives.member.report();
             at_end.push(of_thread.report.as_ref().and_then(|report| report.at_end.clone()));
-            self.take_received(&flow, (&of_thread, Some(ending)), &mut parts);
+            self.take_received(&flow, &of_thread, Some(ending), &mut parts);
             self.received = Some(flow);
         }
         self.grants.iter().zip(&at_end).for_each(|(grant, at_end)| seen.compare_end(grant, at_end.as_ref()));
@@ -231,12 +213,12 @@ impl Half<'_> {
         u64::try_from(self.plan.interval_ns).unwrap_or(0)
     }
 
-    fn take_sent(&self, flow: &SentFlow, (of_thread, is_over): (&OfThread<SendCounts>, bool), parts: &mut Parts) {
+    fn take_sent(&self, flow: &SentFlow, of_thread: &MemberReport<SendCounts>, is_over: bool, parts: &mut Parts) {
         let SentFlow { sending, lateness, launched, .. } = flow;
         let number = u32::from(self.plan.own_flow());
         let place = Place::Flow { flow: number, direction: Direction::Sent, queue: None };
         let sent = sending.shared.report();
-        let OfThread { report, end } = of_thread;
+        let MemberReport { report, end } = of_thread;
         // One that hangs, or goes on, may send more.
         let is_known = is_over && *end != ThreadEnd::Stuck;
         let mut counters =
@@ -294,7 +276,8 @@ impl Half<'_> {
     fn take_received(
         &self,
         flow: &ReceivedFlow,
-        (of_thread, ending): (&OfThread<ReceiveCounts>, Option<&Ending>),
+        of_thread: &MemberReport<ReceiveCounts>,
+        ending: Option<&Ending>,
         parts: &mut Parts,
     ) {
         let ReceivedFlow { receives, receiving, counted, worst: worst_packets, delays, hardware, .. } = flow;
@@ -305,7 +288,7 @@ impl Half<'_> {
             [&strangers.foreign, &strangers.forged, &strangers.dropped].map(|count| count.load(Ordering::Relaxed));
         let arrivals = receiving.arrivals();
         let sent: Option<SentReport> = ending.and_then(|ending| ending.partner_report);
-        let OfThread { report, end } = of_thread;
+        let MemberReport { report, end } = of_thread;
         // One that goes on, was stopped by the watchdog, or never ended, did not take all that came.
         let took_all = report.is_some() && !self.setup.stop.watchdog_fired();
         let mut counters = Counters { dropped, ..Counters::default() };

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use kernel::packet::End;
+use kernel::packet::PacketEndpoint;
 use packet::dialog::SentReport;
 use packet::receiving::{Receiving, Settled};
 use packet::worst::WorstPackets;
@@ -13,7 +13,7 @@ use super::plan::PacketPlan;
 use super::receive::{ReceivePlan, Receives, Recorded};
 use super::send::{LaunchPlan, SendPlan, Sending};
 use super::{PacketError, Setup};
-use crate::witness::Wanted;
+use crate::witness::RequestedScheduling;
 
 /// What a flow that this node sends has come to.
 pub(super) struct SentFlow {
@@ -54,13 +54,16 @@ pub(super) struct Counted {
 }
 
 /// Starts the threads that the plan has.
-pub(super) fn start_threads<R: End + Send + 'static, S: End + Send + 'static>(
+pub(super) fn start_threads<R: PacketEndpoint + Send + 'static, S: PacketEndpoint + Send + 'static>(
     plan: &PacketPlan,
     setup: &Setup<'_>,
-    (receiver, sender): (R, S),
-    (series, launcher, recorded): (&dyn Fn(&'static str) -> Delays, Option<Launcher>, Option<Recorded>),
+    receiver: R,
+    sender: S,
+    series: &dyn Fn(&'static str) -> Delays,
+    launcher: Option<Launcher>,
+    recorded: Option<Recorded>,
 ) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
-    let wanted = |thread| Wanted { thread, policy: plan.policy, cpu: plan.cpu };
+    let wanted = |thread| RequestedScheduling { thread, policy: plan.policy, cpu: plan.cpu };
     let send_plan = || SendPlan {
         session: setup.session,
         flow: plan.own_flow(),

@@ -16,12 +16,12 @@ use super::delays::Delays;
 use super::ends::Data;
 use super::explain::Explaining;
 use super::flows::{ReceivedFlow, SentFlow, start_threads};
-use super::halves::{Fresh, Halves, keeping};
+use super::halves::{Fresh, keeping};
 use super::hardware::Hardware;
 use super::launch::Launcher;
 use super::plan::{PacketPlan, Role};
 use super::services::Services;
-use super::{Dialog, Ends, PacketError, PartnerGone, Setup};
+use super::{Ends, PacketError, PartnerGone, PartnerLink, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
 use crate::witness::{Grant, Measuring, Orders, ThrottleWatch};
@@ -112,7 +112,7 @@ impl<'a> Half<'a> {
             real_time: plan.policy.priority() > 0,
         });
         let online = &setup.machine.online;
-        let explaining = setup.explain.clone().map(|explain| Explaining::load(explain, &plan, online));
+        let explaining = setup.explain.clone().map(|(config, cost)| Explaining::load(config, cost, &plan, online));
         let recorded = explaining.as_ref().and_then(Explaining::recorded);
         let asks = setup.role == Role::Initiator;
         let exchange = ClockExchange::begin(clock, reaches, setup.session, asks, &plan.housekeeping)
@@ -128,14 +128,14 @@ impl<'a> Half<'a> {
         let series = move |name| Delays::new(name, start_ns, interval_maximum_ns).keeping(keeping, are_handed_on);
         let (sent, received) = match data {
             Data::Udp { receiver, sender } => {
-                start_threads(&plan, setup, (*receiver, *sender), (&series, launcher, recorded))?
+                start_threads(&plan, setup, *receiver, *sender, &series, launcher, recorded)?
             }
             Data::Link { receiver, sender } => {
-                start_threads(&plan, setup, (*receiver, *sender), (&series, launcher, recorded))?
+                start_threads(&plan, setup, *receiver, *sender, &series, launcher, recorded)?
             }
             Data::Xdp(end) => {
                 let (sender, receiver) = end.split();
-                start_threads(&plan, setup, (receiver, sender), (&series, launcher, recorded))?
+                start_threads(&plan, setup, receiver, sender, &series, launcher, recorded)?
             }
         };
         let members: Vec<(u32, Grant)> = sent
@@ -206,7 +206,7 @@ impl<'a> Half<'a> {
     pub(super) fn carry_out(
         mut self,
         watching: Watching,
-        (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
+        link: &mut PartnerLink<'_, '_>,
         observe: &mut dyn FnMut(&Live),
     ) -> (Record, Ending) {
         self.started = moment_now();
@@ -219,8 +219,8 @@ impl<'a> Half<'a> {
             flow.sending.shared.realtime_ahead_ns.store(ahead_ns, std::sync::atomic::Ordering::Relaxed);
             flow.sending.member.begin_at(start_ns);
         }
-        let ending = self.watch(&watching, (dialog, halves), observe);
-        (self.finish(watching, &ending, halves), ending)
+        let ending = self.watch(&watching, link, observe);
+        (self.finish(watching, &ending, link.halves), ending)
     }
 
     /// Lets the intervals of everything that is collected begin with the run, so that all of them have one axis of time. Nothing
@@ -267,12 +267,7 @@ impl<'a> Half<'a> {
     }
 
     /// Takes over what the threads hand out until the run is over.
-    fn watch(
-        &mut self,
-        watching: &Watching,
-        (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
-        observe: &mut dyn FnMut(&Live),
-    ) -> Ending {
+    fn watch(&mut self, watching: &Watching, link: &mut PartnerLink<'_, '_>, observe: &mut dyn FnMut(&Live)) -> Ending {
         let began = Instant::now();
         let mut ending = Ending::default();
         let (mut given_up, mut next_show) = (None, began);
@@ -288,26 +283,26 @@ impl<'a> Half<'a> {
                     hardware.look();
                 }
                 for reading in hardware.take_unsaid() {
-                    note(&mut ending, dialog.say(&Message::HardwareClock { reading }));
+                    note(&mut ending, link.dialog.say(&Message::HardwareClock { reading }));
                 }
             }
             if let Some(report) = report {
-                note(&mut ending, dialog.say(&Message::Sent { report }));
+                note(&mut ending, link.dialog.say(&Message::Sent { report }));
             }
             if let Some(so_far) = self.ended(watching) {
-                halves.take_own(so_far);
+                link.halves.take_own(so_far);
             }
-            if let Some(piece) = halves.piece().filter(|_| ending.gone.is_none()) {
-                match dialog.offer(&Message::Told { piece }) {
-                    Ok(true) => halves.went(),
+            if let Some(piece) = link.halves.piece().filter(|_| ending.gone.is_none()) {
+                match link.dialog.offer(&Message::Told { piece }) {
+                    Ok(true) => link.halves.went(),
                     Ok(false) => {}
                     Err(gone) => note(&mut ending, Err(gone)),
                 }
             }
             // No more at once than come in a long turn.
             for _ in 0..MOST_HEARD {
-                match dialog.hear(Duration::ZERO) {
-                    Ok(Some(message)) => self.heard(message, &mut ending, (dialog, halves), watching),
+                match link.dialog.hear(Duration::ZERO) {
+                    Ok(Some(message)) => self.heard(message, &mut ending, link, watching),
                     Ok(None) => break,
                     // One that has handed its half over may go.
                     Err(_) if ending.partner_half.is_some() => break,
@@ -319,7 +314,7 @@ impl<'a> Half<'a> {
             }
             if self.setup.stop.ended_early() && ending.stopped.is_none() {
                 ending.stopped = Some("it was ended on this node".to_owned());
-                note(&mut ending, dialog.say(&Message::Stop { why: "it was ended there".to_owned() }));
+                note(&mut ending, link.dialog.say(&Message::Stop { why: "it was ended there".to_owned() }));
             }
             if ending.stopped.is_some() || ending.gone.is_some() || self.setup.stop.watchdog_fired() {
                 self.stop_sending();
@@ -347,13 +342,7 @@ impl<'a> Half<'a> {
     }
 
     /// Takes what the partner said.
-    fn heard(
-        &mut self,
-        message: Message,
-        ending: &mut Ending,
-        (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
-        watching: &Watching,
-    ) {
+    fn heard(&mut self, message: Message, ending: &mut Ending, link: &mut PartnerLink<'_, '_>, watching: &Watching) {
         match message {
             Message::Sent { report } => {
                 ending.partner_sent = Some(Instant::now());
@@ -366,11 +355,11 @@ impl<'a> Half<'a> {
                 ending.stopped.get_or_insert(format!("the partner ended the run: {why}"));
             }
             Message::Told { piece } => {
-                if halves.hear(&piece, || self.so_far(watching)) {
-                    note(ending, dialog.say(&Message::Heard));
+                if link.halves.hear(&piece, || self.so_far(watching)) {
+                    note(ending, link.dialog.say(&Message::Heard));
                 }
             }
-            Message::Heard => halves.was_heard(),
+            Message::Heard => link.halves.was_heard(),
             Message::Half { record } => {
                 ending.partner_sent.get_or_insert_with(Instant::now);
                 ending.partner_half = Some(record);

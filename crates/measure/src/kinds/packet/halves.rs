@@ -6,7 +6,7 @@ use std::time::Instant;
 use packet::dialog::Endpoints;
 use packet::join::{JoinError, join};
 use packet::told::{Hearer, Piece, Teller};
-use record::{End, Fold, Interval, Place, Record, RunEvent};
+use record::{Fold, Interval, Place, Record, RunEnd, RunEvent};
 
 use super::Setup;
 use super::delays::Delays;
@@ -182,17 +182,17 @@ impl<'a> Halves<'a> {
 pub(super) fn keeping(setup: &Setup<'_>) -> Keeping {
     match setup.request.end {
         // The plan says how many there will be.
-        End::After(_) | End::Samples(_) => Keeping::All,
-        End::WhenTold if setup.sink.is_some() => Keeping::None,
-        End::WhenTold => Keeping::Merged(MOST_KEPT),
+        RunEnd::After(_) | RunEnd::Samples(_) => Keeping::All,
+        RunEnd::WhenTold if setup.sink.is_some() => Keeping::None,
+        RunEnd::WhenTold => Keeping::Merged(MOST_KEPT),
     }
 }
 
 /// Whether a node wants to be told of the other half while the run goes on: it has a file for it, or the run may last for ever,
 /// and the partner does not keep its intervals.
 #[must_use]
-pub fn wants_half(sink: Option<&dyn IntervalSink>, end: End) -> bool {
-    sink.is_some() || end == End::WhenTold
+pub fn wants_half(sink: Option<&dyn IntervalSink>, end: RunEnd) -> bool {
+    sink.is_some() || end == RunEnd::WhenTold
 }
 
 /// Intervals of this node that have ended and were not handed on.

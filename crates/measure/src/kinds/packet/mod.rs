@@ -101,14 +101,23 @@ pub enum PacketError {
     Failed(String),
 }
 
+/// How the measuring threads of one node run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeThreads {
+    /// The CPU that they share; `None` where the scheduler chooses.
+    pub cpu: Option<u32>,
+    /// Their real-time priority (1 to 99, SCHED_FIFO); `None` for what is usual on the machine.
+    pub sched_priority: Option<u32>,
+}
+
 /// What a node's half needs.
 pub struct Setup<'a> {
     /// What is asked.
     pub request: &'a PacketRequest,
     /// Which node this is.
     pub role: Role,
-    /// CPU and real-time priority of this node's threads.
-    pub threads: (Option<u32>, Option<u32>),
+    /// The threads of this node.
+    pub threads: NodeThreads,
     /// What the packets are recognized by.
     pub session: Session,
     /// The name of this node in the run.
@@ -126,6 +135,12 @@ pub struct Setup<'a> {
     pub explain: Option<(ExplainRequest, Option<ExplainingCost>)>,
 }
 
+/// What connects a half with its partner's: the conversation, and both halves as far as they were told.
+struct PartnerLink<'a, 'run> {
+    dialog: &'a mut dyn Dialog,
+    halves: &'a mut Halves<'run>,
+}
+
 /// Checks a request for one of the nodes, before anybody is asked.
 ///
 /// # Errors
@@ -133,7 +148,7 @@ pub struct Setup<'a> {
 pub fn check(
     request: &PacketRequest,
     role: Role,
-    threads: (Option<u32>, Option<u32>),
+    threads: NodeThreads,
     machine: &Machine,
 ) -> Result<(), PacketPlanError> {
     plan::PacketPlan::new(request, role, threads, machine).map(drop)
@@ -158,8 +173,9 @@ pub fn lead(
     // One that is gone may have said before why it does not take part.
     hear_begin(dialog, setup.stop)?;
     said?;
-    let ended = half.carry_out(watching, (dialog, &mut halves), observe);
-    Ok(conclude(ended, setup, (dialog, &mut halves)))
+    let mut link = PartnerLink { dialog, halves: &mut halves };
+    let (own, ending) = half.carry_out(watching, &mut link, observe);
+    Ok(conclude(own, ending, setup, &mut link))
 }
 
 /// The node that was asked: its ends are open, and it has answered with them.
@@ -181,8 +197,9 @@ pub fn follow(
     half.wait_for_clocks();
     half.listen()?;
     dialog.say(&Message::Begin)?;
-    let ended = half.carry_out(watching, (dialog, &mut halves), observe);
-    Ok(conclude(ended, setup, (dialog, &mut halves)))
+    let mut link = PartnerLink { dialog, halves: &mut halves };
+    let (own, ending) = half.carry_out(watching, &mut link, observe);
+    Ok(conclude(own, ending, setup, &mut link))
 }
 
 fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
@@ -214,28 +231,24 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
 
 /// Hands this node's half over, takes the partner's, and makes one record of both. Where the partner is gone, what it told of its
 /// half until then is the other half.
-fn conclude(
-    (own, ending): (Record, half::Ending),
-    setup: &Setup<'_>,
-    (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
-) -> Record {
+fn conclude(own: Record, ending: half::Ending, setup: &Setup<'_>, link: &mut PartnerLink<'_, '_>) -> Record {
     let mut record = match ending.gone {
-        None => match exchange_halves(&own, ending.partner_half, (dialog, halves)) {
+        None => match exchange_halves(&own, ending.partner_half, link) {
             Ok(record) => record,
-            Err(PacketError::Gone(gone)) => with_partner_lost(halves.conclude_alone(own), &gone.0),
+            Err(PacketError::Gone(gone)) => with_partner_lost(link.halves.conclude_alone(own), &gone.0),
             // What this node measured stands, whatever is wrong with the other half.
             Err(other) => with_partner_lost(own, &format!("its half cannot be joined with this one: {other}")),
         },
-        Some(_) => halves.conclude_alone(own),
+        Some(_) => link.halves.conclude_alone(own),
     };
-    if let Some(why) = halves.unread() {
+    if let Some(why) = link.halves.unread() {
         record.validity.add(ReasonCode::PartnerLost, format!("what it told of its half could not be read: {why}"));
     }
     record.label.clone_from(&setup.context.label);
     if let Some(limit_ns) = record.manifest().requested.deadline_ns {
         record.verdict = Some(analysis::verdict(&record, limit_ns));
     }
-    halves.hand_on_the_rest(&mut record);
+    link.halves.hand_on_the_rest(&mut record);
     record
 }
 
@@ -244,31 +257,27 @@ fn with_partner_lost(mut own: Record, why: &str) -> Record {
     own
 }
 
-fn exchange_halves(
-    own: &Record,
-    heard: Option<String>,
-    (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>),
-) -> Result<Record, PacketError> {
+fn exchange_halves(own: &Record, heard: Option<String>, link: &mut PartnerLink<'_, '_>) -> Result<Record, PacketError> {
     // On one line, since a partner escapes each control character of a message. A line ends between values alone.
-    let record = halves.rest(own).to_json().lines().map(str::trim_start).collect();
-    let said = dialog.say(&Message::Half { record });
+    let record = link.halves.rest(own).to_json().lines().map(str::trim_start).collect();
+    let said = link.dialog.say(&Message::Half { record });
     let text = match heard {
         Some(text) => text,
-        None => said.map_err(PacketError::from).and_then(|()| hear_half(own, (dialog, halves)))?,
+        None => said.map_err(PacketError::from).and_then(|()| hear_half(own, link))?,
     };
     let partner =
         Record::from_json(&text).map_err(|error| PacketError::Failed(format!("the partner's half: {error}")))?;
-    Ok(halves.conclude(own.clone(), partner)?)
+    Ok(link.halves.conclude(own.clone(), partner)?)
 }
 
-fn hear_half(own: &Record, (dialog, halves): (&mut dyn Dialog, &mut Halves<'_>)) -> Result<String, PacketError> {
+fn hear_half(own: &Record, link: &mut PartnerLink<'_, '_>) -> Result<String, PacketError> {
     let until = Instant::now() + HANDING_OVER;
     loop {
-        match dialog.hear(Duration::from_millis(100))? {
+        match link.dialog.hear(Duration::from_millis(100))? {
             Some(Message::Half { record }) => return Ok(record),
             // What it tells of its half and says of its packets may come after this node has given up waiting for it.
             Some(Message::Told { piece }) => {
-                halves.hear(&piece, || own.clone());
+                link.halves.hear(&piece, || own.clone());
             }
             Some(Message::Sent { .. } | Message::HardwareClock { .. } | Message::Stop { .. } | Message::Heard) => {}
             Some(_) => return Err(PacketError::Unexpected("something else than its half of the record")),

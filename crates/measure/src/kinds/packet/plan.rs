@@ -2,9 +2,10 @@
 
 use kernel::sched::Policy;
 use packet::header::HEADER_BYTES;
-use record::{End, PacketDirection, PacketPath, PacketRequest, ReceiveMode, Requested};
+use record::{PacketDirection, PacketPath, PacketRequest, ReceiveMode, Requested, RunEnd};
 use units::{ClockId, CpuSet, Ns};
 
+use super::NodeThreads;
 use crate::machine::Machine;
 
 /// The largest payload of a UDP datagram over IPv4 (bytes).
@@ -118,11 +119,11 @@ pub(crate) struct PacketPlan {
 }
 
 impl PacketPlan {
-    /// Checks a request for one of the nodes. `cpu` and `sched_priority` are those of this node.
+    /// Checks a request for one of the nodes, with the threads of that node.
     pub(crate) fn new(
         request: &PacketRequest,
         role: Role,
-        (cpu, sched_priority): (Option<u32>, Option<u32>),
+        NodeThreads { cpu, sched_priority }: NodeThreads,
         machine: &Machine,
     ) -> Result<Self, PacketPlanError> {
         check(request)?;
@@ -148,14 +149,16 @@ impl PacketPlan {
         let measured: CpuSet = cpu.into_iter().collect();
         let interval_ns = request.interval.0.max(1);
         let takes = match request.end {
-            End::After(duration) => Some(duration),
-            End::Samples(samples) => Some(Ns(interval_ns.saturating_mul(i64::try_from(samples).unwrap_or(i64::MAX)))),
-            End::WhenTold => None,
+            RunEnd::After(duration) => Some(duration),
+            RunEnd::Samples(samples) => {
+                Some(Ns(interval_ns.saturating_mul(i64::try_from(samples).unwrap_or(i64::MAX))))
+            }
+            RunEnd::WhenTold => None,
         };
         let schedules = match request.end {
-            End::Samples(samples) => samples,
-            End::After(duration) => (duration.0 / interval_ns).max(1).unsigned_abs(),
-            End::WhenTold => u64::MAX,
+            RunEnd::Samples(samples) => samples,
+            RunEnd::After(duration) => (duration.0 / interval_ns).max(1).unsigned_abs(),
+            RunEnd::WhenTold => u64::MAX,
         };
         let duration_ns = takes.map(Ns::unsigned);
         Ok(Self {
@@ -210,7 +213,7 @@ impl PacketPlan {
             interval_ns: u64::try_from(self.interval_ns).ok(),
             duration_ns: self.duration_ns,
             samples: match self.request.end {
-                End::Samples(samples) => Some(samples),
+                RunEnd::Samples(samples) => Some(samples),
                 _ => None,
             },
             deadline_ns: self.request.limit.map(Ns::unsigned),
@@ -231,7 +234,7 @@ fn check(request: &PacketRequest) -> Result<(), PacketPlanError> {
     };
     range("the interval", Some(request.interval), Ns::from_us(10), Ns::from_s(10))?;
     range("the limit", request.limit, Ns(1), Ns::from_s(3_600))?;
-    if let End::After(duration) = request.end {
+    if let RunEnd::After(duration) = request.end {
         range("the duration", Some(duration), Ns::from_ms(100), Ns::from_s(400 * 86_400))?;
     }
     if let Some(launch) = request.launch_time {
@@ -255,7 +258,7 @@ fn check(request: &PacketRequest) -> Result<(), PacketPlanError> {
     number("the code point", request.dscp.map(u64::from), (0, 63), "0 to 63 (RFC 2474)")?;
     number("the VLAN", request.vlan.map(u64::from), (1, 4_094), "1 to 4094")?;
     number("the drift", Some(request.max_drift_ppb.into()), (1, 100_000_000), "1 to 100000000 parts per billion")?;
-    if let End::Samples(0) = request.end {
+    if let RunEnd::Samples(0) = request.end {
         return Err(PacketPlanError::Number { what: "the number of packets", value: 0, range: "at least 1" });
     }
     let wrong_path = |what, remedy| Err(PacketPlanError::Path { what, path: request.path.name(), remedy });
@@ -292,7 +295,7 @@ mod tests {
     fn plan(role: Role, change: impl FnOnce(&mut PacketRequest)) -> Result<PacketPlan, PacketPlanError> {
         let mut request = PacketRequest::default();
         change(&mut request);
-        PacketPlan::new(&request, role, (None, request.sched_priority), &machine())
+        PacketPlan::new(&request, role, NodeThreads { cpu: None, sched_priority: request.sched_priority }, &machine())
     }
 
     #[test]
@@ -322,7 +325,7 @@ mod tests {
             ("1 to 4094", |request| (request.path, request.vlan) = (PacketPath::L2, Some(4_095))),
             ("VLAN interface", |request| request.vlan = Some(5)),
             ("part of IP", |request| (request.path, request.dscp) = (PacketPath::L2, Some(46))),
-            ("at least 1", |request| request.end = End::Samples(0)),
+            ("at least 1", |request| request.end = RunEnd::Samples(0)),
             ("1 to 99", |request| request.sched_priority = Some(0)),
             ("1ns to 10ms", |request| {
                 (request.interval, request.launch_time) = (Ns::from_us(10), Some(Ns::from_ms(11)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kernel::packet::{Counters, End, Launch, ReceiveError, Received, SendError, SentStamp};
+use kernel::packet::{Counters, Launch, PacketEndpoint, ReceiveError, Received, SendError, SentStamp};
 use kernel::sched::Policy;
 use packet::header::{Genuine, HEADER_BYTES, Header, Purpose, Session};
 use record::ReceiveMode;
@@ -13,7 +13,7 @@ use units::ClockId;
 use super::receive::{ReceivePlan, Receives};
 use super::send::{SendPlan, Sending};
 use crate::crew::now_ns;
-use crate::witness::Wanted;
+use crate::witness::RequestedScheduling;
 
 const SESSION: Session = Session { number: 3, key: [5; 16] };
 
@@ -45,7 +45,7 @@ impl Watched {
     }
 }
 
-impl End for Watched {
+impl PacketEndpoint for Watched {
     fn send(&mut self, payload: &[u8], _: Option<Launch>) -> Result<(), SendError> {
         self.touch();
         self.has_packet = true;
@@ -102,8 +102,8 @@ impl End for Watched {
     }
 }
 
-fn wanted(thread: u32) -> Wanted {
-    Wanted { thread, policy: Policy::Other, cpu: None }
+fn wanted(thread: u32) -> RequestedScheduling {
+    RequestedScheduling { thread, policy: Policy::Other, cpu: None }
 }
 
 fn until(what: &str, is_so: impl Fn() -> bool) {

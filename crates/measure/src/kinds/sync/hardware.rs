@@ -68,7 +68,7 @@ pub(crate) fn all(started: Moment, interval_ns: u64, is_judged: bool) -> (Vec<Ha
     for name in names {
         let device = PathBuf::from("/dev").join(&name);
         match HardwareClock::open(&device) {
-            Ok(clock) => found.push(Hardware::begin(name, clock, started, (interval_ns, is_judged))),
+            Ok(clock) => found.push(Hardware::begin(name, clock, started, interval_ns, is_judged)),
             Err(error) => refused.push(format!("{}: {error}", device.display())),
         }
     }
@@ -76,7 +76,7 @@ pub(crate) fn all(started: Moment, interval_ns: u64, is_judged: bool) -> (Vec<Ha
 }
 
 impl Hardware {
-    fn begin(name: String, clock: HardwareClock, started: Moment, (interval_ns, is_judged): (u64, bool)) -> Self {
+    fn begin(name: String, clock: HardwareClock, started: Moment, interval_ns: u64, is_judged: bool) -> Self {
         let folder = Path::new(CLASS).join(&name);
         let driver = crate::kernel_text::read(folder.join("clock_name"));
         let stated_error = Some(folder.join(ERROR_FILE)).filter(|file| file.is_file());

@@ -158,7 +158,7 @@ pub fn measure(
     let _ = kernel::sched::set_affinity(0, &machine.housekeeping(&machine.isolated));
     let started = moment_now();
     let Sources { all, missing } = find(request, started, interval_ns)?;
-    let mut run = Run::begin((request, context), (started, duration_ns, interval_ns), Sources { all, missing });
+    let mut run = Run::begin(request, context, started, duration_ns, interval_ns, Sources { all, missing });
     let followed = run.follow(stop, observe, sink);
     let ended = moment_now();
     let _ = kernel::sched::set_affinity(0, &before);
@@ -203,8 +203,11 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn begin(
-        (request, context): (&'a SyncRequest, &'a RunContext),
-        (started, duration_ns, interval_ns): (Moment, Option<u64>, u64),
+        request: &'a SyncRequest,
+        context: &'a RunContext,
+        started: Moment,
+        duration_ns: Option<u64>,
+        interval_ns: u64,
         Sources { all, missing }: Sources,
     ) -> Self {
         Self {
@@ -514,7 +517,7 @@ mod tests {
         // The first one has its first offset after the second one.
         let all = vec![scripted("late", &[15]), scripted("early", &[5, 15])];
         let sources = Sources { all, missing: Vec::new() };
-        let mut run = Run::begin((&request, &context), (at_s(0), Some(60_000_000_000), 10_000_000_000), sources);
+        let mut run = Run::begin(&request, &context, at_s(0), Some(60_000_000_000), 10_000_000_000, sources);
         let names = |run: &Run<'_>, at: i64| -> Vec<String> {
             let record = run.record(at_s(at), Part::Until(at_s(at)), None);
             record.series.iter().map(|series| format!("{} {}", series.place, series.name)).collect()
@@ -543,7 +546,7 @@ mod tests {
     fn a_step_of_the_system_clock_is_an_event_with_its_moment_and_makes_the_run_invalid() {
         let (request, context) = (SyncRequest::default(), RunContext::default());
         let sources = Sources { all: vec![scripted("chronyd", &[5, 15])], missing: Vec::new() };
-        let mut run = Run::begin((&request, &context), (at_s(0), Some(60_000_000_000), 10_000_000_000), sources);
+        let mut run = Run::begin(&request, &context, at_s(0), Some(60_000_000_000), 10_000_000_000, sources);
         for second in 1..=20 {
             run.look_at_system_clock(&seen_at(second, if second < 12 { 0 } else { -300_000_000 }));
         }
@@ -565,7 +568,7 @@ mod tests {
             NotFollowed::there("ptp4l (process 7) does not answer: Permission denied".to_owned()),
         ];
         let sources = Sources { all: vec![scripted("chronyd", &[5])], missing };
-        let run = Run::begin((&request, &context), (at_s(0), Some(60_000_000_000), 10_000_000_000), sources);
+        let run = Run::begin(&request, &context, at_s(0), Some(60_000_000_000), 10_000_000_000, sources);
         let record = run.record(at_s(9), Part::Until(at_s(9)), None);
         let not_followed = &record.sync().unwrap().not_followed;
         assert_eq!(*not_followed, ["ptp4l (process 7) does not answer: Permission denied"]);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use kernel::clock::{self, KernelClock, Schedule};
-use record::{End, ExplainingCost, Moment, ReasonCode};
+use record::{ExplainingCost, Moment, ReasonCode, RunEnd};
 use units::{ClockId, CpuSet};
 
 use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
@@ -21,7 +21,7 @@ use crate::ring::Ring;
 use crate::stop::Stop;
 use crate::timetable::Timetable;
 use crate::trace_mark::TraceMark;
-use crate::witness::{Grant, Orders, Wanted};
+use crate::witness::{Grant, Orders, RequestedScheduling};
 
 /// From the order to start to the first schedule where it lies on a grid (ns): as much as cyclictest leaves, so that both take the same second.
 const ALIGNED_LEAD_NS: i64 = 100_000_000;
@@ -175,7 +175,7 @@ impl Armed {
         let has_parts = explained.is_some_and(|recorder| recorder.wake_up(thread.cpu).is_some());
         let parts = has_parts.then(|| parts_ring(thread.ring_slots));
         let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched, parts });
-        let wanted = Wanted { thread: number, policy: shared.plan.policy, cpu: shared.plan.cpu };
+        let wanted = RequestedScheduling { thread: number, policy: shared.plan.policy, cpu: shared.plan.cpu };
         let job = Job {
             shared: Arc::clone(&shared),
             config_clock: self.plan.config.clock,
@@ -203,7 +203,7 @@ impl Armed {
         let now_ns = clock::now_ns(clock);
         let start_ns = start_after(now_ns, self.plan.config.align_to.map(|grid| grid.0));
         let wait_ns = start_ns - now_ns;
-        if let End::After(duration) = self.plan.config.end {
+        if let RunEnd::After(duration) = self.plan.config.end {
             self.last_schedule_ns.store(start_ns.saturating_add(duration.0), Ordering::Release);
         }
         self.workers.iter().for_each(|worker| worker.member.begin_at(start_ns));
@@ -215,7 +215,7 @@ impl Armed {
 struct Job {
     shared: Arc<WorkerShared>,
     config_clock: ClockId,
-    end: End,
+    end: RunEnd,
     break_ns: i64,
     last_schedule_ns: Arc<AtomicI64>,
     watchdog: Arc<AtomicBool>,
@@ -272,7 +272,7 @@ impl Job {
             steps,
             next,
             last_schedule_ns: &self.last_schedule_ns,
-            samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
+            samples: if let RunEnd::Samples(samples) = self.end { samples } else { u64::MAX },
             break_ns: self.break_ns,
             ring: self.shared.ring.writer(),
             watchdog: &self.watchdog,

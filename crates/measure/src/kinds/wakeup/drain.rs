@@ -23,7 +23,7 @@ use crate::live::Shown;
 use crate::ring::Pair;
 use crate::spoil::{Losses, Spoil};
 use crate::stop::Stop;
-use crate::witness::{Measuring, Seen, ThrottleWatch};
+use crate::witness::{LookoutObservations, Measuring, ThrottleWatch};
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -59,9 +59,9 @@ pub(crate) struct Drained {
 
 impl Drained {
     /// What stands of each thread, now that all is known that can have spoiled it.
-    pub(crate) fn settle(&mut self, plan: &Plan, seen: &Seen, started: Moment) -> Vec<Collected> {
+    pub(crate) fn settle(&mut self, plan: &Plan, seen: &LookoutObservations, started: Moment) -> Vec<Collected> {
         let mut collectors = std::mem::take(&mut self.collectors);
-        let spoils = spoils(plan, seen, &self.clocks, (started, &collectors));
+        let spoils = spoils(plan, seen, &self.clocks, started, &collectors);
         for (thread, losses) in collectors.iter_mut().zip(&self.losses) {
             thread.settle(i64::MAX, &[&spoils[..], losses.spoils()].concat());
         }
@@ -92,7 +92,13 @@ fn settle_parts(parts: &mut [Option<PartsCollector>], threads: &[Collector]) {
 }
 
 /// What spoiled the time of all threads, as far as it is known.
-fn spoils(plan: &Plan, seen: &Seen, clocks: &ClockWatch, (started, threads): (Moment, &[Collector])) -> Vec<Spoil> {
+fn spoils(
+    plan: &Plan,
+    seen: &LookoutObservations,
+    clocks: &ClockWatch,
+    started: Moment,
+    threads: &[Collector],
+) -> Vec<Spoil> {
     let clock = plan.config.clock;
     let waits: Vec<(i64, i64)> = threads.iter().flat_map(Collector::worst_waits).collect();
     let of_machine = seen.spoils(started.monotonic.as_ns(), &waits).into_iter();
@@ -147,7 +153,7 @@ pub(crate) struct Drain<'a> {
     /// Whether somebody wants to know before the end which intervals stand, and the lookout says until when it has seen all.
     pub(crate) settles_early: bool,
     /// What the lookout has seen until now.
-    pub(crate) seen: &'a (dyn Fn() -> Seen + Sync),
+    pub(crate) seen: &'a (dyn Fn() -> LookoutObservations + Sync),
     /// When the run began.
     pub(crate) started: Moment,
 }
@@ -217,18 +223,19 @@ impl Drain<'_> {
             }
             if settled_at.elapsed() >= SETTLE_PERIOD {
                 settled_at = Instant::now();
-                self.settle(&mut threads, &mut losses, &clocks, (explainer.as_mut(), &mut parts));
+                self.settle(&mut threads, &mut losses, &clocks, explainer.as_mut(), &mut parts);
             }
             if let Some(to) = self.hand_on {
                 finished_intervals.collect(threads.iter_mut());
                 if finished_intervals.are_due(threads.len()) {
-                    self.hand(
-                        to,
-                        &mut finished_intervals,
-                        &threads,
-                        explainer.as_mut(),
-                        (&clocks, &throttle, highest_fill),
-                    );
+                    let so_far = SoFar {
+                        threads: threads.iter().map(|thread| thread.closed().cloned().unwrap_or_default()).collect(),
+                        clocks: &clocks,
+                        throttle: &throttle,
+                        highest_fill,
+                        watchdog_fired: self.stop.watchdog_fired(),
+                    };
+                    self.hand(to, &mut finished_intervals, &so_far, explainer.as_mut());
                 }
             }
             let now = Instant::now();
@@ -286,14 +293,15 @@ impl Drain<'_> {
         threads: &mut [Collector],
         losses: &mut [Losses],
         clocks: &ClockWatch,
-        (explainer, parts): (Option<&mut Explainer>, &mut [Option<PartsCollector>]),
+        explainer: Option<&mut Explainer>,
+        parts: &mut [Option<PartsCollector>],
     ) {
         if !self.settles_early || !threads.iter().any(Collector::has_unsettled) {
             return;
         }
         let seen = (self.seen)();
         let until_ns = seen.looked_until_ns().saturating_add(clocks.measured_less_monotonic_ns());
-        let spoils = spoils(self.plan, &seen, clocks, (self.started, threads));
+        let spoils = spoils(self.plan, &seen, clocks, self.started, threads);
         for (thread, losses) in threads.iter_mut().zip(losses) {
             thread.settle(until_ns, &[&spoils[..], losses.spoils()].concat());
             losses.forget_before(thread.settled_until_ns());
@@ -319,18 +327,10 @@ impl Drain<'_> {
         &self,
         to: HandOn<'_>,
         intervals: &mut FinishedIntervals,
-        threads: &[Collector],
+        so_far: &SoFar<'_>,
         explainer: Option<&mut Explainer>,
-        (clocks, throttle, highest_fill): (&ClockWatch, &ThrottleWatch, usize),
     ) {
-        let so_far = SoFar {
-            threads: threads.iter().map(|thread| thread.closed().cloned().unwrap_or_default()).collect(),
-            clocks,
-            throttle,
-            highest_fill,
-            watchdog_fired: self.stop.watchdog_fired(),
-        };
-        let mut record = (to.record)(&so_far);
+        let mut record = (to.record)(so_far);
         if let Some(explainer) = explainer {
             let counters = |thread| record.counters_of_thread(thread);
             let explained = explainer.so_far(counters, self.plan.interval_maximum_ns);

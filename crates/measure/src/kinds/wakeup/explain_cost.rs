@@ -3,7 +3,7 @@
 //! Measured right before the run and not within it: to load and unload programs changes code that every CPU runs, which
 //! a measured CPU would feel.
 
-use record::{End, EvidenceSource, ExplainRequest, ExplainingCost, Histogram, Record, WakeupRequest};
+use record::{EvidenceSource, ExplainRequest, ExplainingCost, Histogram, Record, RunEnd, WakeupRequest};
 use units::Ns;
 
 use super::{Armed, Beside, Plan};
@@ -20,10 +20,10 @@ const LEAST: Ns = Ns(250_000_000);
 const MOST: Ns = Ns(2_000_000_000);
 
 /// How long one of the four pieces takes for a run that is asked for so.
-fn piece(end: End) -> Ns {
+fn piece(end: RunEnd) -> Ns {
     match end {
-        End::After(duration) => Ns(duration.0 / SHARE).clamp(LEAST, MOST),
-        End::Samples(_) | End::WhenTold => LEAST,
+        RunEnd::After(duration) => Ns(duration.0 / SHARE).clamp(LEAST, MOST),
+        RunEnd::Samples(_) | RunEnd::WhenTold => LEAST,
     }
 }
 
@@ -63,7 +63,7 @@ fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(
     let mut source = None;
     let mut run = |explain: bool| -> Option<Record> {
         let config = WakeupRequest {
-            end: End::After(piece(config.end)),
+            end: RunEnd::After(piece(config.end)),
             align_to: None,
             breaktrace: None,
             scan_rhythms: false,

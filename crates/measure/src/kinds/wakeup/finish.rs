@@ -1,7 +1,7 @@
 //! Makes the record of a finished run, and says how far it can be trusted.
 
 use record::{
-    Counters, End, Explanation, Instrument, Measurement, Moment, Place, Record, Request, Series, WakeupParts,
+    Counters, Explanation, Instrument, Measurement, Moment, Place, Record, Request, RunEnd, Series, WakeupParts,
 };
 use units::format;
 
@@ -13,12 +13,12 @@ use super::rhythm::LateWakeups;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
-use crate::crew::{Ground, Watching};
+use crate::crew::{Ground, MemberReport, WatchEvidence, Watching};
 use crate::explain::PartsCollector;
 use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
 use crate::stop::{Stop, ended_after};
-use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
+use crate::witness::{Grant, LookoutObservations, ThrottleWatch, Witnessed};
 use crate::worst;
 
 /// The latency that is measured.
@@ -28,7 +28,7 @@ pub(super) struct Known<'a> {
     pub(super) plan: &'a Plan,
     pub(super) context: &'a RunContext,
     pub(super) witnessed: &'a Witnessed,
-    pub(super) seen: &'a Seen,
+    pub(super) seen: &'a LookoutObservations,
     pub(super) throttle: &'a ThrottleWatch,
     pub(super) clocks: &'a ClockWatch,
     pub(super) started: Moment,
@@ -114,7 +114,7 @@ pub(super) fn so_far(
     context: &RunContext,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
-    let (witnessed, seen) = watching.so_far();
+    let WatchEvidence { witnessed, seen } = watching.so_far();
     let measured = |(worker, collected): (&Worker, &Collected)| Measured {
         place: place_of(worker),
         interval_ns: worker.shared.plan.interval_ns,
@@ -151,11 +151,12 @@ pub(super) fn with_verdict(mut record: Record, plan: &Plan) -> Record {
 pub(super) fn record(
     armed: Armed,
     mut drained: Drained,
-    (witnessed, mut seen): (&Witnessed, Seen),
+    evidence: WatchEvidence,
     started: Moment,
     context: &RunContext,
     stop: &Stop,
 ) -> Record {
+    let WatchEvidence { witnessed, mut seen } = evidence;
     let Armed { plan, mut workers, dma, ground, no_recorder, cost, .. } = armed;
     let mut collected = drained.settle(&plan, &seen, started);
     let late = LateWakeups::take(&plan, &mut collected, drained.clocks.measured_less_monotonic_ns());
@@ -164,8 +165,8 @@ pub(super) fn record(
     let mut ended_ns = None;
     for (worker, collected) in workers.iter_mut().zip(collected) {
         let thread = worker.shared.plan.thread;
-        let mut counters = counters_beside(worker, witnessed);
-        let (report, end) = worker.member.report();
+        let mut counters = counters_beside(worker, &witnessed);
+        let MemberReport { report, end } = worker.member.report();
         let end = if drained.stuck.contains(&thread) && end == ThreadEnd::Whole { ThreadEnd::Stuck } else { end };
         if let Some(report) = &report {
             seen.compare_end(&worker.member.grant, report.at_end.as_ref());
@@ -190,7 +191,7 @@ pub(super) fn record(
     let known = Known {
         plan: &plan,
         context,
-        witnessed,
+        witnessed: &witnessed,
         seen: &seen,
         throttle: &drained.throttle,
         clocks: &drained.clocks,
@@ -282,11 +283,11 @@ fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
 fn interrupted_after(plan: &Plan, started: Moment, ended: Moment) -> String {
     let elapsed_ns = ended.monotonic.since(started.monotonic).0;
     match plan.config.end {
-        End::After(duration) => ended_after(elapsed_ns, Some(duration.unsigned())),
-        End::Samples(samples) => {
+        RunEnd::After(duration) => ended_after(elapsed_ns, Some(duration.unsigned())),
+        RunEnd::Samples(samples) => {
             format!("after {}, before {} samples", format::span(elapsed_ns), format::count(samples))
         }
-        End::WhenTold => ended_after(elapsed_ns, None),
+        RunEnd::WhenTold => ended_after(elapsed_ns, None),
     }
 }
 

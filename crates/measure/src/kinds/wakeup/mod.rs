@@ -121,10 +121,10 @@ impl Armed {
                 Err(_) => drain(),
             }
         });
-        let (witnessed, seen) = watching.end();
+        let evidence = watching.end();
         let linear = std::mem::take(&mut drained.linear);
         let keeps_intervals = self.plan.duration_ns.is_some() || beside.decider.is_some();
-        let mut record = finish::record(self, drained, (&witnessed, seen), started, context, stop);
+        let mut record = finish::record(self, drained, evidence, started, context, stop);
         if let Some(sink) = beside.sink.filter(|_| !keeps_intervals) {
             crate::interval_sink::hand_on_the_rest(&mut record, sink);
         }

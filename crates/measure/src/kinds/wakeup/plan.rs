@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::sched::Policy;
-use record::{End, Placement, PolicyChoice, Requested, Stagger, WakeupRequest};
+use record::{Placement, PolicyChoice, Requested, RunEnd, Stagger, WakeupRequest};
 use units::{ClockId, CpuSet, Ns, format};
 
 use crate::collect::MOST_KEPT;
@@ -207,13 +207,13 @@ impl Plan {
             return Err(PlanError::Threads(count));
         }
         let duration_ns = match config.end {
-            End::After(duration) if duration.unsigned() < 2 * interval_ns => {
+            RunEnd::After(duration) if duration.unsigned() < 2 * interval_ns => {
                 return Err(PlanError::TooShort { duration, interval: config.interval });
             }
-            End::After(duration) => Some(duration.unsigned()),
-            End::Samples(0 | 1) => return Err(PlanError::NoSamples),
-            End::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
-            End::WhenTold => None,
+            RunEnd::After(duration) => Some(duration.unsigned()),
+            RunEnd::Samples(0 | 1) => return Err(PlanError::NoSamples),
+            RunEnd::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
+            RunEnd::WhenTold => None,
         };
         let interval_maximum_ns =
             config.interval_maximum.map_or_else(|| default_interval_maximum(duration_ns, interval_ns), Ns::unsigned);
@@ -245,8 +245,8 @@ impl Plan {
             pinned: self.threads[0].cpu.is_some(),
             clock: Some(self.config.clock),
             interval_ns: Some(self.config.interval.unsigned()),
-            duration_ns: if let End::After(duration) = self.config.end { Some(duration.unsigned()) } else { None },
-            samples: if let End::Samples(samples) = self.config.end { Some(samples) } else { None },
+            duration_ns: if let RunEnd::After(duration) = self.config.end { Some(duration.unsigned()) } else { None },
+            samples: if let RunEnd::Samples(samples) = self.config.end { Some(samples) } else { None },
             deadline_ns: ns(self.config.deadline),
             interval_maximum_ns: Some(self.interval_maximum_ns),
             intervals_on_utc: self.config.intervals_on_utc,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64};
 
 use kernel::clock::Schedule;
 use record::{
-    ClockStep, Counters, DmaLatency, End, Instrument, Moment, Place, Placement, Reason, ReasonCode, Record,
+    ClockStep, Counters, DmaLatency, Instrument, Moment, Place, Placement, Reason, ReasonCode, Record, RunEnd,
     ValidityState, VerdictState, WakeupRequest,
 };
 use units::{ClockId, CpuSet, Ns, Timestamp};
@@ -20,7 +20,7 @@ use crate::context::RunContext;
 use crate::judge::ThreadEnd;
 use crate::machine::Machine;
 use crate::ring::Ring;
-use crate::witness::{Grant, Seen, ThrottleWatch, Wanted, Witnessed};
+use crate::witness::{Grant, LookoutObservations, RequestedScheduling, ThrottleWatch, Witnessed};
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
@@ -88,7 +88,7 @@ fn plan(clock: ClockId) -> Plan {
     let request = WakeupRequest {
         placement: Placement::Pinned("1-2".parse().unwrap()),
         interval: Ns::from_ms(1),
-        end: End::After(Ns::from_ms(100)),
+        end: RunEnd::After(Ns::from_ms(100)),
         clock,
         deadline: Some(Ns::from_us(100)),
         interval_maximum: Some(Ns::from_ms(20)),
@@ -143,13 +143,13 @@ fn run(clock: ClockId, script: &Script) -> Record {
             counters,
             end: script.end.unwrap_or(ThreadEnd::Whole),
             grant: Grant {
-                wanted: Wanted { thread: thread.thread, policy: thread.policy, cpu: thread.cpu },
+                wanted: RequestedScheduling { thread: thread.thread, policy: thread.policy, cpu: thread.cpu },
                 first: None,
                 refusals: Vec::new(),
             },
         });
     }
-    let mut seen = Seen::nothing();
+    let mut seen = LookoutObservations::nothing();
     script.seen.iter().for_each(|reason| seen.add(reason.code, reason.detail.clone()));
     let known = Known {
         plan: &plan,

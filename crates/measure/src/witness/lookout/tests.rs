@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn each_source_of_evidence_that_is_missing_is_named() {
-    let mut seen = Seen::nothing();
+    let mut seen = LookoutObservations::nothing();
     seen.add(ReasonCode::EvidenceMissing, "threads that outrank the measuring ones are not seen".to_owned());
     seen.judge_gap(LONGEST_GAP_NS);
     seen.judge_gap(LONGEST_GAP_NS + 1_000_000_000);
@@ -18,7 +18,7 @@ fn each_source_of_evidence_that_is_missing_is_named() {
 
 #[test]
 fn what_every_look_finds_changed_is_named_once() {
-    let mut seen = Seen::nothing();
+    let mut seen = LookoutObservations::nothing();
     for when in ["1 s into the run", "2 s into the run"] {
         seen.add_once(ReasonCode::IdleLimit, format!("it changed, seen {when}"));
     }

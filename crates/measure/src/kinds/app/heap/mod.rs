@@ -11,7 +11,7 @@ mod probes;
 use std::collections::HashMap;
 use std::thread::JoinHandle;
 
-use analysis::audit::AllocationsSeen;
+use analysis::audit::ObservedAllocations;
 use record::AllocationLook;
 use units::format;
 
@@ -59,12 +59,12 @@ pub(super) struct HeapWatch {
 #[derive(Default)]
 pub(super) struct HeapEnd {
     pub(super) look: AllocationLook,
-    by_tid: HashMap<u32, Vec<AllocationsSeen>>,
+    by_tid: HashMap<u32, Vec<ObservedAllocations>>,
 }
 
 impl HeapEnd {
     /// What a thread called inside its loop.
-    pub(super) fn of_thread(&self, tid: u32) -> Vec<AllocationsSeen> {
+    pub(super) fn of_thread(&self, tid: u32) -> Vec<ObservedAllocations> {
         self.by_tid.get(&tid).cloned().unwrap_or_default()
     }
 }
@@ -225,7 +225,7 @@ impl Watched {
         }
         look.call_ns = look.call_ns.or(self.call_ns);
         let calls = self.functions.iter().cloned().zip(times);
-        let seen = calls.map(|(function, times)| AllocationsSeen { function, times, counted_ns }).collect();
+        let seen = calls.map(|(function, times)| ObservedAllocations { function, times, counted_ns }).collect();
         end.by_tid.insert(tid, seen);
     }
 }

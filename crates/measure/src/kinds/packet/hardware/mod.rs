@@ -51,7 +51,7 @@ pub enum HardwareError {
 
 /// Which packets of a run a node has, and wants stamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct StampedDirections {
     pub(super) sends: bool,
     pub(super) receives: bool,
 }
@@ -67,7 +67,7 @@ struct Decided {
 }
 
 /// Decides what to do with an interface, by what it says of itself.
-fn decide(interface: &Interface, mode: HardwareMode, wanted: Wanted) -> Decided {
+fn decide(interface: &Interface, mode: HardwareMode, wanted: StampedDirections) -> Decided {
     let name = &interface.name;
     let none = |why: String| Decided { without: vec![why], ..Decided::default() };
     if let Some(kind) = interface.kind.as_deref().filter(|kind| HANDING_ON.contains(kind)) {
@@ -138,7 +138,7 @@ impl Hardware {
         mode: HardwareMode,
         path: PacketPath,
         reaches: SocketAddr,
-        wanted: Wanted,
+        wanted: StampedDirections,
     ) -> Result<Option<Self>, HardwareError> {
         if mode.is_off() {
             return Ok(None);

@@ -2,7 +2,7 @@ use kernel::ethtool::TsInfo;
 
 use super::*;
 
-const BOTH: Wanted = Wanted { sends: true, receives: true };
+const BOTH: StampedDirections = StampedDirections { sends: true, receives: true };
 
 fn interface(state: Option<HardwareStamping>, rx_filters: u32) -> Interface {
     let mut offered = TsInfo::default();
@@ -25,7 +25,11 @@ fn interface(state: Option<HardwareStamping>, rx_filters: u32) -> Interface {
     }
 }
 
-fn decided(interface: &Interface, mode: HardwareMode, wanted: Wanted) -> (bool, bool, Option<[i32; 3]>, String) {
+fn decided(
+    interface: &Interface,
+    mode: HardwareMode,
+    wanted: StampedDirections,
+) -> (bool, bool, Option<[i32; 3]>, String) {
     let Decided { sent, received, set, without } = decide(interface, mode, wanted);
     (sent, received, set, without.join("; "))
 }
@@ -40,7 +44,7 @@ fn an_interface_that_somebody_has_set_is_never_set_otherwise() {
         assert_eq!((sent, received, set), (true, false, None));
         assert!(words.contains("PTP alone") && words.contains("left alone"), "{words}");
         // What is not sent here need not be stamped here.
-        let only = Wanted { sends: false, receives: true };
+        let only = StampedDirections { sends: false, receives: true };
         assert_eq!(decided(&interface(Some(all), 0b11), mode, only), (false, true, None, String::new()));
     }
 }
@@ -52,7 +56,7 @@ fn an_interface_that_stamps_nothing_is_set_where_that_was_asked_for_and_only_to_
     assert_eq!((sent, received, set), (false, false, None));
     assert!(words.contains("--hardware-stamps on"), "{words}");
     assert_eq!(decided(&off, HardwareMode::On, BOTH), (true, true, Some([0, 1, 1]), String::new()));
-    let only = Wanted { sends: false, receives: true };
+    let only = StampedDirections { sends: false, receives: true };
     assert_eq!(decided(&off, HardwareMode::On, only), (false, true, Some([0, 0, 1]), String::new()));
     // Hardware that recognizes PTP alone.
     let (sent, received, set, words) =

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
-use kernel::packet::{End, ReceiveError, Received};
+use kernel::packet::{PacketEndpoint, ReceiveError, Received};
 use packet::arrived::Arrived;
 use packet::header::{NotOurs, Session};
 use record::ReceiveMode;
@@ -101,7 +101,7 @@ pub(super) const fn can_be_due(sequence: i64, since_began_ns: i64, interval_ns: 
     sequence >= 0 && sequence <= since_began_ns / interval_ns + 1
 }
 
-impl<E: End> ReceiveLoop<'_, E> {
+impl<E: PacketEndpoint> ReceiveLoop<'_, E> {
     /// Takes packets until it is stopped.
     #[inline(never)]
     pub(crate) fn run(mut self) -> ReceiveCounts {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use kernel::packet::End;
+use kernel::packet::PacketEndpoint;
 use packet::arrived::Arrived;
 use packet::header::{HEADER_BYTES, Header, Purpose, Session};
 use packet::stamps::EarlierStamps;
@@ -17,7 +17,7 @@ use units::ClockId;
 use self::hot::{ReceiveCounts, ReceiveLoop, Strangers};
 use crate::crew::{ArmError, COMES_UP_WITHIN, Member, Meter, Metered, Work, now_ns, why_stuck};
 use crate::explain::{OutlierWatch, Recorder, Watched};
-use crate::witness::Wanted;
+use crate::witness::RequestedScheduling;
 
 /// Received packets that wait for the drain: 0.3 s of 50,000 a second.
 const RING_SLOTS: usize = 16_384;
@@ -101,10 +101,10 @@ impl Receives {
     ///
     /// # Errors
     /// Where no thread is to be had.
-    pub(crate) fn start<E: End + Send + 'static>(
+    pub(crate) fn start<E: PacketEndpoint + Send + 'static>(
         end: E,
         plan: ReceivePlan,
-        wanted: Wanted,
+        wanted: RequestedScheduling,
         watchdog: Arc<AtomicBool>,
     ) -> Result<Self, ArmError> {
         let (mut ring, mut taker) = RingBuffer::new(RING_SLOTS);
@@ -150,7 +150,7 @@ impl Drop for Receives {
     }
 }
 
-impl<E: End> Receiver<E> {
+impl<E: PacketEndpoint> Receiver<E> {
     /// A few turns of every kind of loop, over an end of their own and with packets of their own. Nothing of it depends on the
     /// plan of the run, and nothing is left of it.
     fn rehearse(session: Session, rehearsal: &mut E) {
@@ -181,7 +181,7 @@ impl<E: End> Receiver<E> {
     }
 }
 
-impl<E: End + Send> Work for Receiver<E> {
+impl<E: PacketEndpoint + Send> Work for Receiver<E> {
     type Counts = ReceiveCounts;
 
     fn clock(&self) -> ClockId {

@@ -1,6 +1,6 @@
 //! The receiving loop over an end that fails now and then, as one whose interface goes down and comes up again.
 
-use kernel::packet::{Counters, End, Launch, ReceiveError, Received, SendError, SentStamp};
+use kernel::packet::{Counters, Launch, PacketEndpoint, ReceiveError, Received, SendError, SentStamp};
 
 use super::*;
 
@@ -15,7 +15,7 @@ struct Fails<'a> {
     stop: &'a AtomicBool,
 }
 
-impl End for Fails<'_> {
+impl PacketEndpoint for Fails<'_> {
     fn send(&mut self, _: &[u8], _: Option<Launch>) -> Result<(), SendError> {
         Err(SendError::NoPartner)
     }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
-use kernel::packet::{End, Launch, SendError};
+use kernel::packet::{Launch, PacketEndpoint, SendError};
 use packet::header::{Header, Purpose, Session};
 use packet::stamps::{EarlierStamps, LaterStamps, stamp};
 
@@ -72,7 +72,7 @@ pub(crate) struct SendCounts {
     pub(crate) launch_missed: u64,
 }
 
-impl<E: End> SendLoop<'_, E> {
+impl<E: PacketEndpoint> SendLoop<'_, E> {
     /// Sends a packet at each schedule. One that comes too late for the next schedule skips that: it never bursts.
     #[inline(never)]
     pub(crate) fn run(mut self) -> SendCounts {

@@ -6,7 +6,7 @@ mod numbers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use kernel::packet::End;
+use kernel::packet::PacketEndpoint;
 use packet::dialog::SentReport;
 use packet::header::{Purpose, Session};
 use units::ClockId;
@@ -16,7 +16,7 @@ use self::numbers::Numbers;
 use super::launch::Launcher;
 use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
 use crate::ring::Ring;
-use crate::witness::Wanted;
+use crate::witness::RequestedScheduling;
 
 /// Sent packets that wait for the drain.
 const RING_SLOTS: usize = 16_384;
@@ -110,10 +110,10 @@ impl Sending {
     ///
     /// # Errors
     /// Where no thread is to be had.
-    pub(crate) fn start<E: End + Send + 'static>(
+    pub(crate) fn start<E: PacketEndpoint + Send + 'static>(
         end: E,
         plan: SendPlan,
-        wanted: Wanted,
+        wanted: RequestedScheduling,
         watchdog: Arc<AtomicBool>,
     ) -> Result<Self, ArmError> {
         let launched = if plan.launch.is_some() { RING_SLOTS } else { 0 };
@@ -135,7 +135,7 @@ impl Sending {
     }
 }
 
-impl<E: End + Send> Work for Sender<E> {
+impl<E: PacketEndpoint + Send> Work for Sender<E> {
     type Counts = SendCounts;
 
     fn clock(&self) -> ClockId {

@@ -5,9 +5,9 @@
 
 mod answers;
 mod find;
+mod last_answers;
 mod pending;
 mod receiver;
-mod seen;
 mod silence;
 mod stamps;
 mod strays;
@@ -27,10 +27,10 @@ use record::{Interval, Moment, Place, SourceChoice, SyncChange, SyncService, Syn
 use units::{ClockId, ClockName};
 
 pub(crate) use self::find::Found;
+use self::last_answers::LastAnswers;
 use self::pending::Pending;
 pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::receiver::{Receiver, Stamped};
-use self::seen::Seen;
 use self::silence::Silence;
 use self::stamps::Stamps;
 use self::strays::Strays;
@@ -77,7 +77,7 @@ pub(crate) struct Ptp {
     silence: Silence,
     follower: Option<Follower>,
     begun: (Moment, u64),
-    seen: Seen,
+    seen: LastAnswers,
     stamps: Stamps,
     last: Option<(i64, Option<OffsetBound>)>,
     pending: Pending,
@@ -139,7 +139,7 @@ impl Ptp {
             silence: Silence::default(),
             follower: None,
             begun,
-            seen: Seen::default(),
+            seen: LastAnswers::default(),
             stamps: Stamps::new(max_drift_ppb),
             last: None,
             pending: Pending::default(),

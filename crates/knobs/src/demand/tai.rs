@@ -4,7 +4,7 @@
 //! seconds, which clients of a smearing server must not have (chrony.conf(5), leapsectz). So it is a setting of its own, and
 //! restored like one.
 
-use super::{Demand, Group, Site, Wanted};
+use super::{Demand, Group, RequiredSetting, Site};
 use crate::time::{StatedTai, TimeIntent, TimeRole, day};
 use crate::{Form, Place, Value};
 
@@ -62,7 +62,7 @@ impl Demand {
             self.notes
                 .push("this kernel does not take TAI less UTC back to 0: it stays until the next start".to_owned());
         }
-        self.push(Wanted {
+        self.push(RequiredSetting {
             knob: "time.tai-less-utc".to_owned(),
             of: String::new(),
             place: Place::TaiOffset,

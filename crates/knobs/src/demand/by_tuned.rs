@@ -5,7 +5,7 @@ use profile::kernel::Preemption;
 use units::CpuSet;
 
 use super::off_limits::rest;
-use super::{Demand, Group, Site, Wanted};
+use super::{Demand, Group, RequiredSetting, Site};
 use crate::tuned::{self, TunedProfile};
 use crate::{Form, Intent, Place, Value, catalogue};
 
@@ -36,7 +36,7 @@ impl Demand {
         }
         let why = format!("TuneD sets CPU {cpus} apart by its profile {name}");
         let mut step = |knob: &str, place: Place, value: String, cost: &str, group: Group| {
-            self.wanted.push(Wanted {
+            self.wanted.push(RequiredSetting {
                 knob: knob.to_owned(),
                 of: String::new(),
                 place,

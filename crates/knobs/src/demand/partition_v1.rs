@@ -5,7 +5,7 @@
 
 use units::CpuSet;
 
-use super::{Cgroup1, Demand, Group, PARTITION, Site, Wanted};
+use super::{Cgroup1, Demand, Group, PARTITION, RequiredSetting, Site};
 use crate::{Form, Place, Value};
 
 /// The group of all others, beside ours.
@@ -28,7 +28,7 @@ impl Demand {
         }
         let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(cpus);
         let mut step = |knob: &str, place: Place, form: Form, value: &str, in_new_folder: bool| {
-            self.wanted.push(Wanted {
+            self.wanted.push(RequiredSetting {
                 knob: knob.to_owned(),
                 of: String::new(),
                 // A process that cannot be moved does no harm; it is reported.

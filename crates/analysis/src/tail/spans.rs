@@ -14,7 +14,7 @@ const MOST_PIECES: usize = 16_384;
 
 /// What to predict from the spans that were seen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct HorizonQuestion {
     /// Length of a span (ns).
     pub(super) horizon_ns: u64,
     /// Time over which neighboring intervals are correlated (ns).
@@ -31,21 +31,21 @@ pub(super) struct Wanted {
 /// on. It is the same for all lengths, so that a longer horizon never has a better worst case. A horizon shorter than
 /// an interval gets the upper end of a whole interval, which it cannot exceed. Its lower end is the smallest sample of
 /// all, since the order within an interval is not known.
-pub(super) fn seen(whole: &Blocks, wanted: Wanted) -> Option<Expected> {
+pub(super) fn worst_of_spans(whole: &Blocks, question: HorizonQuestion) -> Option<Expected> {
     let pieces = whole.pieces(MOST_PIECES);
     let count: usize = pieces.iter().map(Vec::len).sum();
     let piece_ns = approx_f64(whole.measured_ns()) / float(count.max(1));
     if count == 0 || piece_ns <= 0.0 {
         return None;
     }
-    let horizon_ns = approx_f64(wanted.horizon_ns);
+    let horizon_ns = approx_f64(question.horizon_ns);
     let at_once = usize::try_from(round_u64((horizon_ns / piece_ns - 1e-6).ceil())).unwrap_or(usize::MAX).max(1);
     let mut worst: Vec<u64> = pieces.iter().flat_map(|run| greatest(run, at_once)).collect();
     worst.sort_unstable();
     // Overlapping or correlated spans contain less information than independent ones.
-    let correlated = (wanted.alike_ns / piece_ns - 1.0).max(0.0);
+    let correlated = (question.alike_ns / piece_ns - 1.0).max(0.0);
     let independent = float(count) / (float(at_once) + correlated);
-    let outside = (1.0 - wanted.level) / 4.0;
+    let outside = (1.0 - question.level) / 4.0;
     if worst.is_empty() || (independent + 1.0) * outside < 1.0 - 1e-9 {
         return None;
     }
@@ -106,7 +106,8 @@ mod tests {
             let blocks = Blocks::from_runs(vec![first.to_vec()]);
             for minutes in [1, 3, 5_usize] {
                 let horizon_ns = 60 * minutes as u64;
-                let found = seen(&blocks, Wanted { horizon_ns, alike_ns: 60.0, level: 0.9 }).unwrap();
+                let found =
+                    worst_of_spans(&blocks, HorizonQuestion { horizon_ns, alike_ns: 60.0, level: 0.9 }).unwrap();
                 let came = next.iter().take(minutes).map(|block| approx_f64(block.max_ns)).fold(0.0, f64::max);
                 all += 1;
                 held += u32::from((found.low..=found.high).contains(&came));
@@ -119,7 +120,8 @@ mod tests {
     fn too_few_spans_give_no_answer_and_a_part_of_an_interval_is_bounded_by_the_interval() {
         let block = |max_ns: u64| Block { length_ns: 60, samples: 2, max_ns, least_ns: 7, ..Block::default() };
         let blocks = Blocks::from_runs(vec![(0..120).map(|at| block(20 + at)).collect()]);
-        let predicted = |horizon_ns: u64| seen(&blocks, Wanted { horizon_ns, alike_ns: 60.0, level: 0.9 });
+        let predicted =
+            |horizon_ns: u64| worst_of_spans(&blocks, HorizonQuestion { horizon_ns, alike_ns: 60.0, level: 0.9 });
         assert_eq!(predicted(60 * 4), None);
         assert!(predicted(60 * 3).is_some());
         let (part, whole) = (predicted(1).unwrap(), predicted(60).unwrap());

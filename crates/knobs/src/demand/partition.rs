@@ -2,7 +2,7 @@
 
 use units::CpuSet;
 
-use super::{Demand, Group, Site, Wanted};
+use super::{Demand, Group, RequiredSetting, Site};
 use crate::{Form, Place, Value};
 
 /// The name of our partition below the root of cgroup v2.
@@ -40,7 +40,7 @@ impl Demand {
             return;
         }
         let why = "the scheduler leaves these CPUs to what is put into the partition";
-        let step = |knob: &str, place: Place, form: Form, value: String, in_new_folder: bool| Wanted {
+        let step = |knob: &str, place: Place, form: Form, value: String, in_new_folder: bool| RequiredSetting {
             knob: knob.to_owned(),
             of: String::new(),
             place,

@@ -2,7 +2,7 @@
 
 use units::CpuSet;
 
-use super::{Demand, Group, Site, Wanted};
+use super::{Demand, Group, RequiredSetting, Site};
 use crate::thread::{Scheduling, is_like};
 use crate::{Form, Place, Value};
 
@@ -38,7 +38,7 @@ impl Demand {
             return self.conflict(about, "no interrupt's or real-time thread of the kernel has such a name", remedy);
         }
         for Thread { tid, comm } in found {
-            self.wanted.push(Wanted {
+            self.wanted.push(RequiredSetting {
                 knob: "thread.scheduling".to_owned(),
                 of: comm.clone(),
                 place: Place::Scheduling { path: format!("/proc/{tid}"), comm },
@@ -61,7 +61,7 @@ impl Demand {
             let Some(affinity) = &task.affinity else { continue };
             let kept = affinity.intersection(rest).difference(isolated);
             let to = if kept.is_empty() { rest } else { &kept };
-            self.wanted.push(Wanted {
+            self.wanted.push(RequiredSetting {
                 knob: "thread.cpus".to_owned(),
                 of: task.comm.clone(),
                 place: Place::Affinity { path: format!("/proc/{}", task.tid), comm: task.comm.clone() },

@@ -9,7 +9,7 @@ use record::SyncState;
 
 /// What its last answers said.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct LastAnswers {
     pub(super) interface: String,
     pub(super) timestamping: Option<Timestamping>,
     pub(super) ports: Vec<(PortIdentity, PortState)>,
@@ -25,7 +25,7 @@ pub(super) struct Seen {
     pub(super) has_stamps: bool,
 }
 
-impl Seen {
+impl LastAnswers {
     fn gm(&self) -> Option<ClockIdentity> {
         self.parent.map(|parent| parent.grandmaster_identity)
     }

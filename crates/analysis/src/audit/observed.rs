@@ -4,20 +4,20 @@ use trace::Call;
 
 /// A program as it was seen while it ran.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct ObservedProgram {
     /// The threads that were followed.
-    pub threads: Vec<ThreadSeen>,
+    pub threads: Vec<ObservedThread>,
     /// The processes of the threads.
-    pub processes: Vec<ProcessSeen>,
+    pub processes: Vec<ObservedProcess>,
     /// Whether any thread had a real-time policy.
     pub any_real_time: bool,
     /// Real-time threads that were not followed, since others were named.
-    pub others: Vec<ThreadSeen>,
+    pub others: Vec<ObservedThread>,
 }
 
 /// One followed thread.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ThreadSeen {
+pub struct ObservedThread {
     /// Name, as the kernel shows it.
     pub name: String,
     /// Its kernel id.
@@ -34,20 +34,20 @@ pub struct ThreadSeen {
     /// did not see how it came about.
     pub inherited_from: Option<String>,
     /// Its periodic loop, where one was recognized.
-    pub periodic: Option<LoopSeen>,
+    pub periodic: Option<ObservedLoop>,
     /// What it called inside the loop beside what the loop waits for; nothing of its start-up.
-    pub calls: Vec<CallSeen>,
+    pub calls: Vec<ObservedCall>,
     /// Calls of the memory allocator inside the loop, where they were counted.
-    pub allocations: Vec<AllocationsSeen>,
+    pub allocations: Vec<ObservedAllocations>,
     /// Pages that it had to wait for inside the loop.
-    pub faults: FaultsSeen,
+    pub faults: ObservedFaults,
     /// The same, of its stack.
-    pub stack_faults: FaultsSeen,
+    pub stack_faults: ObservedFaults,
     /// Those of `faults` that may have been of its stack: where that was could not be asked any more.
     pub unplaced_faults: u64,
 }
 
-impl ThreadSeen {
+impl ObservedThread {
     /// Name, number, policy and priority, as a person would say it.
     #[must_use]
     pub fn label(&self) -> String {
@@ -61,7 +61,7 @@ impl ThreadSeen {
 
 /// A periodic loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoopSeen {
+pub struct ObservedLoop {
     /// What it waits for.
     pub wait: Use,
     /// Turns after the start-up.
@@ -178,7 +178,7 @@ impl Target {
 
 /// How one system call was used inside a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallSeen {
+pub struct ObservedCall {
     /// The call with what matters of its arguments.
     pub what: Use,
     /// What its file descriptor stands for.
@@ -197,7 +197,7 @@ pub struct CallSeen {
 
 /// Calls of one function of the memory allocator inside a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AllocationsSeen {
+pub struct ObservedAllocations {
     /// The function with its file: `malloc (libc.so.6)`.
     pub function: String,
     /// How often the thread called it inside the loop.
@@ -208,7 +208,7 @@ pub struct AllocationsSeen {
 
 /// Page faults of one thread inside its loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FaultsSeen {
+pub struct ObservedFaults {
     /// How many there were.
     pub times: u64,
     /// When the first was, from the start of the run (ns).
@@ -217,7 +217,7 @@ pub struct FaultsSeen {
 
 /// One followed process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProcessSeen {
+pub struct ObservedProcess {
     /// Its kernel id.
     pub pid: u32,
     /// Name, as the kernel shows it.

@@ -3,7 +3,7 @@
 use profile::Kernel;
 use units::CpuSet;
 
-use super::{Demand, Group, Site, Wanted};
+use super::{Demand, Group, RequiredSetting, Site};
 use crate::boot::{self, Refusal, Standing, Wish};
 use crate::intent::KnobValue;
 use crate::{Form, Intent, Value};
@@ -129,7 +129,7 @@ impl Demand {
             why = format!("{why} with {}", parameters.join(" "));
         }
         for change in planned.changes {
-            self.push(Wanted {
+            self.push(RequiredSetting {
                 knob: change.knob.to_owned(),
                 of: String::new(),
                 place: change.place,

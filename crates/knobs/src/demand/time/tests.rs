@@ -204,7 +204,7 @@ fn a_service_of_an_earlier_intent_is_not_passed_off_as_the_new_one() {
 }
 
 /// The step that tells the kernel of TAI.
-fn tai(demand: &Demand) -> Option<&Wanted> {
+fn tai(demand: &Demand) -> Option<&RequiredSetting> {
     demand.wanted.iter().find(|one| one.place == Place::TaiOffset)
 }
 

@@ -86,7 +86,7 @@ pub enum Group {
 
 /// One thing that has to stand at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequiredSetting {
     /// The knob's name.
     pub knob: String,
     /// Of which CPU, interrupt or interface; empty where there is one.
@@ -126,7 +126,7 @@ pub struct Conflict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// In the order in which it is to be made.
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<RequiredSetting>,
     /// Why some of it cannot be had.
     pub conflicts: Vec<Conflict>,
     /// What a person should know.
@@ -240,14 +240,14 @@ impl Demand {
         Some(cpus)
     }
 
-    fn push(&mut self, wanted: Wanted) {
+    fn push(&mut self, wanted: RequiredSetting) {
         self.wanted.push(wanted);
     }
 
     /// One knob for all, or some, of what there are.
     fn themed(&mut self, knob: &'static Knob, names: &[String], value: &str, group: Group, why: &str) {
         for name in names {
-            self.push(Wanted {
+            self.push(RequiredSetting {
                 knob: knob.name.to_owned(),
                 of: knob.scope.label(name),
                 place: knob.place(name),
@@ -273,7 +273,7 @@ impl Demand {
     /// In order; what two parts of an intent want differently is a conflict, what both want the same is wanted once.
     fn settle(&mut self) {
         self.wanted.sort_by_key(|wanted| wanted.group);
-        let mut settled: Vec<Wanted> = Vec::new();
+        let mut settled: Vec<RequiredSetting> = Vec::new();
         for wanted in std::mem::take(&mut self.wanted) {
             match settled.iter_mut().find(|earlier| earlier.place == wanted.place) {
                 None => settled.push(wanted),

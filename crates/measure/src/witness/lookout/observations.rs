@@ -15,7 +15,7 @@ use crate::spoil::Spoil;
 
 /// What all looks together saw.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct LookoutObservations {
     /// Whether the memory of this process is locked, read back.
     pub(crate) memory_locked: bool,
     pub(super) reasons: Vec<Reason>,
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
     pub(super) measured: CpuSet,
 }
 
-impl Seen {
+impl LookoutObservations {
     /// Adds a reason of the run as a whole.
     pub(crate) fn add(&mut self, code: ReasonCode, detail: String) {
         self.reasons.push(Reason { code, detail });
@@ -155,7 +155,7 @@ impl Seen {
 }
 
 #[cfg(test)]
-impl Seen {
+impl LookoutObservations {
     /// What is seen of a run in which nothing is odd.
     pub(crate) fn nothing() -> Self {
         Self {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::off_limits::form_of_file;
-use super::{Demand, Group, Site, Wanted};
+use super::{Demand, Group, RequiredSetting, Site};
 use crate::intent::KnobValue;
 use crate::{Form, Place, Value};
 
@@ -32,7 +32,7 @@ impl Demand {
         if !self.are_online(&format!("[file] \"{path}\""), form.cpus(&wanted).as_ref(), site) {
             return;
         }
-        self.wanted.push(Wanted {
+        self.wanted.push(RequiredSetting {
             knob: "file".to_owned(),
             of: path.to_owned(),
             place,

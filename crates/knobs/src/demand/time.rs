@@ -2,7 +2,7 @@
 
 use units::CpuSet;
 
-use super::{Conflict, Demand, Group, Site, Wanted};
+use super::{Conflict, Demand, Group, RequiredSetting, Site};
 use crate::time::{
     RunningService, STEERING, Service, Stamps, TimeIntent, TimeProfile, TimeRole, TimeSite, is_own_unit,
     is_steering_unit,
@@ -265,8 +265,8 @@ fn in_software(names: &str, profile: TimeProfile) -> String {
     )
 }
 
-fn wanted(knob: &str, of: &str, place: Place, value: Value, group: Group, why: &str) -> Wanted {
-    Wanted {
+fn wanted(knob: &str, of: &str, place: Place, value: Value, group: Group, why: &str) -> RequiredSetting {
+    RequiredSetting {
         knob: knob.to_owned(),
         of: of.to_owned(),
         place,
