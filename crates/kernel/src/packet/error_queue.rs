@@ -16,7 +16,7 @@ const TXTIME_INVALID: u8 = 1;
 const KIND_QUEUED: u32 = 1;
 /// `PACKET_TX_TIMESTAMP`, include/uapi/linux/if_packet.h.
 const PACKET_TX_TIMESTAMP: libc::c_int = 16;
-/// Stamps that [`super::End::wait`] takes out of the way before anybody asks for them.
+/// Stamps that [`super::PacketEndpoint::wait`] takes out of the way before anybody asks for them.
 const KEPT: usize = 256;
 /// So many messages that are no stamps are read before [`ErrorQueue::next`] returns.
 const PASSED_OVER: usize = 64;
