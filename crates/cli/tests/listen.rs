@@ -149,6 +149,32 @@ fn a_node_that_is_gone_leaves_a_run_that_was_begun_and_is_lost() {
 }
 
 #[test]
+fn a_run_that_dies_on_the_other_node_was_begun_and_is_lost() {
+    let endless = r#"{"request": {"kind": "wakeup", "policy": "other", "interval": "1ms", "end": "when-told",
+        "interval-maximum": "1h", "placement": "unpinned"}}"#;
+    let listening = Listening::start("127.0.0.1", &["--anyway"]);
+    let events = listening.folder.path().join("events");
+    let mut command = ask(&listening, endless, &["--events"]);
+    let asking = command.stdout(std::fs::File::create(&events).unwrap()).stderr(Stdio::piped()).spawn().unwrap();
+    let told = || -> Vec<RunEvent> {
+        let text = std::fs::read_to_string(&events).unwrap();
+        text.lines().filter_map(|line| RunEvent::from_line(line).ok()).collect()
+    };
+    eventually("the run goes on", || told().iter().any(|event| matches!(event, RunEvent::Live { .. })));
+    let threads = std::fs::read_dir(format!("/proc/{}/task", listening.child.id())).unwrap();
+    let children = threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).unwrap());
+    let runs: Vec<String> =
+        children.flat_map(|of| of.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    assert!(Command::new("kill").args(["-KILL", &runs[0]]).status().unwrap().success());
+    let output = asking.wait_with_output().unwrap();
+    let events = told();
+    let refused = events.iter().any(|event| matches!(event, RunEvent::Refused { .. }));
+    assert!(!refused && matches!(events.last(), Some(RunEvent::Lost { .. })), "{events:?}");
+    assert!(code(&output) == 2 && said(&output).contains("without its record"), "{}", said(&output));
+}
+
+#[test]
 fn ended_on_either_side_there_is_a_record_until_then() {
     let endless = r#"{"request": {"kind": "wakeup", "policy": "other", "interval": "1ms", "end": "when-told",
         "interval-maximum": "100ms", "placement": "unpinned"}}"#;

@@ -12,8 +12,8 @@ use crate::coding::{
 
 /// The most pieces of a pack: two days. Of fewer more is lost at the ends of pages; of more a reader of few has to read many.
 const MOST: usize = 576;
-/// The last pieces of a stream that stay as they are: eight hours, more than the page of all nodes shows.
-const LEFT_LOOSE: i64 = 96;
+/// The last pieces of a stream that stay as they are: a day, which the page of all nodes shows.
+const LEFT_LOOSE: i64 = 288;
 /// A stream is packed when it has so many pieces that are not.
 pub(super) const WORTH_PACKING: i64 = 576 + LEFT_LOOSE;
 

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
 use super::history::{relations, text_of};
-use super::tiers::{Coarse, cells, intervals};
+use super::tiers::{Coarse, cells};
 use crate::batch::Kind;
+use crate::cast::WithoutSign as _;
 use crate::coding::{Row, RowCpu, numbers_from_bytes, rows_from_bytes};
 use crate::placing::Relations;
 use crate::{Beyond, Maximum, Placed, PlacedBy};
@@ -308,10 +309,10 @@ fn read_interval(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Sum
 /// The largest latency of the day that ends with the latest interval, and what of it was furthest beyond its limit. Of equal ones the
 /// latest counts.
 fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary) -> Result<(), Fault> {
-    let mut limits: BTreeMap<i64, Option<u64>> = BTreeMap::new();
     let mut boots = db.prepare_cached("SELECT id FROM boot WHERE node = ?1 ORDER BY id DESC LIMIT ?2")?;
     let boots: Vec<i64> = boots.query_map(params![node, MOST_BOOTS], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut half_hours = HalfHours::default();
+    let mut limits = Limits::default();
     for boot in boots {
         let relations = relations(db, boot)?;
         // Without an end: where the node's clock was set back, what it measured before lies later.
@@ -324,28 +325,28 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
             None => (boot == latest.boot).then(|| latest.row.end_ns().saturating_sub(DAY_NS)),
         };
         let Some(from_ns) = from_ns else { continue };
-        for (content, row) in intervals(db, boot, &(from_ns..i64::MAX))? {
-            let Some(maximum) = KeptMaximum::of(&relations, &row) else { continue };
+        each_worst(db, boot, from_ns, &mut |one, row| {
             let before_end_ns = |boot_ns: i64| match of.measured_until {
                 Some(until) => relations.place(boot_ns).map(|at| until.utc_ns.saturating_sub(at.utc_ns)),
                 None => Some(latest.row.end_ns().saturating_sub(boot_ns)),
             };
-            if let (Some(from_ns), Some(to_ns)) = (before_end_ns(row.start_ns), before_end_ns(row.end_ns())) {
-                half_hours.add(from_ns, to_ns, maximum.maximum_ns);
+            if let (Some(from_ns), Some(to_ns)) = (before_end_ns(one.start_ns), before_end_ns(one.end_ns)) {
+                half_hours.add(from_ns, to_ns, one.worst_ns);
             }
-            let limit_ns = match limits.get(&content) {
-                Some(limit_ns) => *limit_ns,
-                None => {
-                    let (_, limit_ns) = condition_of(db, content)?;
-                    limits.insert(content, limit_ns);
-                    limit_ns
-                }
-            };
-            let is_latest = boot == latest.boot && row.start_ns == latest.row.start_ns;
+            let limit_ns = limits.of(db, one.content)?;
+            let beyond = limit_ns.and_then(|limit_ns| Some((limit_ns, beyond(one.worst_ns, limit_ns)?)));
+            let is_furthest =
+                beyond.is_some_and(|(_, by_ns)| of.beyond.as_ref().is_none_or(|known| by_ns >= known.by_ns));
+            let is_largest = of.day.as_ref().is_none_or(|known| one.worst_ns >= known.maximum_ns);
+            if !is_furthest && !is_largest {
+                return Ok(());
+            }
+            // Only those that may be told are read whole.
+            let Some(maximum) = KeptMaximum::of(&relations, &row()?) else { return Ok(()) };
             let moment = |of: &KeptMaximum| of.at.map(|at| at.utc_ns);
-            let beyond = limit_ns.and_then(|limit_ns| Some((limit_ns, beyond(maximum.maximum_ns, limit_ns)?)));
-            if let Some((limit_ns, by_ns)) = beyond {
+            if let Some((limit_ns, by_ns)) = beyond.filter(|_| is_furthest) {
                 let key = |of: &KeptBeyond| (of.by_ns, moment(&of.maximum));
+                let is_latest = boot == latest.boot && one.start_ns == latest.row.start_ns;
                 let found = KeptBeyond { by_ns, limit_ns, maximum: maximum.clone(), is_latest };
                 if of.beyond.as_ref().is_none_or(|known| key(&found) >= key(known)) {
                     of.beyond = Some(found);
@@ -355,10 +356,75 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
             if of.day.as_ref().is_none_or(|known| key(&maximum) >= key(known)) {
                 of.day = Some(maximum);
             }
-        }
+            Ok(())
+        })?;
     }
     of.half_hours_ns = half_hours.0.to_vec();
     Ok(())
+}
+
+/// What is known of an interval without reading it whole.
+struct Worst {
+    content: i64,
+    start_ns: i64,
+    end_ns: i64,
+    worst_ns: i64,
+}
+
+/// Calls `take` with each interval of a boot that ends after a moment of it and has something that stands, by their time as far as
+/// they are packed alike; with it comes what reads the whole of it.
+fn each_worst(
+    db: &Connection,
+    boot: i64,
+    from_ns: i64,
+    take: &mut dyn FnMut(&Worst, &dyn Fn() -> Result<Row, Fault>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut find =
+        db.prepare_cached("SELECT content, rows FROM pack WHERE boot = ?1 AND end_ns > ?2 ORDER BY start_ns")?;
+    let mut packs = find.query(params![boot, from_ns])?;
+    while let Some(pack) = packs.next()? {
+        let content = pack.get(0)?;
+        let rows = rows_from_bytes(pack.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+        for row in rows.into_iter().filter(|row| row.end_ns() > from_ns) {
+            let Some(worst_ns) = row.worst().map(|(_, figures)| figures.maximum_ns) else { continue };
+            let (start_ns, end_ns) = (row.start_ns, row.end_ns());
+            take(&Worst { content, start_ns, end_ns, worst_ns }, &|| Ok(row.clone()))?;
+        }
+    }
+    let mut find = db.prepare_cached(
+        "SELECT content, start_ns, length_ns, worst_ns, body FROM piece
+         WHERE kind = 3 AND boot = ?1 AND start_ns + length_ns > ?2 AND worst_ns IS NOT NULL ORDER BY start_ns",
+    )?;
+    let mut pieces = find.query(params![boot, from_ns])?;
+    while let Some(piece) = pieces.next()? {
+        let start_ns: i64 = piece.get(1)?;
+        let end_ns = start_ns.saturating_add_unsigned(piece.get::<_, i64>(2)?.without_sign());
+        let body = piece.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+        let row = || rows_from_bytes(body)?.into_iter().next().ok_or(Fault::Damaged("an interval is empty"));
+        take(&Worst { content: piece.get(0)?, start_ns, end_ns, worst_ns: piece.get(3)? }, &row)?;
+    }
+    Ok(())
+}
+
+/// Limits of conditions, each read once.
+#[derive(Default)]
+struct Limits(BTreeMap<i64, Option<u64>>);
+
+impl Limits {
+    fn of(&mut self, db: &Connection, content: i64) -> Result<Option<u64>, Fault> {
+        if let Some(limit_ns) = self.0.get(&content) {
+            return Ok(*limit_ns);
+        }
+        let (_, limit_ns) = condition_of(db, content)?;
+        self.0.insert(content, limit_ns);
+        Ok(limit_ns)
+    }
+}
+
+/// By how much a latency is beyond a limit (ns), where it is.
+fn beyond(maximum_ns: i64, limit_ns: u64) -> Option<u64> {
+    let by_ns = maximum_ns.checked_sub(i64::try_from(limit_ns).ok()?)?;
+    u64::try_from(by_ns).ok().filter(|by_ns| *by_ns > 0)
 }
 
 /// The largest latency of each half hour of a day (ns), the latest last.
@@ -386,12 +452,6 @@ impl HalfHours {
 /// How many whole steps a time is long; none where it is below 0.
 fn number(time_ns: i64, step_ns: i64) -> usize {
     usize::try_from(time_ns.max(0) / step_ns).unwrap_or(usize::MAX)
-}
-
-/// By how much a latency is beyond a limit (ns), where it is.
-fn beyond(maximum_ns: i64, limit_ns: u64) -> Option<u64> {
-    let by_ns = maximum_ns.checked_sub(i64::try_from(limit_ns).ok()?)?;
-    u64::try_from(by_ns).ok().filter(|by_ns| *by_ns > 0)
 }
 
 /// The largest latency of all time that stands.

@@ -44,12 +44,14 @@ pub(super) fn measure(
         Err(error) => return Err(refuse(connection, &error.to_string())),
     };
     let (mut fold, mut refused, mut gone) = (Fold::default(), None, None);
+    let mut has_begun = false;
     let status = loop {
         match run.next(LOOK)? {
             NextOfRun::Event(event) => {
                 if gone.is_none() {
                     gone = connection.channel.send(&*event).err();
                 }
+                has_begun = has_begun || matches!(*event, RunEvent::Started { .. });
                 match *event {
                     RunEvent::Refused { why, .. } => refused = Some(why),
                     other => fold.take(other),
@@ -75,7 +77,8 @@ pub(super) fn measure(
         bail!("refused: {why}");
     }
     if !fold.is_finished() {
-        return Err(refuse(connection, &format!("the run ended with {status}, and without its record")));
+        let why = format!("the run ended with {status}, and without its record");
+        return Err(if has_begun { lose(connection, why) } else { refuse(connection, &why) });
     }
     fold.into_record().context("the run told no record")
 }
@@ -85,6 +88,13 @@ pub(super) fn refuse(connection: &mut Connection<'_>, why: &str) -> anyhow::Erro
     let refused = RunEvent::Refused { class: RefusalClass::Usage, why: why.to_owned() };
     let _ = connection.channel.send(&refused);
     anyhow::anyhow!("refused: {why}")
+}
+
+/// Tells the other node that a run that had begun is lost, and makes an error of it.
+fn lose(connection: &mut Connection<'_>, why: String) -> anyhow::Error {
+    let error = anyhow::anyhow!("lost: {why}");
+    let _ = connection.channel.send(&RunEvent::Lost { why });
+    error
 }
 
 /// Does what the other node says meanwhile, and keeps the connection alive.

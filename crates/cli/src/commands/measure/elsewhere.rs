@@ -83,7 +83,13 @@ impl Elsewhere {
                     self.to
                 )));
             }
-            Err(error) => return Err(error),
+            // Who refuses says so: that nothing was heard says nothing of the run.
+            Err(error) => {
+                return Ok(destination.lost(format!(
+                    "{} was asked for the run, and whether it began is not known here: {error:#}",
+                    self.to
+                )));
+            }
         };
         if let Some((class, why)) = refused {
             return Ok(destination.refused(class, &format!("{} says: {why}", self.to)));
@@ -119,7 +125,6 @@ impl Telling<'_> {
         let mut ended_at: Option<Instant> = None;
         while !self.fold.is_finished() && self.refused.is_none() {
             match connection.channel.receive(LOOK)? {
-                // It had it carried out elsewhere itself.
                 Some(RunEvent::Lost { why }) => bail!("the other node lost the run: {why}"),
                 Some(event) => self.take(event),
                 None => {}
