@@ -239,6 +239,7 @@ fn wait_for_start(orders: &Receiver<Order>, clock: ClockId) -> Option<i64> {
 }
 
 /// Measures what a loop uses of the machine beside its samples.
+#[derive(Clone, Copy)]
 pub(crate) struct Meter(());
 
 /// What a loop counted, and what it used.

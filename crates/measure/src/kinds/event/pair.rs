@@ -136,17 +136,17 @@ impl<H: HandOver> Running<H> {
     }
 }
 
-/// The waker's loop, held to neither allocate nor fault; one copy of its code, so that warming makes the pages of the measured
-/// one resident.
+/// The waker's loop, held to neither allocate nor fault, between two readings of what it used; one copy of all that code, so that
+/// warming makes the pages of the measured one resident, up to the second reading.
 #[inline(never)]
-fn wakes<H: HandOver>(hot: WakerLoop<'_, H>) -> WakerCounts {
-    kernel::hot_section::enter(|| hot.run())
+fn wakes<H: HandOver>(hot: WakerLoop<'_, H>, meter: Meter) -> Metered<WakerCounts> {
+    meter.hot(|| hot.run())
 }
 
 /// The same of the sleeper's.
 #[inline(never)]
-fn sleeps<H: HandOver>(hot: SleeperLoop<'_, H>) -> SleeperCounts {
-    kernel::hot_section::enter(|| hot.run())
+fn sleeps<H: HandOver>(hot: SleeperLoop<'_, H>, meter: Meter) -> Metered<SleeperCounts> {
+    meter.hot(|| hot.run())
 }
 
 /// Sleeps until a moment; one that a signal ends is over.
@@ -165,7 +165,7 @@ struct Waker<H> {
 
 impl<H: HandOver> Waker<H> {
     /// The first hand-overs, which are not measured; some of them late by more than an interval.
-    fn warm(&self, start_ns: i64) {
+    fn warm(&self, start_ns: i64, meter: Meter) {
         let shared = &*self.shared;
         let (clock, spare) = (KernelClock::from(CLOCK), Ring::new(4));
         let until_ns = AtomicI64::new(start_ns - WARM_BEFORE_NS);
@@ -180,7 +180,7 @@ impl<H: HandOver> Waker<H> {
             ring: spare.writer(),
             watchdog: &shared.watchdog,
         };
-        let _ = wakes(warming);
+        let _ = wakes(warming, meter);
         // The last of them and the end of the warming are to be two wake-ups.
         while !shared.turn.is_back() && now_ns(clock) < start_ns - LOOK_NS && !shared.is_over.load(Ordering::Acquire) {
             sleep_for(LOOK_NS);
@@ -207,7 +207,7 @@ impl<H: HandOver> Work for Waker<H> {
         shared.hand.begin_waking();
         shared.waker_is_there.store(true, Ordering::Release);
         let ending = Ending(shared);
-        self.warm(start_ns);
+        self.warm(start_ns, meter);
         let hot = WakerLoop {
             hand: &shared.hand,
             clock: KernelClock::from(CLOCK),
@@ -219,7 +219,7 @@ impl<H: HandOver> Work for Waker<H> {
             ring: shared.returned.writer(),
             watchdog: &shared.watchdog,
         };
-        let metered = meter.around(|| wakes(hot));
+        let metered = wakes(hot, meter);
         drop(ending);
         metered
     }
@@ -266,8 +266,8 @@ impl<H: HandOver> Work for Sleeper<H> {
             sleep_for(LOOK_NS);
         }
         let spare = Ring::new(4);
-        let _ = sleeps(self.measured(&shared.is_warm, &spare));
+        let _ = sleeps(self.measured(&shared.is_warm, &spare), meter);
         let hot = self.measured(&shared.is_over, &shared.woke);
-        meter.around(|| sleeps(hot))
+        sleeps(hot, meter)
     }
 }
