@@ -325,7 +325,7 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
             None => (boot == latest.boot).then(|| latest.row.end_ns().saturating_sub(DAY_NS)),
         };
         let Some(from_ns) = from_ns else { continue };
-        each_worst(db, boot, from_ns, &mut |one, row| {
+        each_worst(db, boot, from_ns, |one, row| {
             let before_end_ns = |boot_ns: i64| match of.measured_until {
                 Some(until) => relations.place(boot_ns).map(|at| until.utc_ns.saturating_sub(at.utc_ns)),
                 None => Some(latest.row.end_ns().saturating_sub(boot_ns)),
@@ -363,6 +363,9 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
     Ok(())
 }
 
+/// Reads the whole of an interval.
+type WholeRow<'a> = dyn Fn() -> Result<Row, Fault> + 'a;
+
 /// What is known of an interval without reading it whole.
 struct Worst {
     content: i64,
@@ -377,7 +380,7 @@ fn each_worst(
     db: &Connection,
     boot: i64,
     from_ns: i64,
-    take: &mut dyn FnMut(&Worst, &dyn Fn() -> Result<Row, Fault>) -> Result<(), Fault>,
+    mut take: impl FnMut(&Worst, &WholeRow<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let mut find =
         db.prepare_cached("SELECT content, rows FROM pack WHERE boot = ?1 AND end_ns > ?2 ORDER BY start_ns")?;
