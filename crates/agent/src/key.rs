@@ -32,7 +32,7 @@ impl NodeIdentity {
         self.public
     }
 
-    /// Signs bytes.
+    /// The signature of this node over bytes (Ed25519, RFC 8032).
     #[must_use]
     pub fn sign(&self, bytes: &[u8]) -> [u8; SIGNATURE_BYTES] {
         let mut signature = [0; SIGNATURE_BYTES];

@@ -44,7 +44,7 @@ pub enum MonitorError {
     /// Its own folder.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Its spool.
+    /// Its spool cannot be opened, read or written.
     #[error(transparent)]
     Spool(#[from] SpoolError),
     /// What is to be measured cannot be.
@@ -59,7 +59,7 @@ pub enum MonitorError {
 pub struct Program<'a> {
     /// This program's own file.
     pub own_program: PathBuf,
-    /// Ends it.
+    /// Ends the monitoring once it is told to end early (SIGINT, SIGTERM).
     pub stop: &'a Stop,
     /// Says something to people: what begins, what is wrong.
     pub note: &'a (dyn Fn(&str) + Sync),

@@ -81,7 +81,7 @@ pub enum SettingsError {
     Bound {
         /// Path of the file.
         path: PathBuf,
-        /// The field.
+        /// The key of the file whose value is out of bounds.
         field: &'static str,
         /// What it says.
         found: String,

@@ -18,7 +18,7 @@ pub(super) enum Text {
     Held(RawEntry),
     /// A line of a segment.
     OnDisk {
-        /// The segment.
+        /// Number of the segment, which its file is called by.
         segment: u32,
         /// Where the line begins (bytes).
         offset: u64,
@@ -61,7 +61,7 @@ pub(super) fn segment_path(folder: &Path, segment: u32) -> PathBuf {
 enum Kind {
     /// An interval, with what has to be the same for two to become one, and when it was (ns, CLOCK_BOOTTIME).
     Interval { alike: u64, start_ns: i64, end_ns: i64 },
-    /// Histograms.
+    /// Histograms of an hour, which go first where room is made.
     Histograms,
     /// Something else.
     Other,
