@@ -162,6 +162,12 @@ pub(crate) fn a_maximum_beyond_its_limit_is_told_for_a_day(fresh: &Fresh) {
     let end = NOW + first_ns + 2 * INTERVAL + DAY;
     assert!(row(&*store, &node, end - INTERVAL - S).beyond.is_some());
     assert_eq!(row(&*store, &node, end + S).beyond, None);
+    // What was later and less far is told when the furthest is a day old.
+    node.interval(&[105_000]);
+    node.send_all(&mut *store, NOW + node.next_ns);
+    let by_ns = |store: &dyn Store, now: i64| row(store, &node, now).beyond.map(|beyond| beyond.by_ns);
+    assert_eq!(by_ns(&*store, end - INTERVAL - S), Some(30_000));
+    assert_eq!(by_ns(&*store, end + S), Some(5_000));
     (0..300).for_each(|_| node.interval(&[4_000]));
     node.send_all(&mut *store, NOW + node.next_ns);
     let morning = row(&*store, &node, NOW + node.next_ns);

@@ -68,7 +68,7 @@ fn row(node: Node, of: Summary, now_wall_ns: i64) -> FleetRow {
         latest: of.maximum.map(Into::into),
         measured_until: of.measured_until.map(Into::into),
         day: of.day.map(Into::into),
-        beyond: of.beyond.map(Beyond::from).filter(is_recent),
+        beyond: of.beyond.into_iter().map(Beyond::from).find(is_recent),
         ever: of.ever.map(Into::into),
         maxima_ns: of.maxima_ns,
         half_hours_ns: of.half_hours_ns,

@@ -17,7 +17,7 @@ use crate::placing::Relations;
 use crate::{Beyond, Maximum, Placed, PlacedBy};
 
 /// Which form of summary this release keeps: another one's is computed again.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 /// Maxima in a row's sparkline.
 const SPARKLINE: usize = 48;
 /// Streams that are looked through for the latest intervals: a node may have restarted often.
@@ -80,7 +80,8 @@ pub(super) struct Summary {
     pub(super) maximum: Option<KeptMaximum>,
     pub(super) measured_until: Option<KeptPlace>,
     pub(super) day: Option<KeptMaximum>,
-    pub(super) beyond: Option<KeptBeyond>,
+    /// The furthest first, and behind it what was later and less far: what is told when the first is a day old.
+    pub(super) beyond: Vec<KeptBeyond>,
     pub(super) ever: Option<KeptMaximum>,
     pub(super) maxima_ns: Vec<Option<i64>>,
     pub(super) half_hours_ns: Vec<Option<i64>>,
@@ -335,22 +336,16 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
             }
             let limit_ns = limits.of(db, one.content)?;
             let beyond = limit_ns.and_then(|limit_ns| Some((limit_ns, beyond(one.worst_ns, limit_ns)?)));
-            let is_furthest =
-                beyond.is_some_and(|(_, by_ns)| of.beyond.as_ref().is_none_or(|known| by_ns >= known.by_ns));
             let is_largest = of.day.as_ref().is_none_or(|known| one.worst_ns >= known.maximum_ns);
-            if !is_furthest && !is_largest {
+            if beyond.is_none() && !is_largest {
                 return Ok(());
             }
             // Only those that may be told are read whole.
             let Some(maximum) = KeptMaximum::of(&relations, &row()?) else { return Ok(()) };
             let moment = |of: &KeptMaximum| of.at.map(|at| at.utc_ns);
-            if let Some((limit_ns, by_ns)) = beyond.filter(|_| is_furthest) {
-                let key = |of: &KeptBeyond| (of.by_ns, moment(&of.maximum));
+            if let Some((limit_ns, by_ns)) = beyond {
                 let is_latest = boot == latest.boot && one.start_ns == latest.row.start_ns;
-                let found = KeptBeyond { by_ns, limit_ns, maximum: maximum.clone(), is_latest };
-                if of.beyond.as_ref().is_none_or(|known| key(&found) >= key(known)) {
-                    of.beyond = Some(found);
-                }
+                of.beyond.push(KeptBeyond { by_ns, limit_ns, maximum: maximum.clone(), is_latest });
             }
             let key = |of: &KeptMaximum| (of.maximum_ns, moment(of));
             if of.day.as_ref().is_none_or(|known| key(&maximum) >= key(known)) {
@@ -360,6 +355,18 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
         })?;
     }
     of.half_hours_ns = half_hours.0.to_vec();
+    let moment = |of: &KeptBeyond| of.maximum.at.map(|at| at.utc_ns);
+    // As they were read where the times are unknown: the latest last.
+    of.beyond.reverse();
+    of.beyond.sort_by_key(|of| std::cmp::Reverse((of.by_ns, moment(of))));
+    let mut latest = None;
+    of.beyond.retain(|of| {
+        let is_later = latest.is_none_or(|latest| moment(of) > latest);
+        if is_later {
+            latest = Some(moment(of));
+        }
+        is_later
+    });
     Ok(())
 }
 
