@@ -4,6 +4,7 @@
 //! them. This type adds the exact values that the format rounds away.
 #![forbid(unsafe_code)]
 
+mod fine;
 mod hdr;
 mod recorder;
 mod weighted;

@@ -1,9 +1,10 @@
 //! A dense histogram for counting samples during a run: no search, and no allocation for samples up to 1.07 s.
 //!
 //! The layout is HdrHistogram's at three significant digits with a unit of one nanosecond: each value below 2048 has its
-//! own bin, and every octave above has 1024 bins.
+//! own bin, and every octave above has 1024 bins. Short samples are counted more finely until the bins are asked for.
 
 use crate::Histogram;
+use crate::fine::FineCounts;
 
 /// Bins of one octave, as a power of two.
 const OCTAVE_BITS: u32 = 10;
@@ -48,15 +49,17 @@ fn bin_index(value_ns: u64) -> usize {
     index
 }
 
-/// [`bin_index`] of a value from 1,024 to 2^24 ns, in half the instructions: exponent and upper mantissa bits of a floating
-/// point number are the octave and the bin within it.
+/// [`bin_index`] of a value from 1,024 to 2^24 ns, in a third of the instructions: exponent and upper mantissa bits of a floating
+/// point number, which holds such a value exactly, are the octave and the bin within it.
 #[inline(always)]
-fn bin_index_of_common(value_ns: u32) -> usize {
-    const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+fn bin_index_of_common(value_ns: u64) -> usize {
+    const MANTISSA_BITS: u32 = f32::MANTISSA_DIGITS - 1;
     /// The exponent that 1,024 is written with.
-    const FIRST_EXPONENT: usize = OCTAVE_BITS as usize + 1_023;
-    // 22 bits are left.
-    let octave_and_bin = usize::try_from(f64::from(value_ns).to_bits() >> (MANTISSA_BITS - OCTAVE_BITS)).unwrap_or(0);
+    const FIRST_EXPONENT: usize = OCTAVE_BITS as usize + 127;
+    // Signed: processors convert that in one instruction.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "below 2^24")]
+    let number = value_ns as i32 as f32;
+    let octave_and_bin = usize::try_from(number.to_bits() >> (MANTISSA_BITS - OCTAVE_BITS)).unwrap_or(0);
     octave_and_bin.wrapping_sub((FIRST_EXPONENT - 1) << OCTAVE_BITS)
 }
 
@@ -84,13 +87,16 @@ struct Boundaries {
     /// By equal bin: the samples from its lower boundary to the end of the own bin that the boundary splits. They are
     /// counted from the first sample on, also across [`HistogramRecorder::take`].
     from_boundary: Vec<u64>,
+    /// By equal bin: the samples of the own bin that its lower boundary splits, since they were last taken. Short samples are in
+    /// neither.
+    in_split: Vec<u64>,
 }
 
 impl Boundaries {
     fn new(width_ns: u64) -> Self {
         let width_ns = width_ns.max(1);
         let units = usize::try_from(equal_bins_end_ns(width_ns).div_ceil(width_ns)).unwrap_or(0);
-        Self { width_ns, from_boundary: vec![0; units + 1] }
+        Self { width_ns, from_boundary: vec![0; units + 1], in_split: vec![0; units + 1] }
     }
 
     /// The equal bin that a value falls into.
@@ -103,32 +109,20 @@ impl Boundaries {
         u64::try_from(unit).unwrap_or(u64::MAX).saturating_mul(self.width_ns)
     }
 
-    fn count(&mut self, value_ns: u64) {
-        let unit = self.unit(value_ns);
-        if lowest_of_bin(value_ns) < self.at_ns(unit) {
-            if let Some(count) = self.from_boundary.get_mut(unit) {
-                *count += 1;
-            }
+    /// The equal bin whose lower boundary splits the own bin of a value, if there is one.
+    fn splitting(&self, value_ns: u64) -> Option<usize> {
+        let unit = self.unit(highest_of_bin(value_ns));
+        (lowest_of_bin(value_ns) < self.at_ns(unit) && unit < self.from_boundary.len()).then_some(unit)
+    }
+
+    /// Counts samples of one value as bins of equal width need it; whether its own bin is split.
+    fn count(&mut self, value_ns: u64, samples: u64) -> bool {
+        let Some(unit) = self.splitting(value_ns) else { return false };
+        if value_ns >= self.at_ns(unit) {
+            self.from_boundary[unit] += samples;
         }
+        true
     }
-}
-
-/// Counts what is beyond adding one to a bin's count: the first sample of a bin, and those of a split bin.
-#[cold]
-#[inline(never)]
-fn count_rare(touched: &mut [u64], filled: &mut usize, boundaries: Option<&mut Boundaries>, value_ns: u64) {
-    mark_touched(touched, filled, bin_index(value_ns));
-    if let Some(boundaries) = boundaries {
-        boundaries.count(value_ns);
-    }
-}
-
-/// Marks a bin as non-empty.
-#[inline(always)]
-fn mark_touched(touched: &mut [u64], filled: &mut usize, index: usize) {
-    let (word, bit) = (&mut touched[index / 64], 1 << (index % 64));
-    *filled += usize::from(*word & bit == 0);
-    *word |= bit;
 }
 
 /// Calls `take` with the position of each set bit, in ascending order.
@@ -143,20 +137,22 @@ fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
 /// Counts samples during a run; [`snapshot`](Self::snapshot) makes a [`Histogram`] of them.
 #[derive(Clone, Debug)]
 pub struct HistogramRecorder {
-    /// A count below zero marks a bin that [`Boundaries`] split; its samples are then the count less `i64::MIN`.
-    counts: Vec<i64>,
+    /// Samples below 16,384 ns.
+    fine: FineCounts,
+    /// Those from there on, by bin: the count below zero, as in [`FineCounts`]. Always 0 for a bin that [`Boundaries`] split, which
+    /// then have its count.
+    negated: Vec<u64>,
     /// Set if bins of equal width are wanted too.
     boundaries: Option<Boundaries>,
     /// One bit for each bin, set if the bin has samples. Iteration then costs time only for non-empty bins, even if a
     /// single stall has extended the range.
     touched: Vec<u64>,
-    /// How many of them were set since samples were moved to or from here.
-    filled: usize,
     count: u64,
     min_ns: u64,
     max_ns: u64,
     // Both sums saturate: 64 bits of nanoseconds hold 584 years of summed latency.
     sum_ns: u64,
+    /// Of the samples that are in bins.
     sum_squares_ns2: u128,
 }
 
@@ -167,14 +163,14 @@ impl Default for HistogramRecorder {
 }
 
 impl HistogramRecorder {
-    /// An empty recorder. It allocates 168 KiB, of which only pages with samples become resident.
+    /// An empty recorder. It allocates 299 KiB, of which only pages with samples become resident.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            counts: vec![0; FIRST_BINS],
+            fine: FineCounts::new(),
+            negated: vec![0; FIRST_BINS],
             boundaries: None,
             touched: vec![0; FIRST_BINS / 64],
-            filled: 0,
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -186,105 +182,100 @@ impl HistogramRecorder {
     /// Adds one sample.
     #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
-        match self.counts.get_mut(bin_index(value_ns)) {
-            Some(count) if *count > 0 => *count += 1,
-            _ => self.record_rare(value_ns),
-        }
         self.count += 1;
-        // Branches that are almost never taken cost less than two stores for every sample.
-        if value_ns < self.min_ns {
-            self.min_ns = value_ns;
+        self.sum_ns = self.sum_ns.saturating_add(value_ns);
+        match self.fine.add(value_ns) {
+            Some(false) => {}
+            Some(true) => self.widen(value_ns),
+            None => {
+                let index = bin_index(value_ns);
+                if index >= self.negated.len() {
+                    self.make_room(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS);
+                }
+                self.record_in_bin(index, value_ns);
+                self.widen(value_ns);
+                self.add_squares(u128::from(value_ns) * u128::from(value_ns));
+            }
         }
-        if value_ns > self.max_ns {
-            self.max_ns = value_ns;
-        }
-        self.add_to_sums(value_ns, u128::from(value_ns) * u128::from(value_ns));
+    }
+
+    /// Widens the range of all samples to one.
+    #[inline]
+    fn widen(&mut self, value_ns: u64) {
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
     }
 
     #[inline]
-    fn add_to_sums(&mut self, sum_ns: u64, sum_squares_ns2: u128) {
-        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+    fn add_squares(&mut self, sum_squares_ns2: u128) {
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(sum_squares_ns2);
     }
 
-    /// Adds samples until one would be a new minimum or maximum, exceeds 16 ms or is not below `below_ns`. Returns how many were
-    /// added, at most 65,536. The result is that of [`record`](Self::record) for each sample, with less than half the
+    /// Adds samples until one is not below `below_ns`, is a new maximum, exceeds 16 ms, or is a new minimum above 16 us. Returns
+    /// how many were added, at most 65,536. The result is that of [`record`](Self::record) for each sample, with less than half the
     /// instructions.
-    #[inline(always)]
-    pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
-        if self.min_ns < 1 << OCTAVE_BITS {
-            self.record_run(samples, value_ns, below_ns, |value_ns| bin_index(u64::from(value_ns)))
-        } else {
-            self.record_run(samples, value_ns, below_ns, bin_index_of_common)
-        }
-    }
-
     // Not inlined: among the caller's many variables the compiler keeps those of this loop in memory.
     #[inline(never)]
-    fn record_run<T>(
-        &mut self,
-        samples: &[T],
-        value_ns: impl Fn(&T) -> u64,
-        below_ns: u64,
-        bin_index: impl Fn(u32) -> usize,
-    ) -> usize {
-        // An empty histogram accepts no sample here: its minimum is above its maximum.
-        let (lowest_ns, limit_ns) = (self.min_ns, below_ns.min(PLAIN_BELOW_NS));
-        let highest_ns = limit_ns.checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
-        let Some(span_ns) = highest_ns.and_then(|highest_ns| highest_ns.checked_sub(lowest_ns)) else { return 0 };
+    pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
+        let limit_ns = below_ns.min(PLAIN_BELOW_NS).min(self.max_ns.saturating_add(1));
         let samples = &samples[..samples.len().min(PLAIN_AT_ONCE)];
-        let counts = self.counts.as_mut_slice();
         let mut left = samples.iter();
         let (mut sum_ns, mut sum_squares_ns2) = (0_u64, 0_u64);
         while let Some(sample) = left.as_slice().first() {
             let value_ns = value_ns(sample);
-            // One comparison checks both ends of the range.
-            if value_ns.wrapping_sub(lowest_ns) > span_ns {
+            if value_ns >= limit_ns {
                 break;
             }
-            #[expect(clippy::cast_possible_truncation, reason = "below 2^24")]
-            let index = bin_index(value_ns as u32);
-            // Every value up to the maximum has a bin.
-            let Some(count) = counts.get_mut(index) else { break };
-            if *count <= 0 {
-                match &mut self.boundaries {
-                    None => mark_touched(&mut self.touched, &mut self.filled, index),
-                    some => count_rare(&mut self.touched, &mut self.filled, some.as_mut(), value_ns),
+            match self.fine.add(value_ns) {
+                Some(false) => {}
+                Some(true) => self.widen(value_ns),
+                None => {
+                    if value_ns < self.min_ns {
+                        break;
+                    }
+                    self.record_in_bin(bin_index_of_common(value_ns), value_ns);
+                    sum_squares_ns2 = sum_squares_ns2.wrapping_add(value_ns.wrapping_mul(value_ns));
                 }
             }
-            *count += 1;
             sum_ns = sum_ns.wrapping_add(value_ns);
-            sum_squares_ns2 = sum_squares_ns2.wrapping_add(value_ns.wrapping_mul(value_ns));
             left.next();
         }
         let added = samples.len() - left.len();
         self.count += u64::try_from(added).unwrap_or(u64::MAX);
-        self.add_to_sums(sum_ns, u128::from(sum_squares_ns2));
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.add_squares(u128::from(sum_squares_ns2));
         added
     }
 
-    /// Adds the first sample of a bin, or one of a bin that is split, and makes room for the bin.
+    /// Adds a sample to its bin, which is there.
+    #[inline(always)]
+    fn record_in_bin(&mut self, index: usize, value_ns: u64) {
+        let Some(negated) = self.negated.get_mut(index) else { return };
+        let borrows;
+        (*negated, borrows) = negated.overflowing_sub(1);
+        if borrows {
+            self.record_rare(index, value_ns);
+        }
+    }
+
+    /// What is beyond counting down: for the first sample of a bin, and for those of a split bin.
     #[cold]
     #[inline(never)]
-    fn record_rare(&mut self, value_ns: u64) {
-        let index = bin_index(value_ns);
-        if index >= self.counts.len() {
-            self.make_room(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS);
+    fn record_rare(&mut self, index: usize, value_ns: u64) {
+        self.touched[index / 64] |= 1 << (index % 64);
+        if let Some(boundaries) = &mut self.boundaries {
+            if boundaries.count(value_ns, 1) {
+                let unit = boundaries.unit(highest_of_bin(value_ns));
+                boundaries.in_split[unit] += 1;
+                self.negated[index] = 0;
+            }
         }
-        count_rare(&mut self.touched, &mut self.filled, self.boundaries.as_mut(), value_ns);
-        self.counts[index] += 1;
     }
 
     /// Also counts what bins of equal width need. Only before the first sample.
     #[must_use]
     pub fn with_equal_bins(mut self, width_ns: u64) -> Self {
-        let boundaries = Boundaries::new(width_ns);
-        for at_ns in (1..).map(|unit| boundaries.at_ns(unit)).take_while(|at_ns| *at_ns < equal_bins_end_ns(width_ns)) {
-            if lowest_of_bin(at_ns) < at_ns {
-                self.counts[bin_index(at_ns)] = i64::MIN;
-            }
-        }
-        self.boundaries = Some(boundaries);
+        self.boundaries = Some(Boundaries::new(width_ns));
         self
     }
 
@@ -293,6 +284,10 @@ impl HistogramRecorder {
     #[must_use]
     pub fn equal_bins(&self, all: &Histogram) -> Vec<u64> {
         let Some(boundaries) = &self.boundaries else { return Vec::new() };
+        let mut boundaries = boundaries.clone();
+        self.fine.for_each((self.min_ns, self.max_ns), |value_ns, samples| {
+            boundaries.count(value_ns, samples);
+        });
         let mut units = vec![0; boundaries.from_boundary.len()];
         let end_ns = equal_bins_end_ns(boundaries.width_ns);
         for bin in all.bins().take_while(|bin| bin.from_ns < end_ns) {
@@ -306,48 +301,55 @@ impl HistogramRecorder {
         units
     }
 
-    /// Calls `take` with the index and the sample count of each non-empty bin, in ascending order.
-    fn for_each_bin(&self, mut take: impl FnMut(usize, u64)) {
-        for (word, &touched) in self.touched.iter().enumerate() {
+    /// The lowest value (ns) and the sample count of each non-empty bin, in ascending order.
+    fn bins(&self) -> Vec<(u64, u64)> {
+        let mut bins = self.fine.bins((self.min_ns, self.max_ns));
+        for (word, &touched) in self.touched.iter().enumerate().filter(|(_, touched)| **touched != 0) {
             for_each_bit(touched, |bit| {
                 let index = word * 64 + bit;
-                take(index, (self.counts[index] & i64::MAX).unsigned_abs());
+                let from_ns = bin_value(index);
+                bins.push((from_ns, self.count_of_bin(index, from_ns)));
             });
+        }
+        // They stay as long as their interval.
+        bins.shrink_to_fit();
+        bins
+    }
+
+    /// The samples in a bin that has some.
+    fn count_of_bin(&self, index: usize, from_ns: u64) -> u64 {
+        match (self.negated[index], &self.boundaries) {
+            (0, Some(boundaries)) => boundaries.splitting(from_ns).map_or(0, |unit| boundaries.in_split[unit]),
+            (negated, _) => negated.wrapping_neg(),
         }
     }
 
     /// Takes all samples out, as a histogram; only bins of equal width count on. The memory is kept.
     pub fn take(&mut self) -> Histogram {
-        if self.count == 0 {
-            return Histogram::default();
-        }
-        let mut bins = Vec::with_capacity(self.filled);
-        for (word, touched) in self.touched.iter_mut().enumerate() {
-            if *touched == 0 {
-                continue;
-            }
-            for_each_bit(std::mem::take(touched), |bit| {
-                let index = word * 64 + bit;
-                let count = &mut self.counts[index];
-                bins.push((bin_value(index), (*count & i64::MAX).unsigned_abs()));
-                // The mark of a split bin stays.
-                *count &= i64::MIN;
+        let taken = self.snapshot();
+        let range_ns = (self.min_ns, self.max_ns);
+        if let Some(boundaries) = &mut self.boundaries {
+            self.fine.for_each(range_ns, |value_ns, samples| {
+                boundaries.count(value_ns, samples);
             });
+            boundaries.in_split.fill(0);
         }
-        let taken = Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2);
+        self.fine.clear(range_ns);
+        for (word, touched) in self.touched.iter_mut().enumerate().filter(|(_, touched)| **touched != 0) {
+            for_each_bit(std::mem::take(touched), |bit| self.negated[word * 64 + bit] = 0);
+        }
         self.forget_numbers();
         taken
     }
 
     /// Makes room for so many bins, a multiple of an octave's.
     fn make_room(&mut self, bins: usize) {
-        self.counts.resize(bins, 0);
+        self.negated.resize(bins, 0);
         self.touched.resize(bins / 64, 0);
     }
 
     /// Forgets what stands beside the bins.
     fn forget_numbers(&mut self) {
-        self.filled = 0;
         self.count = 0;
         self.min_ns = u64::MAX;
         self.max_ns = 0;
@@ -391,10 +393,8 @@ impl HistogramRecorder {
         if self.count == 0 {
             return Histogram::default();
         }
-        let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
-        let mut bins = Vec::with_capacity(usize::try_from(filled).unwrap_or(0));
-        self.for_each_bin(|index, count| bins.push((bin_value(index), count)));
-        Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
+        let squares_ns2 = self.sum_squares_ns2.saturating_add(self.fine.sum_squares_ns2((self.min_ns, self.max_ns)));
+        Histogram::from_parts(self.bins(), self.min_ns, self.max_ns, self.sum_ns, squares_ns2)
     }
 }
 
@@ -426,26 +426,32 @@ mod tests {
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
         assert_eq!(histogram.sum_ns(), u64::MAX, "the sum saturates");
         assert_eq!(recorder.take(), histogram);
-        assert!(recorder.counts.iter().all(|count| *count == 0) && recorder.touched.iter().all(|bits| *bits == 0));
+        assert!(recorder.negated.iter().all(|count| *count == 0) && recorder.touched.iter().all(|bits| *bits == 0));
+        assert!(recorder.fine.bins((0, u64::MAX)).is_empty());
         recorder.record(7);
         assert_eq!(recorder.snapshot().count(), 1);
     }
 
     #[test]
-    fn record_common_accepts_nothing_when_empty_or_with_a_limit_of_zero() {
+    fn record_common_ends_at_its_limit_and_at_the_ends_of_a_range_that_is_counted_in_bins() {
         let mut recorder = HistogramRecorder::new();
-        assert_eq!(recorder.record_common(&[5_000, 6_000], |ns| *ns, u64::MAX), 0);
-        recorder.record(5_000);
-        assert_eq!(recorder.record_common(&[5_000, 5_000], |ns| *ns, 0), 0);
-        assert_eq!(recorder.record_common(&[5_000, 5_000, 5_001], |ns| *ns, 5_001), 2);
-        assert_eq!(recorder.count(), 3);
+        assert_eq!(recorder.record_common(&[20_000, 20_000], |ns| *ns, u64::MAX), 0);
+        recorder.record(20_000);
+        assert_eq!(recorder.record_common(&[20_000, 20_000], |ns| *ns, 0), 0);
+        assert_eq!(recorder.record_common(&[20_000, 20_000, 20_001], |ns| *ns, 20_001), 2);
+        assert_eq!(recorder.record_common(&[20_000, 20_001], |ns| *ns, u64::MAX), 1);
+        // What is counted one by one widens the range by itself.
+        assert_eq!(recorder.record_common(&[20_000, 5_000, 5_001, 16_383, 5_001], |ns| *ns, 16_383), 0);
+        assert_eq!(recorder.record_common(&[5_000, 5_001, 5_001, 16_383, 5_001], |ns| *ns, 16_383), 3);
+        assert_eq!(recorder.record_common(&[16_384, 20_000, 20_001], |ns| *ns, u64::MAX), 2);
+        assert_eq!((recorder.count(), recorder.min_ns(), recorder.max_ns()), (9, Some(5_000), Some(20_000)));
     }
 
     #[test]
     fn common_values_fall_into_the_bins_of_all_others() {
-        let edges = (10..24).flat_map(|bit| [1_u32 << bit, (1 << bit) + 1, (2 << bit) - 1, (3 << bit) / 2]);
+        let edges = (10..24).flat_map(|bit| [1_u64 << bit, (1 << bit) + 1, (2 << bit) - 1, (3 << bit) / 2]);
         for value_ns in edges.chain((1_024..1 << 24).step_by(997)) {
-            assert_eq!(bin_index_of_common(value_ns), bin_index(u64::from(value_ns)), "{value_ns}");
+            assert_eq!(bin_index_of_common(value_ns), bin_index(value_ns), "{value_ns}");
         }
     }
 
@@ -472,9 +478,10 @@ mod tests {
         fn many_at_once_equals_one_by_one(values in proptest::collection::vec(0_u64..10_u64.pow(10), 0..200),
                                           near in proptest::collection::vec(2_000_u64..9_000, 0..200),
                                           short in proptest::collection::vec(0_u64..2_000, 0..200),
+                                          between in proptest::collection::vec(16_300_u64..16_500, 0..200),
                                           below in 0_u64..10_u64.pow(10)) {
             let (mut together, mut single) = (HistogramRecorder::new(), HistogramRecorder::new());
-            for values in [values, near, short] {
+            for values in [values, near, short, between] {
                 let mut rest = values.as_slice();
                 while let Some((&first, others)) = rest.split_first() {
                     together.record(first);

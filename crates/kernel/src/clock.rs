@@ -29,43 +29,37 @@ impl From<ClockId> for KernelClock {
     }
 }
 
-/// A moment to sleep until, in the kernel's own form beside plain nanoseconds, so that the loop divides nothing.
+/// A moment to sleep until, in the kernel's own form, so that the loop divides nothing. A loop that needs its nanoseconds in
+/// each turn counts them beside: the kernel reads this from memory, and a number of the loop's own can be in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    ns: i64,
-    /// The start of the second that it lies in.
-    second_ns: i64,
-    time: Timespec,
-}
+pub struct Schedule(Timespec);
 
 impl Schedule {
     /// From nanoseconds on the clock that will be slept on.
     #[must_use]
     pub const fn at_ns(ns: i64) -> Self {
-        let (second, within_ns) = (ns.div_euclid(NS_PER_S), ns.rem_euclid(NS_PER_S));
-        // Only the lowest moment that fits lies in a second whose start does not.
-        let second_ns = ns.saturating_sub(within_ns);
-        Self { ns, second_ns, time: Timespec { tv_sec: second, tv_nsec: nanoseconds(within_ns) } }
+        Self(Timespec { tv_sec: ns.div_euclid(NS_PER_S), tv_nsec: nanoseconds(ns.rem_euclid(NS_PER_S)) })
     }
 
     /// The schedule in nanoseconds of its clock.
     #[inline(always)]
     #[must_use]
     pub const fn ns(&self) -> i64 {
-        self.ns
+        // The second of the lowest moment that fits begins before it.
+        self.0.tv_sec.wrapping_mul(NS_PER_S).wrapping_add(wide(self.0.tv_nsec))
     }
 
     /// Moves on by a step (ns, above 0); whether another second has begun.
     #[inline(always)]
     pub fn advance(&mut self, step_ns: i64) -> bool {
-        self.ns += step_ns;
-        let within_ns = self.ns - self.second_ns;
+        let within_ns = wide(self.0.tv_nsec) + step_ns;
         if within_ns < NS_PER_S {
-            self.time.tv_nsec = nanoseconds(within_ns);
+            self.0.tv_nsec = nanoseconds(within_ns);
             return false;
         }
         // Rare enough to divide.
-        *self = Self::at_ns(self.ns);
+        self.0.tv_sec += within_ns / NS_PER_S;
+        self.0.tv_nsec = nanoseconds(within_ns % NS_PER_S);
         true
     }
 }
@@ -75,6 +69,13 @@ impl Schedule {
 #[inline(always)]
 pub(crate) const fn nanoseconds(within_ns: i64) -> rustix::time::Nsecs {
     within_ns as rustix::time::Nsecs
+}
+
+/// [`nanoseconds`] in 64 bits.
+#[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "the type is narrower on 32-bit machines")]
+#[inline(always)]
+const fn wide(within_ns: rustix::time::Nsecs) -> i64 {
+    within_ns as i64
 }
 
 /// Nanoseconds on `clock`, by the C library: through the vDSO wherever the kernel offers one (rustix finds the vDSO by
@@ -147,7 +148,7 @@ pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepE
     // the other library then sleeps for the absolute time as if it were a span.
     #[cfg(not(target_pointer_width = "32"))]
     if let Some(named) = clock.named {
-        return rustix::thread::clock_nanosleep_absolute(named, &schedule.time)
+        return rustix::thread::clock_nanosleep_absolute(named, &schedule.0)
             .map_err(|error| SleepEnded { errno: error.raw_os_error() });
     }
     sleep_by_c_library(clock, schedule)
@@ -157,8 +158,7 @@ pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepE
 #[cfg_attr(not(target_pointer_width = "32"), cold)]
 #[inline(never)]
 fn sleep_by_c_library(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepEnded> {
-    #[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
-    let time = time64::time(schedule.time.tv_sec, i64::from(schedule.time.tv_nsec));
+    let time = time64::time(schedule.0.tv_sec, wide(schedule.0.tv_nsec));
     // SAFETY: `time` is a valid timespec for the length of the call; the remaining time is not asked for.
     let errno =
         unsafe { time64::clock_nanosleep(clock.number, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
@@ -242,11 +242,11 @@ mod tests {
         {
             let mut schedule = Schedule::at_ns(start);
             for turn in 1..=3 {
-                let second = schedule.time.tv_sec;
-                assert_eq!(schedule.advance(step), schedule.time.tv_sec != second);
+                let second = schedule.0.tv_sec;
+                assert_eq!(schedule.advance(step), schedule.0.tv_sec != second);
                 assert_eq!(schedule, Schedule::at_ns(start + turn * step));
             }
         }
-        assert_eq!((Schedule::at_ns(-1).time.tv_sec, Schedule::at_ns(-1).time.tv_nsec), (-1, 999_999_999));
+        assert_eq!((Schedule::at_ns(-1).0.tv_sec, Schedule::at_ns(-1).0.tv_nsec), (-1, 999_999_999));
     }
 }

@@ -64,8 +64,7 @@ impl Ring {
 
     /// The writing end; one thread alone may hold it.
     pub(crate) fn writer(&self) -> RingWriter<'_> {
-        let written = self.written.0.load(Ordering::Relaxed);
-        RingWriter { ring: self, free: [].iter(), written }
+        RingWriter { ring: self, free: [].iter() }
     }
 
     /// Hands all waiting slots to `take`, oldest first, and returns how many there were; one thread alone may read.
@@ -86,6 +85,20 @@ impl Ring {
         waiting
     }
 
+    /// The free slots from the one that is written next, up to the ring's end; if there is none, a dropped pair is counted.
+    #[cold]
+    #[inline(never)]
+    fn room(&self) -> std::slice::Iter<'_, Slot> {
+        let written = self.written.0.load(Ordering::Relaxed);
+        let waiting = written.wrapping_sub(self.read.0.load(Ordering::Acquire));
+        let to_end = &self.slots[written & (self.slots.len() - 1)..];
+        let free = &to_end[..to_end.len().min(self.slots.len() - waiting)];
+        if free.is_empty() {
+            self.dropped.0.fetch_add(1, Ordering::Relaxed);
+        }
+        free.iter()
+    }
+
     /// Pairs that found no place.
     #[must_use]
     pub(crate) fn dropped(&self) -> u64 {
@@ -99,33 +112,24 @@ pub(crate) struct RingWriter<'a> {
     ring: &'a Ring,
     /// The slots that are known to be free, up to the ring's end at most; only when they are used up the reader is looked at.
     free: std::slice::Iter<'a, Slot>,
-    written: usize,
 }
 
-impl<'a> RingWriter<'a> {
+impl RingWriter<'_> {
     /// Writes one pair down; where the reader is a whole ring behind, the pair is counted as dropped.
     #[inline(always)]
     pub(crate) fn push(&mut self, pair: Pair) {
-        let Some(slot) = self.free.next().or_else(|| self.find_room()) else { return };
+        let Some(slot) = self.free.next().or_else(|| {
+            // By values: a writer whose place in memory is known to nobody can be in registers.
+            self.free = self.ring.room();
+            self.free.next()
+        }) else {
+            return;
+        };
         slot.first_ns.store(pair.first_ns, Ordering::Relaxed);
         slot.second_ns.store(pair.second_ns, Ordering::Relaxed);
-        self.written = self.written.wrapping_add(1);
-        self.ring.written.0.store(self.written, Ordering::Release);
-    }
-
-    /// The next free slot; if there is none, a dropped pair is counted.
-    #[cold]
-    #[inline(never)]
-    fn find_room(&mut self) -> Option<&'a Slot> {
-        let slots = &self.ring.slots;
-        let waiting = self.written.wrapping_sub(self.ring.read.0.load(Ordering::Acquire));
-        let to_end = &slots[self.written & (slots.len() - 1)..];
-        self.free = to_end[..to_end.len().min(slots.len() - waiting)].iter();
-        let found = self.free.next();
-        if found.is_none() {
-            self.ring.dropped.0.fetch_add(1, Ordering::Relaxed);
-        }
-        found
+        // Nobody else writes it: one instruction on memory, where a number of the writer's own would take a register.
+        let written = &self.ring.written.0;
+        written.store(written.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 }
 
@@ -160,7 +164,9 @@ mod tests {
             let writing = scope.spawn(|| {
                 let mut writer = ring.writer();
                 for n in 0..PAIRS {
-                    while writer.written.wrapping_sub(ring.read.0.load(Ordering::Acquire)) >= ring.capacity() {
+                    while ring.written.0.load(Ordering::Relaxed).wrapping_sub(ring.read.0.load(Ordering::Acquire))
+                        >= ring.capacity()
+                    {
                         std::thread::yield_now();
                     }
                     writer.push(pair(n));

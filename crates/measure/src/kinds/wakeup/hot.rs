@@ -13,10 +13,10 @@ use crate::trace_mark::TraceMark;
 pub(crate) trait Steps {
     /// A latency up to this swallowed no schedule (ns).
     fn ordinary_ns(&self) -> i64;
-    /// Moves on to the next schedule; whether another second has begun.
-    fn advance(&mut self, next: &mut Schedule) -> bool;
-    /// The first schedule after a wake-up that swallowed some.
-    fn after_stall(&mut self, scheduled_ns: i64, woke_ns: i64) -> Schedule;
+    /// Moves on to the next schedule, which is also counted in nanoseconds; whether another second has begun.
+    fn advance(&mut self, next: &mut Schedule, next_ns: &mut i64) -> bool;
+    /// The first schedule after a wake-up that swallowed some (ns).
+    fn after_stall_ns(&mut self, scheduled_ns: i64, woke_ns: i64) -> i64;
 }
 
 /// At equal distances (ns, above 0).
@@ -29,13 +29,14 @@ impl Steps for Even {
     }
 
     #[inline(always)]
-    fn advance(&mut self, next: &mut Schedule) -> bool {
+    fn advance(&mut self, next: &mut Schedule, next_ns: &mut i64) -> bool {
+        *next_ns += self.0;
         next.advance(self.0)
     }
 
     #[inline(always)]
-    fn after_stall(&mut self, scheduled_ns: i64, woke_ns: i64) -> Schedule {
-        after_stall(scheduled_ns, self.0, woke_ns - scheduled_ns)
+    fn after_stall_ns(&mut self, scheduled_ns: i64, woke_ns: i64) -> i64 {
+        after_stall_ns(scheduled_ns, self.0, woke_ns - scheduled_ns)
     }
 }
 
@@ -52,20 +53,18 @@ impl Steps for Jittered {
     }
 
     #[inline(always)]
-    fn advance(&mut self, next: &mut Schedule) -> bool {
-        const NS_PER_S: i64 = 1_000_000_000;
+    fn advance(&mut self, next: &mut Schedule, next_ns: &mut i64) -> bool {
         self.turn += 1;
-        let second = next.ns().div_euclid(NS_PER_S);
-        *next = Schedule::at_ns(self.table.schedule_ns(self.turn));
-        next.ns().div_euclid(NS_PER_S) != second
+        let before_ns = std::mem::replace(next_ns, self.table.schedule_ns(self.turn));
+        next.advance(*next_ns - before_ns)
     }
 
     #[cold]
     #[inline(never)]
-    fn after_stall(&mut self, _: i64, woke_ns: i64) -> Schedule {
+    fn after_stall_ns(&mut self, _: i64, woke_ns: i64) -> i64 {
         // What is not ordinary need not have swallowed one.
         self.turn = self.table.next_after(woke_ns).max(self.turn + 1);
-        Schedule::at_ns(self.table.schedule_ns(self.turn))
+        self.table.schedule_ns(self.turn)
     }
 }
 
@@ -130,9 +129,10 @@ impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
         let Self { last_schedule_ns, samples, break_ns, watchdog, trace, .. } = self;
         let mut left = samples;
         let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
+        let mut next_ns = next.ns();
         // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
         let ordinary_ns = break_ns.min(steps.ordinary_ns());
-        while left > 0 && next.ns() <= last_schedule_ns.load(Ordering::Relaxed) {
+        while left > 0 && next_ns <= last_schedule_ns.load(Ordering::Relaxed) {
             if clock.sleep_until(&next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
                 interrupted_sleeps += 1;
@@ -142,7 +142,7 @@ impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
                 continue;
             }
             let woke_ns = clock.now_ns();
-            let scheduled_ns = next.ns();
+            let scheduled_ns = next_ns;
             ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
@@ -150,7 +150,7 @@ impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
                 outliers.look(scheduled_ns, woke_ns);
             }
             if latency_ns <= ordinary_ns {
-                if !steps.advance(&mut next) {
+                if !steps.advance(&mut next, &mut next_ns) {
                     continue;
                 }
             } else {
@@ -159,7 +159,8 @@ impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
                     mark_trace(trace, latency_ns, break_ns);
                     break;
                 }
-                next = steps.after_stall(scheduled_ns, woke_ns);
+                next_ns = steps.after_stall_ns(scheduled_ns, woke_ns);
+                next = Schedule::at_ns(next_ns);
             }
             if watchdog.load(Ordering::Relaxed) {
                 break;
@@ -181,8 +182,8 @@ fn mark_trace(trace: Option<&TraceMark>, latency_ns: i64, break_ns: i64) {
 /// them.
 #[cold]
 #[inline(never)]
-fn after_stall(scheduled_ns: i64, interval_ns: i64, latency_ns: i64) -> Schedule {
-    Schedule::at_ns(scheduled_ns + (latency_ns / interval_ns + 1) * interval_ns)
+fn after_stall_ns(scheduled_ns: i64, interval_ns: i64, latency_ns: i64) -> i64 {
+    scheduled_ns + (latency_ns / interval_ns + 1) * interval_ns
 }
 
 /// A sleep that keeps failing would be a loop that never sleeps: beyond this the loop ends before its time.

@@ -153,7 +153,7 @@ impl Drop for Receives {
 impl<E: PacketEndpoint> Receiver<E> {
     /// A few turns of every kind of loop, over an end of their own and with packets of their own. Nothing of it depends on the
     /// plan of the run, and nothing is left of it.
-    fn rehearse(session: Session, rehearsal: &mut E) {
+    fn rehearse(session: Session, rehearsal: &mut E, meter: Meter) {
         let (mut ring, _taker) = RingBuffer::new(16);
         let (spare, watchdog) = (Strangers::default(), AtomicBool::new(false));
         for mode in [ReceiveMode::Poll, ReceiveMode::Block, ReceiveMode::Schedule] {
@@ -161,7 +161,7 @@ impl<E: PacketEndpoint> Receiver<E> {
                 // Refused at most, as in a network namespace whose loopback interface is down.
                 let _ = rehearsal.send(&bytes_of(&session, 0, Purpose::Measured, sequence), None);
             }
-            let _ = ReceiveLoop {
+            let hot = ReceiveLoop {
                 end: &mut *rehearsal,
                 session,
                 flow: 0,
@@ -174,8 +174,8 @@ impl<E: PacketEndpoint> Receiver<E> {
                 end_ns: now_ns(ClockId::Monotonic) + WARM_UP_NS,
                 watchdog: &watchdog,
                 outliers: None,
-            }
-            .run();
+            };
+            let _ = receives(hot, &AtomicBool::new(false), meter);
             while rehearsal.sent_stamp().is_some() {}
         }
     }
@@ -195,14 +195,11 @@ impl<E: PacketEndpoint + Send> Work for Receiver<E> {
         let (watched, taken, armed) = (Watched::new(0), AtomicBool::new(false), AtomicU32::new(1));
         let switches = [&armed];
         let watch = || OutlierWatch { watched: &watched, armed: &switches, taken: &taken, may_move: true, parts: None };
-        let rehearsal = &mut self.rehearsal;
-        let _ = meter.around(|| {
-            watch().look(0, 1);
-            match rehearsal {
-                Some(rehearsal) => Self::rehearse(session, rehearsal),
-                None => drop(kernel::memory::make_program_resident()),
-            }
-        });
+        watch().look(0, 1);
+        match &mut self.rehearsal {
+            Some(rehearsal) => Self::rehearse(session, rehearsal, meter),
+            None => drop(kernel::memory::make_program_resident()),
+        }
     }
 
     fn measure(mut self, _: i64, meter: Meter) -> Metered<ReceiveCounts> {
@@ -227,11 +224,17 @@ impl<E: PacketEndpoint + Send> Work for Receiver<E> {
             watchdog: &shared.watchdog,
             outliers,
         };
-        meter.hot(|| {
-            shared.listens.store(true, Ordering::Release);
-            hot.run()
-        })
+        receives(hot, &shared.listens, meter)
     }
+}
+
+/// Receives, and reads what that used; one copy of this code, so that the rehearsal makes it resident up to the second reading.
+#[inline(never)]
+fn receives<E: PacketEndpoint>(hot: ReceiveLoop<'_, E>, listens: &AtomicBool, meter: Meter) -> Metered<ReceiveCounts> {
+    meter.hot(|| {
+        listens.store(true, Ordering::Release);
+        hot.run()
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,82 @@
+//! Counts of short samples, one for each nanosecond: counting one takes neither a bin's index nor a square, and the bins are
+//! made of the counts when somebody asks.
+
+use crate::recorder::lowest_of_bin;
+
+/// Samples below this are counted by their value (ns): 128 KiB, of which only pages with samples become resident. A machine that
+/// is fit for real time wakes its threads faster.
+const FINE: usize = 1 << 14;
+
+/// How often each value below 16,384 ns was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct FineCounts {
+    /// By value, the count below zero: one less with each sample. So a subtraction that borrows is a value's first sample, and
+    /// two instructions count a sample and see that.
+    negated: Box<[u64; FINE]>,
+}
+
+impl FineCounts {
+    pub(crate) fn new() -> Self {
+        // By way of a vector: its zeros are pages that nobody has touched.
+        let zeros: Box<[u64]> = vec![0; FINE].into_boxed_slice();
+        Self { negated: zeros.try_into().unwrap_or_else(|_| Box::new([0; FINE])) }
+    }
+
+    /// Counts a sample; whether it is the first of its value, `None` where the value is not below 16,384 ns.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, value_ns: u64) -> Option<bool> {
+        let at = usize::try_from(value_ns).unwrap_or(FINE);
+        let negated = self.negated.get_mut(at)?;
+        let is_first;
+        (*negated, is_first) = negated.overflowing_sub(1);
+        Some(is_first)
+    }
+
+    /// Calls `take` with each value of a range (ns) that was seen, in ascending order, and how often it was.
+    pub(crate) fn for_each(&self, range_ns: (u64, u64), mut take: impl FnMut(u64, u64)) {
+        for (negated, value_ns) in self.within(range_ns).iter().zip(range_ns.0..) {
+            if *negated != 0 {
+                take(value_ns, negated.wrapping_neg());
+            }
+        }
+    }
+
+    /// The bins of the values of a range (ns), in ascending order: the lowest value (ns) and the count of each that is not empty.
+    pub(crate) fn bins(&self, range_ns: (u64, u64)) -> Vec<(u64, u64)> {
+        let mut bins: Vec<(u64, u64)> = Vec::new();
+        self.for_each(range_ns, |value_ns, count| {
+            let from_ns = lowest_of_bin(value_ns);
+            match bins.last_mut() {
+                Some((last_ns, in_bin)) if *last_ns == from_ns => *in_bin += count,
+                _ => bins.push((from_ns, count)),
+            }
+        });
+        bins
+    }
+
+    /// The sum of the squares of all samples within a range (ns²).
+    pub(crate) fn sum_squares_ns2(&self, range_ns: (u64, u64)) -> u128 {
+        let mut sum = 0;
+        self.for_each(range_ns, |value_ns, count| sum += u128::from(value_ns * value_ns) * u128::from(count));
+        sum
+    }
+
+    /// Forgets the samples within a range (ns).
+    pub(crate) fn clear(&mut self, range_ns: (u64, u64)) {
+        let (from, to) = Self::places(range_ns);
+        if let Some(within) = self.negated.get_mut(from..to) {
+            within.fill(0);
+        }
+    }
+
+    fn within(&self, range_ns: (u64, u64)) -> &[u64] {
+        let (from, to) = Self::places(range_ns);
+        self.negated.get(from..to).unwrap_or_default()
+    }
+
+    /// Where the values of a range, both ends included, have their counts.
+    fn places((from_ns, to_ns): (u64, u64)) -> (usize, usize) {
+        let at = |value_ns: u64| usize::try_from(value_ns).unwrap_or(FINE).min(FINE);
+        (at(from_ns), at(to_ns.saturating_add(1)))
+    }
+}
