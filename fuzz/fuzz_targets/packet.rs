@@ -175,7 +175,7 @@ impl Node {
                 let mut payload = vec![0; usize::from(bytes)];
                 header.write(&SESSION, &mut payload);
                 let [stack, received] = came.map(Time::ns);
-                match Arrived::read((&SESSION, 1), &payload, [Some(stack), None], received) {
+                match Arrived::read(&SESSION, 1, &payload, [Some(stack), None], received) {
                     Ok(arrived) => {
                         let came = &arrived.header;
                         assert_eq!((came.purpose(), came.flow(), came.sequence()), (purpose, 1, sequence));
@@ -192,7 +192,7 @@ impl Node {
                 payload.extend(&body[..(body.len() / 8 * 8).min(2 * LARGEST_HEADER_BYTES)]);
                 payload.extend(tag([&payload[16..], &[]]));
                 let [stack, received] = came.map(Time::ns);
-                if let Ok(arrived) = Arrived::read((&SESSION, 1), &payload, [None, Some(stack)], received) {
+                if let Ok(arrived) = Arrived::read(&SESSION, 1, &payload, [None, Some(stack)], received) {
                     self.take(arrived);
                 }
             }

@@ -25,7 +25,8 @@ impl Arrived {
     /// If it is no packet of the session and the flow.
     #[inline]
     pub fn read(
-        (session, flow): (&Session, u8),
+        session: &Session,
+        flow: u8,
         payload: &[u8],
         [stack_ns, hardware_ns]: [Option<i64>; 2],
         received_ns: i64,
@@ -54,12 +55,13 @@ impl Arrived {
     /// If it is no packet of the session and the flow.
     pub fn hand_over(
         ring: &mut Producer<Self>,
-        of: (&Session, u8),
+        session: &Session,
+        flow: u8,
         payload: &[u8],
         stamps: [Option<i64>; 2],
         received_ns: i64,
     ) -> Result<HandedOver, NotOurs> {
-        let arrived = Self::read(of, payload, stamps, received_ns)?;
+        let arrived = Self::read(session, flow, payload, stamps, received_ns)?;
         let measured = (arrived.header.purpose() == Purpose::Measured).then(|| arrived.header.sequence());
         Ok(HandedOver { measured, is_dropped: ring.push(arrived).is_err() })
     }

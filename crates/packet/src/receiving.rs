@@ -317,7 +317,7 @@ mod tests {
     fn came(header: &Header, at_ns: i64) -> Arrived {
         let mut payload = [0; LARGEST_HEADER_BYTES];
         header.write(&SESSION, &mut payload);
-        Arrived::read((&SESSION, header.flow), &payload, [Some(at_ns - 10), None], at_ns).unwrap()
+        Arrived::read(&SESSION, header.flow, &payload, [Some(at_ns - 10), None], at_ns).unwrap()
     }
 
     fn header(sequence: u64, at_ns: i64, earlier: LaterStamps) -> Header {
@@ -333,7 +333,7 @@ mod tests {
     fn packets_of_another_flow_are_foreign() {
         let mut payload = [0; LARGEST_HEADER_BYTES];
         header(0, 1_000, LaterStamps::default()).write(&SESSION, &mut payload);
-        assert_eq!(Arrived::read((&SESSION, 1), &payload, [None; 2], 5).err(), Some(NotOurs::Foreign));
+        assert_eq!(Arrived::read(&SESSION, 1, &payload, [None; 2], 5).err(), Some(NotOurs::Foreign));
     }
 
     /// Two nodes with one clock, whose messages take 40 ns.

@@ -149,7 +149,7 @@ impl Ab {
             return Ok(Exit::Holds);
         }
         let choice = CampaignChoice::made("ab", text, self.seed);
-        command.run(&choice, self.output.as_deref(), (false, false), self.anyway)
+        command.run(&choice, self.output.as_deref(), Insisted::default(), self.anyway)
     }
 }
 
@@ -165,7 +165,7 @@ impl CampaignArgs {
             }
             CampaignCommand::Check { choice } => command.check(&choice),
             CampaignCommand::Run { choice, output, restart, without_conclusion, anyway } => {
-                command.run(&choice, output.as_deref(), (restart, without_conclusion), anyway)
+                command.run(&choice, output.as_deref(), Insisted { restart, without_conclusion }, anyway)
             }
             CampaignCommand::Ab(ab) => ab.run(&command),
             CampaignCommand::Resume { folder } => command.resume(&folder),
@@ -177,6 +177,15 @@ impl CampaignArgs {
             }
         }
     }
+}
+
+/// What a user allows that a campaign does not do by itself.
+#[derive(Clone, Copy, Debug, Default)]
+struct Insisted {
+    /// To reboot this machine for what boot parameters set.
+    restart: bool,
+    /// To measure although the plan is too small for a conclusion.
+    without_conclusion: bool,
 }
 
 struct Commander {
@@ -213,7 +222,7 @@ impl Commander {
         &self,
         choice: &CampaignChoice,
         folder: Option<&Path>,
-        (restart, without_conclusion): (bool, bool),
+        insisted: Insisted,
         anyway: AnywayArgs,
     ) -> anyhow::Result<Exit> {
         let stop = Stop::on_signals().context("cannot take over SIGINT and SIGTERM")?;
@@ -231,10 +240,10 @@ impl Commander {
             bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
         }
         let outline = present::Outline::new(&campaign, &planned, choice.is_short());
-        if let Some(refusal) = outline.refusal().filter(|_| !without_conclusion) {
+        if let Some(refusal) = outline.refusal().filter(|_| !insisted.without_conclusion) {
             bail!("{refusal}");
         }
-        if outline.restarts > 0 && !restart {
+        if outline.restarts > 0 && !insisted.restart {
             bail!(
                 "this machine would be rebooted {} times to change boot parameters: allow that with --restart",
                 outline.restarts

@@ -235,7 +235,7 @@ impl<E: PacketEndpoint> ReceiveLoop<'_, E> {
         let taken = self.end.receive(|received: Received<'_>| {
             let received_ns = now_ns(KernelClock::from(units::ClockId::Realtime));
             let Received { payload, stack_ns, hardware_ns, .. } = received;
-            match Arrived::hand_over(ring, (session, flow), payload, [stack_ns, hardware_ns], received_ns) {
+            match Arrived::hand_over(ring, session, flow, payload, [stack_ns, hardware_ns], received_ns) {
                 Ok(handed) => {
                     // What led to it is to stay recorded.
                     if let (Some(outliers), Some(stack_ns), Some(_)) = (outliers, stack_ns, handed.measured) {

@@ -93,7 +93,7 @@ fn bytes_of(session: &Session, flow: u8, purpose: Purpose, sequence: u64) -> [u8
 /// A packet that nobody sent: it is read as if it had come, which touches the code that reads.
 fn blank(session: &Session) -> Option<Arrived> {
     let bytes = bytes_of(session, 0, Purpose::FollowUp, 0);
-    Arrived::read((session, 0), &bytes, [None; 2], 0).ok()
+    Arrived::read(session, 0, &bytes, [None; 2], 0).ok()
 }
 
 impl Receives {

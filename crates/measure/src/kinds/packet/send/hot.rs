@@ -123,7 +123,7 @@ impl<E: PacketEndpoint> SendLoop<'_, E> {
         self.wait_for_launches(&mut earlier);
         // Those that bring the last stamps are not counted.
         counts.launch_missed = self.end.counters().launch_missed - missed_before;
-        self.follow_up(counts.sent, earlier, (sequence, next));
+        self.follow_up(counts.sent, earlier, sequence, next);
         self.wait_for_launches(&mut EarlierStamps::default());
         counts
     }
@@ -196,7 +196,7 @@ impl<E: PacketEndpoint> SendLoop<'_, E> {
     }
 
     /// Brings the last stamps, and says how many packets there were, more than once since each can be lost.
-    fn follow_up(&mut self, sent: u64, mut earlier: EarlierStamps, (sequence, next): (u64, Schedule)) {
+    fn follow_up(&mut self, sent: u64, mut earlier: EarlierStamps, sequence: u64, next: Schedule) {
         let (monotonic, realtime) =
             (KernelClock::from(units::ClockId::Monotonic), KernelClock::from(units::ClockId::Realtime));
         // Nobody waits for the schedules of a run that was ended.
