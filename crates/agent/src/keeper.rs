@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{ContentKind, ContentOf, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry};
+use farm::monitor::{Cause, ContentKind, ContentOf, Explaining, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry};
 use farm::stream::ContentHash;
 use kernel::supervisor::Supervisor;
 use record::{Interval, Moment, Record, SpoiledInterval};
@@ -38,13 +38,28 @@ pub(crate) struct RunFacts {
     pub(crate) cpus: Vec<Option<u32>>,
     /// Codes of what spoils all of it.
     pub(crate) spoils: Vec<String>,
+    /// Wake-ups whose causes were sought since the last intervals ended.
+    pub(crate) explained: Vec<Explained>,
+}
+
+/// A wake-up whose cause was sought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Explained {
+    /// Its CPU.
+    pub(crate) cpu: u32,
+    /// The latency (ns).
+    pub(crate) latency_ns: i64,
+    /// When the thread woke (ns, CLOCK_MONOTONIC).
+    pub(crate) woke_ns: i64,
+    /// What was found.
+    pub(crate) cause: Cause,
 }
 
 /// What the keeper is told.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// A run begins under a condition (JSON).
-    Begins { condition: String, cpus: Vec<u32> },
+    /// A run begins under a condition (JSON); whether it looks for causes.
+    Begins { condition: String, cpus: Vec<u32>, explaining: Explaining },
     /// Intervals have ended and stand.
     Ended(Vec<(usize, Interval)>, RunFacts),
     /// Intervals have ended and were spoiled.
@@ -83,6 +98,8 @@ pub(crate) struct Work {
     hour: Option<Hour>,
     cpus: Vec<Option<u32>>,
     profile: Option<(Instant, String)>,
+    /// What was written of whether causes are sought.
+    explaining: Option<ContentHash>,
     told: Option<(Instant, Status)>,
 }
 
@@ -152,7 +169,10 @@ impl Keeper {
 
     fn take(&mut self, news: News) {
         match news {
-            News::Begins { condition, cpus } => self.begins(&condition, &cpus),
+            News::Begins { condition, cpus, explaining } => {
+                self.tell_explaining(explaining);
+                self.begins(&condition, &cpus);
+            }
             News::Ended(intervals, run) => {
                 let limit_ns = self.settings.limit.map(units::Ns::unsigned);
                 self.work.groups.ended(intervals, &run, (&self.clocks, limit_ns));
@@ -198,6 +218,16 @@ impl Keeper {
         let cpus = units::CpuSet::from_iter(cpus.iter().copied());
         self.status.doing = format!("monitors CPU {cpus}");
         self.flush();
+    }
+
+    /// Enters whether causes are sought, where that has changed.
+    fn tell_explaining(&mut self, explaining: Explaining) {
+        let text = serde_json::to_string(&explaining).unwrap_or_default();
+        let hash = ContentHash::of(&text);
+        if self.work.explaining.replace(hash) != Some(hash) {
+            self.append(&self.content(ContentKind::Explaining, text));
+        }
+        self.status.explaining = Some(explaining);
     }
 
     fn content(&self, kind: ContentKind, text: String) -> MonitorEntry {
@@ -266,7 +296,7 @@ impl Keeper {
         let now = Look::now();
         let limit_ns = self.settings.limit.map(units::Ns::unsigned);
         let mut groups = self.work.groups.waiting();
-        let run = RunFacts { started, cpus: self.work.groups.cpus(), spoils: Vec::new() };
+        let run = RunFacts { started, cpus: self.work.groups.cpus(), ..RunFacts::default() };
         groups.ended(open, &run, (&self.clocks, limit_ns));
         let mut intervals: Vec<MonitorInterval> = Vec::new();
         while let Some(group) = groups.next(true) {
@@ -312,6 +342,18 @@ impl RunFacts {
             started: record.manifest().started,
             cpus: record.series.iter().map(|series| series.place.cpu()).collect(),
             spoils: reasons.filter(|code| spoils_all(*code)).map(code_text).collect(),
+            explained: record.late_samples.explanation.iter().flat_map(|of| &of.samples).map(Explained::of).collect(),
+        }
+    }
+}
+
+impl Explained {
+    fn of(sample: &record::ExplainedSample) -> Self {
+        Self {
+            cpu: sample.cpu,
+            latency_ns: sample.latency_ns,
+            woke_ns: sample.woke.monotonic.as_ns(),
+            cause: Cause::of_sample(sample),
         }
     }
 }

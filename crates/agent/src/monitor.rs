@@ -6,18 +6,19 @@ use std::sync::mpsc::{Sender as NewsSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{GapReason, MonitorEntry, StreamBegin};
+use farm::monitor::{BootId, Explaining, GapReason, MonitorEntry, StreamBegin};
 use farm::stream::StreamId;
 use kernel::supervisor::Supervisor;
 use record::{
     Interval, Live, Moment, Placement, PolicyChoice, Record, Request, RunEnd, RunRequest, SpoiledInterval,
     WakeupRequest,
 };
-use run::{Anyway, Beside, Class, Explaining, IntervalSink, Machine, RunContext, RunError, Stop, Surroundings, Watch};
+use run::{Anyway, Beside, Class, IntervalSink, Prepared, Machine, RunContext, RunError, Stop, Surroundings, Watch};
 use serde::Serialize;
 use units::{ClockId, CpuSet, Ns};
 
 use crate::clocks::{Clocks, Look};
+use crate::explaining;
 use crate::facts;
 use crate::guests::Guests;
 use crate::keeper::{Keeper, News, RunFacts, Work};
@@ -84,6 +85,9 @@ struct Condition<'a> {
     interval_maximum_ns: u64,
     load: &'static str,
     cpus: &'a str,
+    /// By what causes are sought beside; absent where they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained_by: Option<&'a str>,
 }
 
 /// Monitors until it is stopped.
@@ -127,6 +131,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         set_aside: found.set_aside.iter().map(|path| path.display().to_string()).collect(),
         ..Status::default()
     };
+    let decided = (state.explaining(), clocks.boot().clone());
     let (spool, signals) = (Arc::new(Mutex::new(spool)), Arc::new(Signals::default()));
     let (news, received) = channel();
     let supervisor = Supervisor::from_environment().map_err(|error| {
@@ -150,7 +155,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
     let housekeeping = machine.housekeeping(&monitored);
     let keeping = spawn("punctual-keeper", housekeeping.clone(), move || keeper.run(&received))?;
     let sending = spawn("punctual-sender", housekeeping, move || sender.run())?;
-    let ended = measure_always(settings, &monitored, program, &news);
+    let ended = measure_always((settings, &monitored), &decided, program, &news);
     // Whoever cannot hear it has ended already.
     let _ = news.send(News::Stops);
     let keeper = keeping.join();
@@ -205,8 +210,8 @@ fn begin_stream(
 
 /// One run after the other, until it is stopped.
 fn measure_always(
-    settings: &Settings,
-    monitored: &CpuSet,
+    (settings, monitored): (&Settings, &CpuSet),
+    decided: &(PathBuf, BootId),
     program: &Program<'_>,
     news: &NewsSender<News>,
 ) -> Result<(), MonitorError> {
@@ -228,13 +233,11 @@ fn measure_always(
         let machine = Machine::read();
         let anyway = Anyway { is_wanted: false, warn: &|_| () };
         let surroundings = Surroundings { machine: &machine, own_program: &program.own_program, anyway, part: None };
-        let request = RunRequest { request: Request::Wakeup(request(settings, monitored)), load: None, partner: None };
-        let tried = run::prepare(request, Explaining::MeasuredFirst, &surroundings);
-        let failed = match tried {
-            Ok(prepared) => {
+        let failed = match prepare(request(settings, monitored), settings, decided, (&surroundings, program.stop)) {
+            Ok((prepared, explaining)) => {
                 let cpus: Vec<u32> = monitored.iter().collect();
-                let condition = condition(settings, monitored);
-                tell(news, News::Begins { condition, cpus })?;
+                let condition = condition(settings, monitored, &explaining);
+                tell(news, News::Begins { condition, cpus, explaining })?;
                 (program.note)(&format!("monitors {}", prepared.about().heading));
                 said.clear();
                 let sink = Sink::new(news.clone(), settings.interval_maximum);
@@ -277,6 +280,25 @@ fn measure_always(
     Ok(())
 }
 
+/// Prepares a run, and decides whether it looks for causes: not before it is known that the run can be made.
+fn prepare(
+    request: WakeupRequest,
+    settings: &Settings,
+    (path, boot): &(PathBuf, BootId),
+    (surroundings, stop): (&Surroundings<'_>, &Stop),
+) -> Result<(Prepared, Explaining), RunError> {
+    let prepare = |request: WakeupRequest| {
+        let request = RunRequest { request: Request::Wakeup(request), load: None, partner: None };
+        run::prepare(request, run::Explaining::Known(None), surroundings)
+    };
+    let plain = prepare(request.clone())?;
+    let explaining = explaining::decide(settings.explain, &request, (path, boot), (surroundings.machine, stop));
+    match explaining::request(&explaining) {
+        Some(explain) => Ok((prepare(WakeupRequest { explain: Some(explain), ..request })?, explaining)),
+        None => Ok((plain, explaining)),
+    }
+}
+
 /// Tells the keeping thread something. Without it nothing would be kept of what is measured.
 fn tell(news: &NewsSender<News>, what: News) -> Result<(), MonitorError> {
     let gone =
@@ -316,7 +338,7 @@ fn request(settings: &Settings, monitored: &CpuSet) -> WakeupRequest {
     }
 }
 
-fn condition(settings: &Settings, monitored: &CpuSet) -> String {
+fn condition(settings: &Settings, monitored: &CpuSet, explaining: &Explaining) -> String {
     let condition = Condition {
         kind: "wakeup",
         interval_ns: settings.interval.unsigned(),
@@ -327,6 +349,7 @@ fn condition(settings: &Settings, monitored: &CpuSet) -> String {
         interval_maximum_ns: settings.interval_maximum.unsigned(),
         load: "idle or the user's own",
         cpus: &monitored.to_string(),
+        explained_by: explaining.source.as_deref(),
     };
     serde_json::to_string(&condition).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use farm::monitor::{BootId, CpuHistogram, GapReason, Histograms, LeftTimes, MonitorEntry};
 use farm::stream::ContentHash;
 use histogram::Histogram;
-use store::{HistoryAsked, Point, Quotas, Store, Tier};
+use store::{GapWhy, HistoryAsked, Point, Quotas, Store, Tier};
 use units::Random;
 
 use super::support::{CONDITION, Fresh, INTERVAL, Kept, NOW, S, Sender, maintain_all};
@@ -209,8 +209,8 @@ pub(crate) fn gaps_have_their_reason(fresh: &Fresh) {
     assert_eq!(
         gaps,
         [
-            (start_ns, 3 * INTERVAL, Some(GapReason::Suspended)),
-            (start_ns + 3 * INTERVAL, INTERVAL, Some(GapReason::Other("lent".to_owned()))),
+            (start_ns, 3 * INTERVAL, GapWhy::Said(GapReason::Suspended)),
+            (start_ns + 3 * INTERVAL, INTERVAL, GapWhy::Said(GapReason::Other("lent".to_owned()))),
         ]
     );
     let later = HistoryAsked { from_utc_ns: NOW + DAY, to_utc_ns: NOW + 2 * DAY, most_points: 1_000 };

@@ -44,5 +44,6 @@ contract! {
         fleet::a_maximum_beyond_its_limit_is_told_and_ranked_against_the_node_s_own,
         fleet::a_maximum_beyond_its_limit_is_told_for_a_day,
         fleet::a_node_that_catches_up_is_not_monitoring,
-        size::a_cpu_and_interval_takes_at_most_eight_bytes_at_rest;
+        size::a_cpu_and_interval_takes_at_most_eight_bytes_at_rest,
+        size::with_the_cause_of_each_it_takes_at_most_ten;
 }

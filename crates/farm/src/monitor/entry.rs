@@ -7,6 +7,8 @@
 use histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::cause::{Cause, MOST_CAUSE_CLASS, MOST_CAUSE_NAME};
+use super::source::{SourceInterval, sources_of_both};
 use crate::stream::{ContentHash, Place, StreamId};
 
 /// The most bytes of a text in an entry.
@@ -45,6 +47,8 @@ pub enum ContentKind {
     Condition,
     /// All that was read of the machine, as JSON.
     Profile,
+    /// Whether causes of the worst wake-ups are sought, and what that costs, as JSON ([`Explaining`](super::Explaining)).
+    Explaining,
 }
 
 /// What a wall clock said.
@@ -108,9 +112,10 @@ pub struct Figures {
     pub missed_periods: u64,
     /// Wake-ups later than the limit.
     pub beyond_limit: u64,
-    /// What made the largest one late, in words; absent where nobody looked or it could not be told.
+    /// What made the largest one late; absent where nobody looked for it. Where it was sought and not found it is
+    /// [unknown](Cause::is_unknown).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
+    pub cause: Option<Cause>,
 }
 
 impl Figures {
@@ -172,20 +177,6 @@ pub struct CpuFigures<'a> {
     pub is_valid: bool,
 }
 
-/// A time source in an interval, by `measure sync`'s words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct SourceInterval {
-    /// Its name: ptp, ntp, system.
-    pub source: String,
-    /// The worst bound of its error in the interval (ns); absent where it had none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bound_ns: Option<u64>,
-    /// Its state, in its own words.
-    #[serde(default)]
-    pub state: String,
-}
-
 /// An interval of monitoring: the worst of each CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -245,7 +236,7 @@ impl Interval {
             made_of: self.made_of.saturating_add(later.made_of),
             cut_short: None,
             cpus: self.cpus.iter().zip(&later.cpus).map(cpu).collect(),
-            sources: worst_sources(&self.sources, &later.sources),
+            sources: sources_of_both(&self.sources, &later.sources),
         })
     }
 }
@@ -253,21 +244,6 @@ impl Interval {
 fn all_of(first: &[String], later: &[String]) -> Vec<String> {
     let mut all = first.to_vec();
     all.extend(later.iter().filter(|reason| !first.contains(reason)).cloned());
-    all
-}
-
-/// The worst bound of each; none where it had none in one of both.
-fn worst_sources(first: &[SourceInterval], later: &[SourceInterval]) -> Vec<SourceInterval> {
-    let mut all = first.to_vec();
-    for later in later {
-        match all.iter_mut().find(|first| first.source == later.source) {
-            Some(first) => {
-                first.bound_ns = first.bound_ns.zip(later.bound_ns).map(|(one, other)| one.max(other));
-                first.state.clone_from(&later.state);
-            }
-            None => all.push(later.clone()),
-        }
-    }
     all
 }
 
@@ -445,10 +421,19 @@ impl MonitorEntry {
                 within("sources", interval.sources.len(), 64)?;
                 for cpu in &interval.cpus {
                     within("reasons", cpu.reasons.len(), 64)?;
-                    let causes = cpu.valid.iter().chain(&cpu.spoiled).filter_map(|figures| figures.cause.as_ref());
-                    for text in causes.chain(&cpu.reasons) {
+                    for cause in cpu.valid.iter().chain(&cpu.spoiled).filter_map(|figures| figures.cause.as_ref()) {
+                        within("bytes of a cause's class", cause.class.len(), MOST_CAUSE_CLASS)?;
+                        within("bytes of a cause's name", cause.name.len(), MOST_CAUSE_NAME)?;
+                        within("percent of a latency", cause.covers_percent.unwrap_or(0).into(), 100)?;
+                    }
+                    for text in &cpu.reasons {
                         within("bytes of a text", text.len(), MOST_TEXT)?;
                     }
+                }
+                let mut names: Vec<&String> = interval.sources.iter().map(|source| &source.source).collect();
+                names.sort();
+                if names.windows(2).any(|two| two[0] == two[1]) {
+                    return Err(NotAllowed::new(&"a source of time that is named twice"));
                 }
                 let mut texts = interval.sources.iter().flat_map(|source| [&source.source, &source.state]);
                 texts.try_for_each(|text| within("bytes of a text", text.len(), MOST_TEXT))
@@ -496,6 +481,7 @@ impl MonitorEntry {
                     cpu.valid = cpu.valid.as_ref().map(Figures::without_counts);
                     cpu.spoiled = cpu.spoiled.as_ref().map(Figures::without_counts);
                 }
+                interval.sources.iter_mut().for_each(|source| source.steps = 0);
                 Self::Interval(interval)
             }
             other => other.clone(),
@@ -546,6 +532,39 @@ mod tests {
         let mut of_another_boot = later;
         of_another_boot.times.boot = BootId("c".to_owned());
         assert_eq!(first.merged(&of_another_boot), None);
+    }
+
+    #[test]
+    fn a_merged_interval_has_the_cause_of_its_worst_and_no_other() {
+        let with = |start_s, maximum_ns, cause: Option<&str>| {
+            let mut interval = interval(start_s, maximum_ns, None);
+            let cause = cause.map(|name| Cause { class: "thread".to_owned(), name: name.to_owned(), ..Cause::default() });
+            interval.cpus[0].valid.as_mut().unwrap().cause = cause;
+            interval
+        };
+        let name = |of: &Interval| {
+            let figures = of.cpus[0].valid.clone().unwrap();
+            (figures.maximum_ns, figures.cause.map(|cause| cause.name))
+        };
+        let of = |first, later| name(&with(0, first, Some("first")).merged(&with(300, later, Some("later"))).unwrap());
+        assert_eq!(of(9, 8), (9, Some("first".to_owned())));
+        assert_eq!(of(8, 9), (9, Some("later".to_owned())));
+        assert_eq!(of(9, 9), (9, Some("first".to_owned())), "the moment that stands is the first's");
+        // A lesser one that was explained is no cause of a worse one that nobody looked at.
+        assert_eq!(name(&with(0, 8, Some("first")).merged(&with(300, 9, None)).unwrap()), (9, None));
+        assert_eq!(name(&with(0, 9, None).merged(&with(300, 8, Some("later"))).unwrap()), (9, None));
+    }
+
+    #[test]
+    fn a_cause_that_is_too_long_or_covers_more_than_all_is_refused() {
+        let read = |cause: Cause| {
+            let mut interval = interval(0, 9, None);
+            interval.cpus[0].valid.as_mut().unwrap().cause = Some(cause);
+            MonitorEntry::from_json(&serde_json::to_string(&MonitorEntry::Interval(interval)).unwrap())
+        };
+        let cause = |name: usize, percent| Cause { name: "x".repeat(name), covers_percent: Some(percent), ..Cause::default() };
+        assert!(read(cause(MOST_CAUSE_NAME, 100)).is_ok());
+        assert!(read(cause(MOST_CAUSE_NAME + 1, 100)).is_err() && read(cause(1, 101)).is_err());
     }
 
     #[test]

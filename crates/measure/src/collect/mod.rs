@@ -585,6 +585,7 @@ impl Collector {
             samples: self.samples(),
             typical_ns: typical_ns.unwrap_or_else(median),
             worst_above_ns: self.standing.nth_worst_ns(followed, &self.current_worst).unwrap_or(i64::MAX),
+            worst_of_open_ns: self.current_max.map_or(0, |(worst_ns, _)| worst_ns),
         }
     }
 

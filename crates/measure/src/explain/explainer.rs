@@ -21,6 +21,9 @@ use record::{EvidenceSource, ExplainRequest};
 
 /// So many worst samples of each thread are followed where no threshold is given.
 pub(crate) const FOLLOWED: usize = 8;
+/// Of each thread and interval so many explained samples have room where the worst of each interval are wanted: each of them was later
+/// than all before it in its interval, and of a million samples in a random order fourteen are.
+const OF_EACH_INTERVAL: usize = 64;
 /// Intervals from here on are long enough to read names of functions at their ends (ns): that takes long.
 const NAMES_FROM_NS: u64 = 10_000_000_000;
 /// A threshold that follows is set after so many samples.
@@ -99,6 +102,8 @@ impl Explainer {
         threads: Vec<Followed>,
         deadline_ns: Option<u64>,
     ) -> Self {
+        let totals = Totals::with_deadline(deadline_ns);
+        let more = if config.each_interval { OF_EACH_INTERVAL * threads.len() } else { 0 };
         let pinned: Option<CpuSet> = threads.iter().map(|of| of.cpu).collect();
         let measured = pinned.unwrap_or_else(|| recorder.cpus().clone());
         Self {
@@ -109,7 +114,7 @@ impl Explainer {
             config,
             threads,
             names: Names::default(),
-            totals: Totals::with_deadline(deadline_ns),
+            totals: totals.keeping_more(more),
             waiting: None,
             apart: 0,
             armed_ns: BTreeMap::new(),
@@ -235,7 +240,9 @@ impl Explainer {
                 self.read(of, &late, caught);
             }
             if self.config.above.is_none() && known.samples >= LEAST_SAMPLES {
-                let above_ns = known.worst_above_ns.max(2 * known.typical_ns);
+                let worst_ns =
+                    if self.config.each_interval { known.worst_of_open_ns } else { known.worst_above_ns };
+                let above_ns = worst_ns.max(2 * known.typical_ns);
                 of.watched.above_ns.store(above_ns, Ordering::Relaxed);
                 self.follow_functions_of(of);
             }
@@ -277,8 +284,15 @@ impl Explainer {
         interval_maximum_ns: u64,
     ) -> Explanation {
         let explained = self.totals.explained();
-        let (mut causes, mut samples) = self.totals.clone().finish(counters);
-        samples.truncate(FOLLOWED);
+        // Where those of each interval are wanted, what is handed on is not handed on again.
+        let totals = if self.config.each_interval { self.totals.take() } else { self.totals.clone() };
+        let (mut causes, mut samples) = totals.finish(counters);
+        if self.config.each_interval {
+            // Threads come and go in a run without an end, and their numbers are used again.
+            self.names.forget_threads();
+        } else {
+            samples.truncate(FOLLOWED);
+        }
         if interval_maximum_ns >= NAMES_FROM_NS {
             self.names.fill_in(&mut texts(&mut causes, &mut samples));
             cause::join_alike(&mut causes);
@@ -314,6 +328,10 @@ impl Explainer {
         let (mut causes, mut samples) = self.totals.finish(counters);
         self.names.fill_in(&mut texts(&mut causes, &mut samples));
         cause::join_alike(&mut causes);
+        if self.config.each_interval {
+            // Nobody asks what to change, and whoever waits for the CPUs waits for this.
+            return Explanation { cost, explained, causes, samples, ..looked_at };
+        }
         // Now that nothing is measured any more.
         let (profile, _) = host::read_profile(&host::Root::live());
         cause::put_remedies(&mut causes, &Surroundings::from_profile(&profile, &self.measured));
@@ -329,6 +347,8 @@ pub(crate) struct Known {
     pub(crate) typical_ns: i64,
     /// The least of the worst few so far (ns).
     pub(crate) worst_above_ns: i64,
+    /// The worst of the interval that has not ended (ns); 0 where it has none.
+    pub(crate) worst_of_open_ns: i64,
 }
 
 /// A policy as the kernel counts: its number, and its priority, where less is more.

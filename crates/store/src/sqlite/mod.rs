@@ -1,5 +1,6 @@
 //! The contract over SQLite: one file with its log beside it (WAL), durable at each commit (`synchronous=FULL`).
 
+mod between;
 mod fault;
 mod fleet;
 mod held;
