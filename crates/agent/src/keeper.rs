@@ -18,6 +18,7 @@ use crate::clocks::{Clocks, Look};
 use crate::open_file::OpenFile;
 use crate::sender::Signals;
 use crate::settings::Settings;
+use crate::sources::Sources;
 use crate::spool::DiskSpool;
 use crate::state::State;
 use crate::status::Status;
@@ -83,6 +84,7 @@ pub(crate) struct Keeper {
     pub(crate) signals: Arc<Signals>,
     pub(crate) settings: Settings,
     pub(crate) clocks: Clocks,
+    pub(crate) sources: Sources,
     pub(crate) status: Status,
     /// The condition of the present run, and its entry.
     pub(crate) condition: Option<(ContentHash, MonitorEntry)>,
@@ -155,7 +157,9 @@ impl Keeper {
     }
 
     fn look(&mut self) {
-        if let Some(slept) = self.clocks.take(Look::now()) {
+        let look = Look::now();
+        self.sources.look(&look, self.clocks.step(&look));
+        if let Some(slept) = self.clocks.take(look) {
             let times = LeftTimes {
                 boot: self.clocks.boot().clone(),
                 start_ns: slept.start_ns,
@@ -215,6 +219,7 @@ impl Keeper {
             self.condition = Some((hash, entry));
         }
         self.work.groups.begins(cpus);
+        self.sources.begins();
         let cpus = units::CpuSet::from_iter(cpus.iter().copied());
         self.status.doing = format!("monitors CPU {cpus}");
         self.flush();
@@ -268,7 +273,8 @@ impl Keeper {
             if self.work.hour.as_ref().is_some_and(|open| !open.goes_on_in(&hour)) {
                 self.enter_hour();
             }
-            self.append(&MonitorEntry::Interval(group.interval(condition)));
+            let sources = group.sources(&self.sources);
+            self.append(&MonitorEntry::Interval(MonitorInterval { sources, ..group.interval(condition) }));
             match &mut self.work.hour {
                 Some(open) => open.add(hour),
                 None => self.work.hour = Some(hour),
@@ -300,7 +306,8 @@ impl Keeper {
         groups.ended(open, &run, (&self.clocks, limit_ns));
         let mut intervals: Vec<MonitorInterval> = Vec::new();
         while let Some(group) = groups.next(true) {
-            intervals.push(group.until(now.boottime_ns).interval(*condition));
+            let sources = group.sources(&self.sources);
+            intervals.push(MonitorInterval { sources, ..group.until(now.boottime_ns).interval(*condition) });
         }
         if !intervals.is_empty() {
             OpenFile::write(&self.state.open_interval(), &intervals, Some(entry), now.boottime_ns);

@@ -27,6 +27,7 @@ mod monitor;
 mod open_file;
 mod sender;
 mod settings;
+mod sources;
 mod spool;
 mod state;
 mod status;

@@ -26,6 +26,7 @@ use crate::key::random;
 use crate::open_file::{OpenFile, entries_left};
 use crate::sender::{Sender, Signals, join_within};
 use crate::settings::Settings;
+use crate::sources::{Services, Sources};
 use crate::spool::{DiskSpool, SpoolError, SpoolLimits};
 use crate::state::{State, StateError};
 use crate::status::Status;
@@ -131,6 +132,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         set_aside: found.set_aside.iter().map(|path| path.display().to_string()).collect(),
         ..Status::default()
     };
+    let services = Services::default();
     let decided = (state.explaining(), clocks.boot().clone());
     let (spool, signals) = (Arc::new(Mutex::new(spool)), Arc::new(Signals::default()));
     let (news, received) = channel();
@@ -143,6 +145,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         spool: Arc::clone(&spool),
         signals: Arc::clone(&signals),
         settings: settings.clone(),
+        sources: Sources::new(services.clone(), keeps_ns),
         clocks,
         status,
         condition: None,
@@ -155,7 +158,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
     let housekeeping = machine.housekeeping(&monitored);
     let keeping = spawn("punctual-keeper", housekeeping.clone(), move || keeper.run(&received))?;
     let sending = spawn("punctual-sender", housekeeping, move || sender.run())?;
-    let ended = measure_always((settings, &monitored), &decided, program, &news);
+    let ended = measure_always((settings, &monitored), (&decided, &services), program, &news);
     // Whoever cannot hear it has ended already.
     let _ = news.send(News::Stops);
     let keeper = keeping.join();
@@ -211,7 +214,7 @@ fn begin_stream(
 /// One run after the other, until it is stopped.
 fn measure_always(
     (settings, monitored): (&Settings, &CpuSet),
-    decided: &(PathBuf, BootId),
+    (decided, services): (&(PathBuf, BootId), &Services),
     program: &Program<'_>,
     news: &NewsSender<News>,
 ) -> Result<(), MonitorError> {
@@ -245,7 +248,15 @@ fn measure_always(
                 let context = RunContext { label: "monitoring".to_owned(), ..RunContext::default() };
                 let beside =
                     Beside { sink: Some(&sink), gives_way: true, ..Beside::new(&context, &sink.stop, &mut watch) };
-                let ended = prepared.run(&surroundings, beside);
+                let stop = Stop::new();
+                let ended = std::thread::scope(|scope| {
+                    let follow = || services.follow(&machine, &program.own_program, &stop);
+                    // Without a thread nothing is known of the services of time.
+                    let _ = std::thread::Builder::new().name("punctual-clocks".to_owned()).spawn_scoped(scope, follow);
+                    let ended = prepared.run(&surroundings, beside);
+                    stop.end_early();
+                    ended
+                });
                 idle_since_ns = Look::now().boottime_ns;
                 match ended {
                     Ok(record) => {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use farm::monitor::{
-    BootId, CpuHistogram, CpuInterval, Figures, Histograms, Interval as MonitorInterval, LeftTimes, WallTime,
+    BootId, CpuHistogram, CpuInterval, Figures, Histograms, Interval as MonitorInterval, LeftTimes, SourceInterval,
+    WallTime,
 };
 use farm::stream::ContentHash;
 use histogram::Histogram;
@@ -12,6 +13,7 @@ use record::{Interval, Moment, ReasonCode, Sign, SpoiledInterval};
 
 use super::{Explained, RunFacts, code_text};
 use crate::clocks::Clocks;
+use crate::sources::Sources;
 
 /// How long the interval of one CPU waits for those of the others.
 const TOGETHER_WITHIN: Duration = Duration::from_secs(4);
@@ -27,7 +29,8 @@ pub(super) struct Group {
     histograms: BTreeMap<u32, Histogram>,
     /// When the worst that stands was, by CPU (ns, CLOCK_MONOTONIC).
     worst_at_ns: BTreeMap<u32, i64>,
-    /// When it ends (ns, CLOCK_MONOTONIC).
+    /// When it begins and ends (ns, CLOCK_MONOTONIC).
+    begins_ns: i64,
     ends_ns: i64,
     since: Instant,
 }
@@ -175,6 +178,7 @@ impl Group {
             cpus: BTreeMap::new(),
             histograms: BTreeMap::new(),
             worst_at_ns: BTreeMap::new(),
+            begins_ns: from_ns,
             ends_ns: from_ns.saturating_add_unsigned(length_ns),
             since: Instant::now(),
         }
@@ -189,6 +193,11 @@ impl Group {
             };
             figures.cause = explained.iter().find(is_it).map(|sample| sample.cause.clone());
         }
+    }
+
+    /// The worst of each source of time in it.
+    pub(super) fn sources(&self, sources: &Sources) -> Vec<SourceInterval> {
+        sources.worst(self.begins_ns, self.ends_ns)
     }
 
     /// As far as it has come at a time (ns, CLOCK_BOOTTIME), where it has not ended by then.
