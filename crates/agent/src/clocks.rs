@@ -134,7 +134,13 @@ mod tests {
     fn look(monotonic_s: i64, boottime_s: i64, wall_s: i64) -> Look {
         let ns = |s: i64| s * 1_000_000_000;
         let wall = WallTime { ns: ns(wall_s), is_synchronized: true, error_ns: None };
-        Look { monotonic_ns: ns(monotonic_s), boottime_ns: ns(boottime_s), wall, is_synchronized: Some(true), took_ns: 0 }
+        Look {
+            monotonic_ns: ns(monotonic_s),
+            boottime_ns: ns(boottime_s),
+            wall,
+            is_synchronized: Some(true),
+            took_ns: 0,
+        }
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{Cause, ContentKind, ContentOf, Explaining, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry};
+use farm::monitor::{
+    Cause, ContentKind, ContentOf, Explaining, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry,
+};
 use farm::stream::ContentHash;
 use kernel::supervisor::Supervisor;
 use record::{Interval, Moment, Record, SpoiledInterval};

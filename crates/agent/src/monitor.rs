@@ -13,7 +13,7 @@ use record::{
     Interval, Live, Moment, Placement, PolicyChoice, Record, Request, RunEnd, RunRequest, SpoiledInterval,
     WakeupRequest,
 };
-use run::{Anyway, Beside, Class, IntervalSink, Prepared, Machine, RunContext, RunError, Stop, Surroundings, Watch};
+use run::{Anyway, Beside, Class, IntervalSink, Machine, Prepared, RunContext, RunError, Stop, Surroundings, Watch};
 use serde::Serialize;
 use units::{ClockId, CpuSet, Ns};
 

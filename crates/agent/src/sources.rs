@@ -80,7 +80,8 @@ fn services_of(live: &Live) -> Vec<Service> {
     for series in &live.series {
         let LiveDetail::Clock { name, state: Some(state), bound_ns, .. } = &series.detail else { continue };
         let name = shortened(name);
-        if name == SyncService::Kernel.name() || all.iter().any(|known| known.name == name) || all.len() == MOST_SOURCES {
+        if name == SyncService::Kernel.name() || all.iter().any(|known| known.name == name) || all.len() == MOST_SOURCES
+        {
             continue;
         }
         let bound_ns = bound_ns.map(|(lower_ns, upper_ns)| lower_ns.unsigned_abs().max(upper_ns.unsigned_abs()));
@@ -233,7 +234,11 @@ mod tests {
         let locked = [service("chronyd", SyncState::Locked, Some(900))];
         sources.take(&look(1, Some(true), 5_000), None, &[]);
         sources.take(&look(2, Some(true), 7_000), None, &locked);
-        sources.take(&look(3, Some(true), 6_000), Some(-4_000_000), &[service("chronyd", SyncState::Locked, Some(800))]);
+        sources.take(
+            &look(3, Some(true), 6_000),
+            Some(-4_000_000),
+            &[service("chronyd", SyncState::Locked, Some(800))],
+        );
         let worst = |sources: &Sources, from, to| words(&sources.worst(from * S, to * S));
         assert_eq!(
             worst(&sources, 0, 4),

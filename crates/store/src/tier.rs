@@ -77,8 +77,11 @@ mod tests {
             samples: 300,
             missed_periods: 1,
             beyond_limit: 0,
-            cause: [None, Some("a"), Some("b")][random.below(3)]
-                .map(|name| Cause { class: "thread".to_owned(), name: name.to_owned(), ..Cause::default() }),
+            cause: [None, Some("a"), Some("b")][random.below(3)].map(|name| Cause {
+                class: "thread".to_owned(),
+                name: name.to_owned(),
+                ..Cause::default()
+            }),
         };
         let cpu = |cpu, valid, spoiled| RowCpu {
             cpu,

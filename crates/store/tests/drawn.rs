@@ -143,8 +143,7 @@ fn sources(store: &dyn Store, node: &Sender) -> Vec<SeenSource> {
 
 /// The worst of each source in all of it, by hours or days.
 fn worst_sources(store: &dyn Store, node: &Sender, days: i64) -> Vec<SourceInterval> {
-    let asked =
-        HistoryAsked { from_utc_ns: NOW - INTERVAL, to_utc_ns: NOW + days * 288 * INTERVAL, most_points: 1 };
+    let asked = HistoryAsked { from_utc_ns: NOW - INTERVAL, to_utc_ns: NOW + days * 288 * INTERVAL, most_points: 1 };
     let all = store.history(node.key, &asked).unwrap().sources;
     all.into_iter().flat_map(|of| of.points).map(|point| point.worst).collect()
 }
@@ -197,12 +196,9 @@ fn total(seen: &BTreeSet<Seen>) -> Total {
 
 /// Most have none; some were sought and not found.
 fn draw_cause(random: &mut Random) -> Option<Cause> {
-    let (class, name) = [
-        ("interrupt", "eth0 (interrupt 44)"),
-        ("thread", "<script>alert(1)</script>"),
-        ("unknown", ""),
-    ]
-    .get(random.below(6))?;
+    let (class, name) =
+        [("interrupt", "eth0 (interrupt 44)"), ("thread", "<script>alert(1)</script>"), ("unknown", "")]
+            .get(random.below(6))?;
     let covers_percent = (random.below(2) == 0).then(|| u8::try_from(10 * random.below(11)).unwrap());
     Some(Cause { class: (*class).to_owned(), name: (*name).to_owned(), is_shown: random.below(2) == 0, covers_percent })
 }
@@ -348,7 +344,8 @@ fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
         assert_eq!(totals(&*store, &node, 30), total(&model), "days, seed {seed}, batch {at}");
         let model = memory.sources();
         assert_eq!(sources(&*store, &node), model, "sources, seed {seed}, batch {at}");
-        let worst = memory.intervals().map(|interval| interval.sources).reduce(|one, other| sources_of_both(&one, &other));
+        let worst =
+            memory.intervals().map(|interval| interval.sources).reduce(|one, other| sources_of_both(&one, &other));
         let worst = worst.unwrap_or_default();
         assert_eq!(worst_sources(&*store, &node, 4), worst, "sources by hours or days, seed {seed}, batch {at}");
     }

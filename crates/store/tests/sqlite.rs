@@ -111,7 +111,10 @@ fn a_store_of_version_1_is_read() {
     let cause = history.cpus[1].points[0].cause.as_ref().unwrap();
     assert_eq!(cause.in_words(), "interrupt: eth0 (interrupt 44) (shown, 90 % of the time)");
     let clock = &history.sources[0].points[3].worst;
-    assert_eq!((clock.source.as_str(), clock.bound_ns, clock.largest_step_ns), ("system clock", Some(33_000), -7_000_000));
+    assert_eq!(
+        (clock.source.as_str(), clock.bound_ns, clock.largest_step_ns),
+        ("system clock", Some(33_000), -7_000_000)
+    );
     let days = HistoryAsked { most_points: 20, ..asked.clone() };
     let days = store.history(node.key, &days).unwrap();
     let largest = days.cpus[1].points.iter().filter_map(|point| point.maximum_ns).max();

@@ -211,9 +211,7 @@ mod tests {
         let likely = Cause::of_sample(&sample(CauseClass::IdleExit, Certainty::Likely, "", 0));
         assert_eq!((likely.in_words().as_str(), likely.covers_percent), ("idle-state exit (likely)", None));
         // A class without evidence is no cause, and evidence of no class neither.
-        for (class, certainty) in
-            [(CauseClass::Thread, Certainty::Unknown), (CauseClass::Unknown, Certainty::Shown)]
-        {
+        for (class, certainty) in [(CauseClass::Thread, Certainty::Unknown), (CauseClass::Unknown, Certainty::Shown)] {
             let unknown = Cause::of_sample(&sample(class, certainty, "blamed", 99_000));
             assert!(unknown.is_unknown() && unknown.name.is_empty(), "{unknown:?}");
             assert_eq!((unknown.in_words().as_str(), unknown.covers_percent), ("unknown, though sought", None));

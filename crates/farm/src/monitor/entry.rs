@@ -538,7 +538,8 @@ mod tests {
     fn a_merged_interval_has_the_cause_of_its_worst_and_no_other() {
         let with = |start_s, maximum_ns, cause: Option<&str>| {
             let mut interval = interval(start_s, maximum_ns, None);
-            let cause = cause.map(|name| Cause { class: "thread".to_owned(), name: name.to_owned(), ..Cause::default() });
+            let cause =
+                cause.map(|name| Cause { class: "thread".to_owned(), name: name.to_owned(), ..Cause::default() });
             interval.cpus[0].valid.as_mut().unwrap().cause = cause;
             interval
         };
@@ -562,7 +563,8 @@ mod tests {
             interval.cpus[0].valid.as_mut().unwrap().cause = Some(cause);
             MonitorEntry::from_json(&serde_json::to_string(&MonitorEntry::Interval(interval)).unwrap())
         };
-        let cause = |name: usize, percent| Cause { name: "x".repeat(name), covers_percent: Some(percent), ..Cause::default() };
+        let cause =
+            |name: usize, percent| Cause { name: "x".repeat(name), covers_percent: Some(percent), ..Cause::default() };
         assert!(read(cause(MOST_CAUSE_NAME, 100)).is_ok());
         assert!(read(cause(MOST_CAUSE_NAME + 1, 100)).is_err() && read(cause(1, 101)).is_err());
     }

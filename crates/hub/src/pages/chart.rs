@@ -176,10 +176,8 @@ pub(super) fn bound_over_time(source: &SourceHistory, gaps: &[GapSpan], scale: S
 /// A plot with its grid, its times and its gaps, around what is drawn in it.
 fn plot<'a>(label: &str, gaps: impl Iterator<Item = &'a GapSpan>, drawn: &str, scale: Scale) -> String {
     let (width, height) = (LEFT + PLOT_WIDTH + 10.0, TOP + PLOT_HEIGHT + BOTTOM);
-    let mut picture = format!(
-        "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
-        Text(label)
-    );
+    let mut picture =
+        format!("<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n", Text(label));
     let (right, bottom) = (LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT);
     draw_gaps(&mut picture, gaps, scale);
     for ns in scale.lines_ns() {

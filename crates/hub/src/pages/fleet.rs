@@ -249,7 +249,8 @@ mod tests {
         hostile.node.version = SCRIPT_NAME.to_owned();
         hostile.node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
         if let Some(latest) = &mut hostile.latest {
-            latest.cause = Some(Cause { class: SCRIPT_NAME.to_owned(), name: SCRIPT_NAME.to_owned(), ..Cause::default() });
+            latest.cause =
+                Some(Cause { class: SCRIPT_NAME.to_owned(), name: SCRIPT_NAME.to_owned(), ..Cause::default() });
         }
         let page = fleet(&[hostile], &Asked { q: SCRIPT_NAME.replace("\u{1b}[31m", "") });
         // The page's own is the only one.

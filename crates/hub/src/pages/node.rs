@@ -347,16 +347,20 @@ mod tests {
         let clock = |start_utc_ns, state: &str, bound_ns| SourcePoint {
             start_utc_ns,
             length_ns: 300_000_000_000,
-            worst: SourceInterval { source: SCRIPT.to_owned(), state: state.to_owned(), bound_ns, ..SourceInterval::default() },
+            worst: SourceInterval {
+                source: SCRIPT.to_owned(),
+                state: state.to_owned(),
+                bound_ns,
+                ..SourceInterval::default()
+            },
         };
         let from = window.from_utc_ns;
-        let points =
-            vec![
-                point(from, 40_000, Some(("interrupt", "eth0"))),
-                point(from + 300_000_000_000, 250_000, Some((SCRIPT, SCRIPT))),
-                point(from + 600_000_000_000, 30_000, Some(("unknown", ""))),
-                point(from + 900_000_000_000, 9_000, None),
-            ];
+        let points = vec![
+            point(from, 40_000, Some(("interrupt", "eth0"))),
+            point(from + 300_000_000_000, 250_000, Some((SCRIPT, SCRIPT))),
+            point(from + 600_000_000_000, 30_000, Some(("unknown", ""))),
+            point(from + 900_000_000_000, 9_000, None),
+        ];
         NodePage {
             row: crate::fleet::tests::row(SCRIPT, 250_000, NodeState::Monitoring),
             history: History {
@@ -380,7 +384,11 @@ mod tests {
             },
             window,
             contents: Vec::new(),
-            explaining: Some(Explaining { choice: SCRIPT.to_owned(), why_not: SCRIPT.to_owned(), ..Explaining::default() }),
+            explaining: Some(Explaining {
+                choice: SCRIPT.to_owned(),
+                why_not: SCRIPT.to_owned(),
+                ..Explaining::default()
+            }),
             condition: Some(format!("{{\"kind\": {}}}", serde_json::to_string(SCRIPT).unwrap())),
             audit: vec![AuditRow {
                 id: 1,

@@ -96,7 +96,9 @@ pub(crate) fn clock_is_wrong(sources: &[SourceInterval]) -> Option<String> {
     let clock = sources.iter().find(|source| source.source == SYSTEM_CLOCK)?;
     match (clock.state.as_str(), clock.largest_step_ns) {
         (NOT_SYNCHRONIZED, 0) => Some("its clock is not synchronized".to_owned()),
-        (NOT_SYNCHRONIZED, by_ns) => Some(format!("its clock is not synchronized, and was set by {}", format::span(by_ns))),
+        (NOT_SYNCHRONIZED, by_ns) => {
+            Some(format!("its clock is not synchronized, and was set by {}", format::span(by_ns)))
+        }
         (_, 0) => None,
         (_, by_ns) => Some(format!("its clock was set by {}", format::span(by_ns))),
     }

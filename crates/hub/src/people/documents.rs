@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use store::{FleetRow, History};
 
-use crate::fleet::{Rank, rank};
 use super::parts::{Cause, Explaining, Source, SourceOverTime};
+use crate::fleet::{Rank, rank};
 use crate::pages::{detail, gap_why, look};
 
 /// All nodes, in the order in which they are to be looked at.

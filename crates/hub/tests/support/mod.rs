@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farm::monitor::{
-    BatchBody, BootId, Cause, ContentKind, ContentOf, CpuInterval, EnrolledBody, EnrolmentBody, Envelope, Figures, HubKey,
-    Interval, LeftTimes, MarkBody, MonitorEntry, Purpose, RawEntry, StreamBegin, WallTime,
+    BatchBody, BootId, Cause, ContentKind, ContentOf, CpuInterval, EnrolledBody, EnrolmentBody, Envelope, Figures,
+    HubKey, Interval, LeftTimes, MarkBody, MonitorEntry, Purpose, RawEntry, StreamBegin, WallTime,
 };
 use farm::stream::{ContentHash, Mark, NodeKey, Spool, StreamId};
 use hub::keys::{hexadecimal, is_signed, new_secret, sha256};

@@ -240,8 +240,7 @@ impl Explainer {
                 self.read(of, &late, caught);
             }
             if self.config.above.is_none() && known.samples >= LEAST_SAMPLES {
-                let worst_ns =
-                    if self.config.each_interval { known.worst_of_open_ns } else { known.worst_above_ns };
+                let worst_ns = if self.config.each_interval { known.worst_of_open_ns } else { known.worst_above_ns };
                 let above_ns = worst_ns.max(2 * known.typical_ns);
                 of.watched.above_ns.store(above_ns, Ordering::Relaxed);
                 self.follow_functions_of(of);

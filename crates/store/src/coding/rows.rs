@@ -421,8 +421,7 @@ fn take_cpu(
     };
     let cpu = before.cpu;
     let valid = if has_valid { Some(take_figures(bits, before, neighbor, is_plain)?) } else { None };
-    let spoiled =
-        if has_spoiled { Some(take_figures(bits, &mut CpuBefore::new(cpu), neighbor, false)?) } else { None };
+    let spoiled = if has_spoiled { Some(take_figures(bits, &mut CpuBefore::new(cpu), neighbor, false)?) } else { None };
     Ok(RowCpu { cpu, valid, spoiled, reasons, monitored_ns })
 }
 

@@ -7,8 +7,14 @@ fn figures() -> impl Strategy<Value = Figures> {
     let at_ms = prop_oneof![0..300_000_u64, 0..u64::MAX / MS];
     let samples = prop_oneof![299_000..300_001_u64, any::<u64>()];
     let count = || prop_oneof![Just(0), 0..5_u64, any::<u64>()];
-    let cause = ("[a-c]{1,3}", prop_oneof!["[a-c]{0,3}", any::<String>()], any::<bool>(), proptest::option::of((0..=10_u8).prop_map(|tens| tens * 10)));
-    let cause = cause.prop_map(|(class, name, is_shown, covers_percent)| Cause { class, name, is_shown, covers_percent });
+    let cause = (
+        "[a-c]{1,3}",
+        prop_oneof!["[a-c]{0,3}", any::<String>()],
+        any::<bool>(),
+        proptest::option::of((0..=10_u8).prop_map(|tens| tens * 10)),
+    );
+    let cause =
+        cause.prop_map(|(class, name, is_shown, covers_percent)| Cause { class, name, is_shown, covers_percent });
     let cause = proptest::option::weighted(0.2, cause);
     (maximum_ns, at_ms, samples, count(), count(), cause).prop_map(
         |(maximum_ns, at_ms, samples, missed_periods, beyond_limit, cause)| Figures {

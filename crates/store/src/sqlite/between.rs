@@ -57,7 +57,8 @@ pub(super) fn between(db: &Connection, boots: &[i64]) -> Result<Vec<GapSpan>, Fa
         }
         // A boot that has no place in time may have been between these.
         let is_between = |boot: i64| boot > of.boot.min(next.boot) && boot < of.boot.max(next.boot);
-        let may_lack_a_boot = boots.iter().any(|boot| is_between(*boot) && !placed.iter().any(|(.., of)| of.boot == *boot));
+        let may_lack_a_boot =
+            boots.iter().any(|boot| is_between(*boot) && !placed.iter().any(|(.., of)| of.boot == *boot));
         let said = of.ends.iter().find(|(end_ns, _)| *end_ns >= of.last_ns).map(|(_, why)| why.clone());
         let why = match said {
             Some(why) => GapWhy::Said(why),

@@ -176,8 +176,9 @@ pub(super) fn histogram(
 }
 
 fn kind_of(number: i64) -> Result<ContentKind, Fault> {
-    let kind =
-        [ContentKind::Condition, ContentKind::Profile, ContentKind::Explaining].into_iter().find(|kind| number_of_content(*kind) == number);
+    let kind = [ContentKind::Condition, ContentKind::Profile, ContentKind::Explaining]
+        .into_iter()
+        .find(|kind| number_of_content(*kind) == number);
     kind.ok_or(Fault::Damaged("a kind of content is unknown"))
 }
 
