@@ -260,15 +260,21 @@ pub struct History {
     pub not_placed: u64,
 }
 
-/// The wake-ups of a stretch of time under one condition.
+/// The wake-ups of one CPU in a stretch of time under one condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpanHistogram {
+    /// The CPU.
+    pub cpu: u32,
     /// The condition.
     pub condition: ContentHash,
     /// The wake-ups that stand.
     pub histogram: Histogram,
-    /// Hours that it is made of.
+    /// Hours that it is made of; the first and the last of a boot may be shorter.
     pub hours: u64,
+    /// When the first of these hours begins (ns since 1970).
+    pub start_utc_ns: i64,
+    /// When the last of them ends (ns since 1970).
+    pub end_utc_ns: i64,
 }
 
 /// A content.

@@ -119,7 +119,7 @@ fn a_store_of_version_1_is_read() {
     let days = store.history(node.key, &days).unwrap();
     let largest = days.cpus[1].points.iter().filter_map(|point| point.maximum_ns).max();
     assert_eq!((days.tier, largest), (Tier::Days, Some(54_321)));
-    let histograms = store.histogram(node.key, 0, NOW, NOW + INTERVAL).unwrap();
+    let histograms = store.histograms(node.key, NOW, NOW + INTERVAL).unwrap();
     assert_eq!((histograms.len(), histograms[0].histogram.count()), (1, 7_200_000));
     assert_eq!(store.content(histograms[0].condition).unwrap().unwrap().text, super::support::CONDITION);
     let row = store.fleet(NOW).unwrap().remove(0);

@@ -3,6 +3,7 @@
 mod causes;
 mod chart;
 mod clocks;
+mod distribution;
 mod fleet;
 mod html;
 mod node;

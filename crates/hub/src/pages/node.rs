@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use farm::monitor::{ContentKind, Explaining};
-use store::{AuditRow, Change, ContentAt, FleetRow, History, Tier};
+use store::{AuditRow, Change, ContentAt, FleetRow, History, SpanHistogram, Tier};
 use units::format;
 
 use super::causes::{write_causes, write_spoiled, write_worst};
 use super::chart::{HATCH, MOST_POINTS, Scale, over_time};
 use super::clocks::write_clocks;
+use super::distribution::write_histograms;
 use super::fleet::{not_monitored, write_place};
 use super::html::{InUrl, Text};
 use super::words::{Moment, clock_is_wrong, detail, gap_why, look, source_state, zone_note, zoned};
@@ -28,6 +29,8 @@ const SPANS: [(&str, &str, i64); 6] = [
     ("1y", "year", 366 * 24),
 ];
 const USUAL_SPAN: &str = "1d";
+/// The longest span whose histograms stand on the page (ns): 31 days.
+const MOST_HISTOGRAMS_NS: i64 = 31 * 86_400 * 1_000_000_000;
 
 /// The stretch of time that a page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +57,11 @@ impl Window {
         Self { from_utc_ns, to_utc_ns, span }
     }
 
+    /// Whether it is short enough for its histograms to be added up while somebody waits for the page: thousands of hours are not.
+    pub(crate) const fn is_short(&self) -> bool {
+        self.to_utc_ns.saturating_sub(self.from_utc_ns) <= MOST_HISTOGRAMS_NS
+    }
+
     /// What a store is asked for it.
     pub(crate) const fn asked(&self) -> store::HistoryAsked {
         store::HistoryAsked { from_utc_ns: self.from_utc_ns, to_utc_ns: self.to_utc_ns, most_points: MOST_POINTS }
@@ -74,6 +82,8 @@ pub(crate) struct NodePage {
     pub(crate) condition: Option<String>,
     /// Whether causes are sought on it, as it last said.
     pub(crate) explaining: Option<Explaining>,
+    /// The wake-ups of the hours that begin in it; absent where it is too long for a page.
+    pub(crate) histograms: Option<Vec<SpanHistogram>>,
     /// What was changed about it, the newest first.
     pub(crate) audit: Vec<AuditRow>,
 }
@@ -104,6 +114,7 @@ pub(crate) fn node(page: &NodePage) -> String {
     write_worst(&mut main, &page.history, page.explaining.as_ref());
     write_causes(&mut main, &page.history, page.explaining.as_ref());
     write_spoiled(&mut main, &page.history);
+    write_histograms(&mut main, page);
     write_clocks(&mut main, &page.history, (page.window.from_utc_ns, page.window.to_utc_ns));
     write_gaps(&mut main, &page.history);
     write_changes(&mut main, page);
@@ -384,6 +395,7 @@ mod tests {
             },
             window,
             contents: Vec::new(),
+            histograms: Some(Vec::new()),
             explaining: Some(Explaining {
                 choice: SCRIPT.to_owned(),
                 why_not: SCRIPT.to_owned(),

@@ -14,6 +14,7 @@ use store::{ContentAt, FleetRow, HistoryAsked, Read};
 
 use super::answer::{Failed, HTML, answer, document};
 use super::documents::{Fleet, Node, NodeHistory, Status};
+use super::parts::NodeHistograms;
 use crate::clock::now_wall_ns;
 use crate::fleet;
 use crate::hub::Hub;
@@ -119,6 +120,10 @@ pub(super) async fn node_page(
             Ok::<_, Failed>(pages::node(&NodePage {
                 history: store.history(key, &window.asked())?,
                 explaining: explaining(store, &contents)?,
+                histograms: match window.is_short() {
+                    true => Some(store.histograms(key, window.from_utc_ns, window.to_utc_ns)?),
+                    false => None,
+                },
                 contents,
                 condition: condition.map(|content| content.text),
                 audit: store.audit(Some(key), MOST_CHANGES)?,
@@ -172,6 +177,22 @@ pub(super) async fn history_document(
     };
     let (history, explaining) = hub.for_people.read(read).await??;
     document(&headers, &NodeHistory::new((from_utc_ns, to_utc_ns), history, explaining))
+}
+
+pub(super) async fn histograms_document(
+    State(hub): State<Arc<Hub>>,
+    headers: HeaderMap,
+    Path(key): Path<String>,
+    asked: Parameters<Stretch>,
+) -> Result<Response, Failed> {
+    let (key, asked) = (key_of(&key)?, parameters(asked)?);
+    let Window { from_utc_ns, to_utc_ns, .. } = asked.window()?;
+    let read = move |store: &dyn Read| {
+        row_of(store, key)?;
+        Ok::<_, Failed>(store.histograms(key, from_utc_ns, to_utc_ns)?)
+    };
+    let histograms = hub.for_people.read(read).await??;
+    document(&headers, &NodeHistograms::new((from_utc_ns, to_utc_ns), histograms))
 }
 
 pub(super) async fn status_document(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Result<Response, Failed> {

@@ -131,3 +131,66 @@ impl From<farm::monitor::Explaining> for Explaining {
         Self { choice: of.choice, source: of.source, why_not: of.why_not, cost }
     }
 }
+
+/// The wake-ups of a node in a stretch of time, as histograms of hours.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct NodeHistograms {
+    /// From when was asked for.
+    from_utc_ns: i64,
+    /// Until when was asked for, which is not part of it.
+    to_utc_ns: i64,
+    /// One for each CPU and condition.
+    histograms: Vec<SpanHistogram>,
+}
+
+/// The wake-ups of a CPU under one condition: of all hours that begin in the stretch of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct SpanHistogram {
+    /// The CPU.
+    cpu: u32,
+    /// SHA-256 of the condition that they were measured under.
+    condition: String,
+    /// Hours that it is made of.
+    hours: u64,
+    /// When the first of these hours begins.
+    start_utc_ns: i64,
+    /// When the last of them ends.
+    end_utc_ns: i64,
+    /// Wake-ups.
+    samples: u64,
+    /// Bins with at least one wake-up, by their latency.
+    bins: Vec<Bin>,
+}
+
+/// A bin of a histogram.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Bin {
+    /// Lowest latency of the bin (ns).
+    from_ns: u64,
+    /// Highest latency of the bin (ns).
+    to_ns: u64,
+    /// Wake-ups.
+    count: u64,
+}
+
+impl NodeHistograms {
+    pub(super) fn new((from_utc_ns, to_utc_ns): (i64, i64), of: Vec<store::SpanHistogram>) -> Self {
+        let histogram = |of: store::SpanHistogram| SpanHistogram {
+            cpu: of.cpu,
+            condition: of.condition.to_string(),
+            hours: of.hours,
+            start_utc_ns: of.start_utc_ns,
+            end_utc_ns: of.end_utc_ns,
+            samples: of.histogram.count(),
+            bins: of
+                .histogram
+                .bins()
+                .map(|bin| Bin { from_ns: bin.from_ns, to_ns: bin.to_ns, count: bin.count })
+                .collect(),
+        };
+        Self { from_utc_ns, to_utc_ns, histograms: of.into_iter().map(histogram).collect() }
+    }
+}

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::documents::{Fleet, Node, NodeHistory, Status};
+use super::parts::NodeHistograms;
 use super::handlers;
 use crate::hub::Hub;
 
@@ -97,6 +98,13 @@ const ROUTES: &[Route] = &[
         parameters: &[KEY, LAST, FROM, TO, POINTS],
         answer: Answer::Document(of::<NodeHistory>),
         handler: || get(handlers::history_document),
+    },
+    Route {
+        path: "/api/v1/nodes/{key}/histograms",
+        what: "The wake-ups of a node in a stretch of time, by whole hours that begin in it.",
+        parameters: &[KEY, LAST, FROM, TO],
+        answer: Answer::Document(of::<NodeHistograms>),
+        handler: || get(handlers::histograms_document),
     },
     Route {
         path: "/api/v1/status",

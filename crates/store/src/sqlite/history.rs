@@ -141,35 +141,39 @@ fn gaps_of(db: &Connection, boot: i64, relations: &Relations, during: &Range<i64
     Ok(found)
 }
 
-pub(super) fn histogram(
+pub(super) fn histograms(
     db: &Connection,
     node: NodeKey,
-    cpu: u32,
     (from_utc_ns, to_utc_ns): (i64, i64),
 ) -> Result<Vec<SpanHistogram>, Fault> {
-    let mut found: BTreeMap<ContentHash, SpanHistogram> = BTreeMap::new();
+    let mut found: BTreeMap<(u32, ContentHash), SpanHistogram> = BTreeMap::new();
     for boot in boots(db, node)? {
         let relations = relations(db, boot)?;
         let Some((from_ns, to_ns)) = relations.may_lie_in(from_utc_ns, to_utc_ns) else { continue };
         let mut find = db.prepare_cached(
-            "SELECT start_ns, content, body FROM event WHERE boot = ?1 AND kind = 4 AND start_ns >= ?2 AND start_ns <= ?3",
+            "SELECT start_ns, length_ns, content, body FROM event WHERE boot = ?1 AND kind = 4 AND start_ns >= ?2 AND start_ns <= ?3",
         )?;
         let mut rows = find.query(params![boot, from_ns, to_ns])?;
         while let Some(row) = rows.next()? {
             let is_asked = |placed: &crate::Placed| (from_utc_ns..to_utc_ns).contains(&placed.utc_ns);
-            if relations.place(row.get(0)?).filter(is_asked).is_none() {
-                continue;
+            let Some(start) = relations.place(row.get(0)?).filter(is_asked) else { continue };
+            let end_utc_ns = start.utc_ns.saturating_add_unsigned(row.get::<_, i64>(1)?.without_sign());
+            let condition = hash_of(db, row.get(2)?)?;
+            let all = histograms_from_bytes(row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?)?;
+            for (cpu, histogram) in all {
+                let of = found.entry((cpu, condition)).or_insert_with(|| SpanHistogram {
+                    cpu,
+                    condition,
+                    histogram: histogram::Histogram::new(),
+                    hours: 0,
+                    start_utc_ns: start.utc_ns,
+                    end_utc_ns,
+                });
+                of.histogram.merge(&histogram);
+                of.hours += 1;
+                of.start_utc_ns = of.start_utc_ns.min(start.utc_ns);
+                of.end_utc_ns = of.end_utc_ns.max(end_utc_ns);
             }
-            let all = histograms_from_bytes(row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
-            let Some((_, histogram)) = all.into_iter().find(|(number, _)| *number == cpu) else { continue };
-            let condition = hash_of(db, row.get(1)?)?;
-            let of = found.entry(condition).or_insert_with(|| SpanHistogram {
-                condition,
-                histogram: histogram::Histogram::new(),
-                hours: 0,
-            });
-            of.histogram.merge(&histogram);
-            of.hours += 1;
         }
     }
     Ok(found.into_values().collect())
