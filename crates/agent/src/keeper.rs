@@ -17,7 +17,7 @@ use record::{Interval, Moment, Record, SpoiledInterval};
 
 use self::group::{Groups, Hour};
 use crate::clocks::{Clocks, Look};
-use crate::open_file::OpenFile;
+use crate::open_file::{Idle, OpenFile};
 use crate::sender::Signals;
 use crate::settings::Settings;
 use crate::sources::Sources;
@@ -105,6 +105,8 @@ pub(crate) struct Work {
     /// What was written of whether causes are sought.
     explaining: Option<ContentHash>,
     told: Option<(Instant, Status)>,
+    /// Since when nothing is monitored (ns, CLOCK_BOOTTIME), where that is so.
+    idle_since_ns: Option<i64>,
 }
 
 impl Keeper {
@@ -200,7 +202,7 @@ impl Keeper {
                 self.enter_hour();
                 self.work.groups = Groups::default();
                 self.flush();
-                OpenFile::remove(&self.state.open_interval());
+                self.is_idle_since(Look::now().boottime_ns, None);
             }
             News::Gap { why, start_ns, doing } => {
                 let length_ns = u64::try_from(Look::now().boottime_ns - start_ns).unwrap_or(0);
@@ -208,9 +210,21 @@ impl Keeper {
                 self.append(&MonitorEntry::Gap { times, why, cpus: Vec::new() });
                 self.status.doing = doing;
                 self.flush();
+                self.is_idle_since(start_ns.saturating_add_unsigned(length_ns), None);
             }
-            News::Waits | News::Stops => {}
+            News::Waits => {
+                let since_ns = self.work.idle_since_ns.unwrap_or_else(|| Look::now().boottime_ns);
+                self.is_idle_since(since_ns, Some(GapReason::Measuring));
+            }
+            News::Stops => {}
         }
+    }
+
+    /// Writes down since when nothing is monitored, so that the next start can tell of it after a kill.
+    fn is_idle_since(&mut self, since_ns: i64, why: Option<GapReason>) {
+        self.work.idle_since_ns = Some(since_ns);
+        let idle = Idle { boot: self.clocks.boot().clone(), since_ns, why };
+        OpenFile::write_idle(&self.state.open_interval(), idle, Look::now().boottime_ns);
     }
 
     fn begins(&mut self, condition: &str, cpus: &[u32]) {

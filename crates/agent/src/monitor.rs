@@ -23,7 +23,7 @@ use crate::facts;
 use crate::guests::Guests;
 use crate::keeper::{Keeper, News, RunFacts, Work};
 use crate::key::random;
-use crate::open_file::{OpenFile, entries_left};
+use crate::open_file::{Idle, OpenFile, entries_left};
 use crate::sender::{Sender, Signals, join_within};
 use crate::settings::Settings;
 use crate::sources::{Services, Sources};
@@ -122,7 +122,9 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         spool.append(&entry);
     }
     spool.flush()?;
-    OpenFile::remove(&open);
+    // Until a run has begun: before it stands what looking for causes costs.
+    let idle = Idle { boot: clocks.boot().clone(), since_ns: first.boottime_ns, why: None };
+    OpenFile::write_idle(&open, idle, first.boottime_ns);
 
     let status = Status {
         pid: std::process::id(),

@@ -198,6 +198,12 @@ fn plot<'a>(label: &str, gaps: impl Iterator<Item = &'a GapSpan>, drawn: &str, s
     picture
 }
 
+/// Whether a span follows on one that ended at a moment: two moments of a boot are placed in UTC each by itself, and may be apart by what
+/// its clock was off by, a thousandth of the span's length at most.
+pub(super) fn follows(end_utc_ns: i64, start_utc_ns: i64, length_ns: u64) -> bool {
+    end_utc_ns.abs_diff(start_utc_ns) <= length_ns / 1_000
+}
+
 /// The path of values over time, each its span's: steps are joined where one span follows on the other.
 fn steps(spans: impl Iterator<Item = (i64, u64, Option<i64>)>, scale: Scale) -> String {
     let mut path = String::new();
@@ -206,7 +212,7 @@ fn steps(spans: impl Iterator<Item = (i64, u64, Option<i64>)>, scale: Scale) -> 
         let until = start_utc_ns.saturating_add_unsigned(length_ns);
         end = value_ns.map(|ns| {
             let (y, to) = (scale.y(approx_f64_i64(ns)), scale.x(until));
-            let _ = if end == Some(start_utc_ns) {
+            let _ = if end.is_some_and(|end| follows(end, start_utc_ns, length_ns)) {
                 write!(path, "V{y:.1}H{to:.1}")
             } else {
                 write!(path, "M{:.1} {y:.1}H{to:.1}", scale.x(start_utc_ns))

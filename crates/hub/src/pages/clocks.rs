@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use store::{History, SourcePoint};
 use units::format;
 
-use super::chart::{Scale, bound_over_time};
+use super::chart::{Scale, bound_over_time, follows};
 use super::html::Text;
 use super::words::{Moment, source_state};
 
@@ -29,8 +29,9 @@ fn stretches(points: &[SourcePoint]) -> Vec<Stretch<'_>> {
     for point in points {
         let end_utc_ns = point.start_utc_ns.saturating_add_unsigned(point.length_ns);
         let worst = &point.worst;
-        let goes_on =
-            |last: &&mut Stretch<'_>| last.end_utc_ns >= point.start_utc_ns && last.state == worst.state.as_str();
+        let goes_on = |last: &&mut Stretch<'_>| {
+            follows(last.end_utc_ns, point.start_utc_ns, point.length_ns) && last.state == worst.state.as_str()
+        };
         match all.last_mut().filter(goes_on) {
             Some(last) => {
                 last.end_utc_ns = last.end_utc_ns.max(end_utc_ns);

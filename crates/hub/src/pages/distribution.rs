@@ -56,6 +56,25 @@ pub(super) fn write_histograms(main: &mut String, page: &NodePage) {
     }
 }
 
+/// Where a bin begins: the hub keeps bins of a thirty-second of an octave, each by its highest latency.
+fn beginning_of_bin(from_ns: u64, to_ns: u64) -> u64 {
+    let octave = (u64::BITS - to_ns.leading_zeros()).saturating_sub(6);
+    from_ns.min(to_ns >> octave << octave)
+}
+
+/// A count for an axis: "84", "5.2 M".
+fn short_count(count: u64) -> String {
+    for (unit, name) in [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")] {
+        if count >= unit * 10 {
+            return format!("{} {name}", count / unit);
+        }
+        if count >= unit {
+            return format!("{:.1} {name}", approx_f64(count) / approx_f64(unit));
+        }
+    }
+    count.to_string()
+}
+
 /// A histogram as a picture: latencies to the right, counts upward.
 fn picture(of: &SpanHistogram) -> String {
     let bins: Vec<(u64, u64, u64)> = of.histogram.bins().map(|bin| (bin.from_ns, bin.to_ns, bin.count)).collect();
@@ -71,7 +90,7 @@ fn picture(of: &SpanHistogram) -> String {
     let bottom = TOP + HEIGHT;
     let mut path = String::new();
     for (from_ns, to_ns, count) in &bins {
-        let (from, to) = (x(*from_ns), x(to_ns.saturating_add(1)));
+        let (from, to) = (x(beginning_of_bin(*from_ns, *to_ns)), x(to_ns.saturating_add(1)));
         // A bin of the rarest has to be seen, however narrow it is.
         let _ = write!(path, "M{from:.1} {bottom}V{:.1}h{:.1}V{bottom}z", y(*count), (to - from).max(1.0));
     }
@@ -83,14 +102,21 @@ fn picture(of: &SpanHistogram) -> String {
         quantile(0.5),
         format::latency(most_ns),
     );
+    let median = of.histogram.quantile_ns(0.5).map_or(LEFT, x);
     let texts = [
         (LEFT, "start", format::latency(least_ns)),
-        (f64::midpoint(LEFT, LEFT + WIDTH), "middle", format!("median {}", quantile(0.5))),
+        // It stands at its tick, or as near as the others leave room.
+        (median.clamp(LEFT + 170.0, LEFT + WIDTH - 190.0), "middle", format!("median {}", quantile(0.5))),
         (LEFT + WIDTH, "end", format::latency(most_ns)),
     ];
     let mut picture = format!(
         "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n<path class=\"bins\" d=\"{path}\"/>\n",
         Text(&label)
+    );
+    let _ = writeln!(
+        picture,
+        "<line class=\"axis\" x1=\"{median:.1}\" x2=\"{median:.1}\" y1=\"{bottom}\" y2=\"{}\"/>",
+        bottom + 6.0
     );
     for (x, anchor, text) in texts {
         let _ = writeln!(
@@ -109,7 +135,7 @@ fn picture(of: &SpanHistogram) -> String {
             LEFT + WIDTH,
             LEFT - 6.0,
             y + 4.0,
-            Text(&format::count(count)),
+            Text(&short_count(count)),
         );
     }
     let _ = writeln!(
@@ -149,6 +175,8 @@ mod tests {
         // The most are at the top, one is above none.
         assert!(path.contains("V14.0h") && path.contains("V116.6h"), "{path}");
         assert!(picture.contains("median 7") && picture.contains("250 us"), "{picture}");
+        let counts = [1, 999, 1_000, 84_000, 5_184_000, 12_000_000_000].map(short_count);
+        assert_eq!(counts.join(", "), "1, 999, 1.0 k, 84 k, 5.2 M, 12 G");
         for odd in [0, 1, u64::MAX] {
             let mut histogram = Histogram::new();
             histogram.record_n(odd, 1);
