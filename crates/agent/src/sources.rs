@@ -33,7 +33,10 @@ struct Service {
 
 /// What the services said last, shared between who follows them and the keeper.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Services(Arc<Mutex<Option<(Instant, Vec<Service>)>>>);
+pub(crate) struct Services(Arc<Mutex<Option<Told>>>);
+
+/// What was said of the services, and when.
+type Told = (Instant, Vec<Service>);
 
 impl Services {
     /// Follows the services until it is told to stop; where that cannot be, nothing is known of them.

@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::documents::{Fleet, Node, NodeHistory, Status};
-use super::parts::NodeHistograms;
 use super::handlers;
+use super::parts::NodeHistograms;
 use crate::hub::Hub;
 
 /// A parameter of a route.

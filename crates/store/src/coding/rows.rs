@@ -4,12 +4,10 @@
 //! Everything is exact but the moments of maxima, which are kept to a millisecond, the bounds of time sources, which are rounded up to a
 //! microsecond, and the shares that causes cover, which are rounded down to ten percent.
 
-use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-
 use farm::monitor::{Cause, CpuInterval, Figures, GapReason, Interval, SourceInterval};
 
 use super::bits::{BitReader, BitWriter, Damaged, length, put_varint, take_bytes, take_varint};
+use super::words::{Words, put_words, take_words, word};
 use crate::cast::{WithSign, WithoutSign};
 
 const FORM: u8 = 1;
@@ -19,10 +17,7 @@ const US: u64 = 1_000;
 const MOST_PERCENT: u8 = 100;
 /// The share that it covers is kept in steps of these (percent).
 const PERCENT_STEP: u8 = 10;
-/// Below this compressing words costs more bytes than it saves.
-const WORTH_COMPRESSING: usize = 64;
-/// The most bytes of the words of a sequence, and rows in one: a damaged length must not fill the memory.
-const MOST_WORD_BYTES: u64 = 64 << 20;
+/// The most rows of a sequence: a damaged length must not fill the memory.
 const MOST_ROWS: u64 = 1 << 16;
 const MOST_CPUS: u64 = 1 << 16;
 
@@ -89,26 +84,6 @@ impl Row {
     }
 }
 
-/// Words of a sequence, each written once.
-#[derive(Default)]
-struct Words {
-    places: HashMap<String, u64>,
-    bytes: Vec<u8>,
-}
-
-impl Words {
-    fn place(&mut self, word: &str) -> u64 {
-        if let Some(place) = self.places.get(word) {
-            return *place;
-        }
-        let place = u64::try_from(self.places.len()).unwrap_or(u64::MAX);
-        put_varint(&mut self.bytes, u64::try_from(word.len()).unwrap_or(u64::MAX));
-        self.bytes.extend_from_slice(word.as_bytes());
-        self.places.insert(word.to_owned(), place);
-        place
-    }
-}
-
 /// What of the row before helps to write the next one.
 struct Before {
     end_ns: i64,
@@ -172,53 +147,6 @@ pub(crate) fn rows_from_bytes(mut bytes: &[u8]) -> Result<Vec<Row>, Damaged> {
     let mut bits = BitReader::new(bytes);
     let mut before = Before::new();
     (0..count).map(|_| take_row(&mut bits, &words, &mut before)).collect()
-}
-
-fn put_words(bytes: &mut Vec<u8>, words: &Words) {
-    let written = u64::try_from(words.bytes.len()).unwrap_or(u64::MAX);
-    put_varint(bytes, written);
-    if words.bytes.len() < WORTH_COMPRESSING {
-        bytes.extend_from_slice(&words.bytes);
-        return;
-    }
-    let compressed = compress(&words.bytes);
-    put_varint(bytes, u64::try_from(compressed.len()).unwrap_or(u64::MAX));
-    bytes.extend(compressed);
-}
-
-fn take_words(bytes: &mut &[u8]) -> Result<Vec<String>, Damaged> {
-    let written = take_varint(bytes)?;
-    let text;
-    let mut left = if written < u64::try_from(WORTH_COMPRESSING).map_err(|_| Damaged)? {
-        take_bytes(bytes, written)?
-    } else {
-        let compressed = take_varint(bytes)?;
-        text = decompress(take_bytes(bytes, compressed)?, MOST_WORD_BYTES)?;
-        &text
-    };
-    let mut words = Vec::new();
-    while !left.is_empty() {
-        let length = take_varint(&mut left)?;
-        let word = std::str::from_utf8(take_bytes(&mut left, length)?).map_err(|_| Damaged)?;
-        words.push(word.to_owned());
-    }
-    Ok(words)
-}
-
-/// Compresses bytes (deflate).
-pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
-    let mut writer = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
-    // Writing to memory does not fail.
-    let _ = writer.write_all(bytes);
-    writer.finish().unwrap_or_default()
-}
-
-/// What [`compress`] made of bytes, at most so many.
-pub(crate) fn decompress(bytes: &[u8], most: u64) -> Result<Vec<u8>, Damaged> {
-    let mut text = Vec::new();
-    let mut reader = flate2::read::DeflateDecoder::new(bytes).take(most.saturating_add(1));
-    reader.read_to_end(&mut text).map_err(|_| Damaged)?;
-    if u64::try_from(text.len()).map_err(|_| Damaged)? > most { Err(Damaged) } else { Ok(text) }
 }
 
 /// The form of a reason in words.
@@ -548,10 +476,6 @@ fn take_figures(
         figures.beyond_limit = bits.number(0)?;
     }
     Ok(figures)
-}
-
-fn word(words: &[String], place: u64) -> Result<&str, Damaged> {
-    usize::try_from(place).ok().and_then(|place| words.get(place)).map(String::as_str).ok_or(Damaged)
 }
 
 #[cfg(test)]
