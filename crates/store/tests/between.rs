@@ -68,7 +68,7 @@ fn write(node: &mut Sender, random: &mut Random) -> Gaps {
             let begins_ns = node.next_ns + node.utc_ns.unwrap() - NOW;
             match last {
                 Some((since_ns, Ends::Announced)) => {
-                    expected.push((since_ns, begins_ns, GapWhy::Said(GapReason::Stopped)))
+                    expected.push((since_ns, begins_ns, GapWhy::Said(GapReason::Stopped)));
                 }
                 Some((since_ns, Ends::Killed)) if start == 0 => expected.push((since_ns, begins_ns, GapWhy::NoWord)),
                 Some((since_ns, Ends::Killed)) => expected.push((since_ns, begins_ns, GapWhy::Said(GapReason::Killed))),
