@@ -182,3 +182,23 @@ fn took_ns(sample: &ExplainedSample) -> u64 {
         _ => Some(parts.sum()).filter(|&ns: &u64| ns > 0).unwrap_or(whole_ns),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_out_is_not_handed_out_again_and_many_threads_have_room() {
+        let mut totals = Totals::default().keeping_more(KEPT);
+        let sample = |at: usize| ExplainedSample {
+            thread: u32::from(at % 2 == 1),
+            latency_ns: if at % 2 == 1 { 1 } else { 1_000 },
+            ..ExplainedSample::default()
+        };
+        (0..2 * KEPT).for_each(|at| totals.add(sample(at), BelowKernel::default()));
+        let (_, samples) = totals.take().finish(|_| None);
+        assert_eq!(samples.iter().filter(|sample| sample.thread == 1).count(), KEPT, "the lesser ones are kept too");
+        assert_eq!((totals.explained(), totals.keeps()), (0, 2 * KEPT));
+        assert_eq!(totals.take().finish(|_| None).1, []);
+    }
+}

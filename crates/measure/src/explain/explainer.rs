@@ -372,3 +372,40 @@ fn texts<'a>(causes: &'a mut [CauseTotal], samples: &'a mut [ExplainedSample]) -
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use units::Ns;
+
+    use super::super::recorder::Threads;
+    use super::*;
+
+    /// The threshold of a thread after a look at what is known of it (ns).
+    fn threshold_ns(config: ExplainRequest, known: Known) -> i64 {
+        let config = ExplainRequest { source: Some(EvidenceSource::Counters), ..config };
+        let threads = Threads { real_time: true, may_move: false, share_cpus: false, wakings: false };
+        let cpus: CpuSet = [0].into_iter().collect();
+        let recorder = Arc::new(Recorder::new(&cpus, threads, ClockId::Monotonic, config));
+        let watched = Arc::new(Watched::new(5));
+        let own = Thread { tid: std::process::id(), ..Thread::default() };
+        let interval_ns = Some(Ns::from_ms(1).0);
+        let followed =
+            Followed { thread: 0, begin: Begin::Timer, cpu: Some(0), interval_ns, own, watched: Arc::clone(&watched) };
+        let mut explainer = Explainer::new(recorder, config, vec![followed], None);
+        explainer.look(&ClockWatch::new(ClockId::Monotonic), &[known]);
+        watched.above_ns.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn of_each_interval_the_worst_is_followed_and_of_a_run_its_worst_few() {
+        let known = Known { samples: 1_000, typical_ns: 10, worst_above_ns: 900, worst_of_open_ns: 50 };
+        let run = ExplainRequest::default();
+        let each = ExplainRequest { each_interval: true, ..run };
+        assert_eq!(threshold_ns(run, known), 900);
+        assert_eq!(threshold_ns(each, known), 50);
+        // A new interval begins with what is twice as late as usual.
+        assert_eq!(threshold_ns(each, Known { worst_of_open_ns: 0, ..known }), 20);
+        let above = ExplainRequest { above: Some(Ns(7)), ..each };
+        assert_eq!(threshold_ns(above, known), 5, "a threshold that was asked for is left alone");
+    }
+}
