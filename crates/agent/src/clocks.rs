@@ -9,12 +9,19 @@ use units::ClockId;
 /// by less the time between two readings (ns).
 const LEAST_SUSPEND_NS: i64 = 1_000_000;
 
+/// A smaller step of the system clock is not told from the time between two readings (ns).
+const LEAST_STEP_NS: i64 = 1_000;
+
 /// What the clocks said at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(crate) monotonic_ns: i64,
     pub(crate) boottime_ns: i64,
     pub(crate) wall: WallTime,
+    /// Whether something keeps the system clock right, as the kernel says; absent where it does not say.
+    pub(crate) is_synchronized: Option<bool>,
+    /// How long it took to read the clocks (ns).
+    pub(crate) took_ns: i64,
 }
 
 impl Look {
@@ -24,14 +31,28 @@ impl Look {
         let discipline = kernel::discipline::read().ok();
         let (before_ns, boottime_ns, realtime_ns, after_ns) =
             (read(ClockId::Monotonic), read(ClockId::Boottime), read(ClockId::Realtime), read(ClockId::Monotonic));
-        let is_synchronized = discipline.as_ref().is_some_and(|discipline| discipline.is_synchronized);
+        let says = discipline.as_ref().map(|discipline| discipline.is_synchronized);
+        let is_synchronized = says == Some(true);
         let error_ns =
             discipline.filter(|_| is_synchronized).and_then(|discipline| u64::try_from(discipline.max_error_ns).ok());
         Self {
             monotonic_ns: before_ns + (after_ns - before_ns) / 2,
             boottime_ns,
             wall: WallTime { ns: realtime_ns, is_synchronized, error_ns },
+            is_synchronized: says,
+            took_ns: after_ns - before_ns,
         }
+    }
+
+    /// By how much the system clock was set since an earlier look (ns); `None` where it was not, or by no more than reading takes.
+    ///
+    /// The kernel keeps CLOCK_REALTIME at a fixed distance from CLOCK_BOOTTIME, through suspends and corrections of its rate
+    /// (kernel/time/timekeeping.c): what changes the distance has set the clock.
+    pub(crate) fn step_since(&self, before: &Self) -> Option<i64> {
+        let distance_ns = |of: &Self| of.wall.ns.saturating_sub(of.boottime_ns);
+        let step_ns = distance_ns(self).saturating_sub(distance_ns(before));
+        let unsure_ns = self.took_ns.saturating_add(before.took_ns).saturating_add(LEAST_STEP_NS);
+        (step_ns.unsigned_abs() > unsure_ns.unsigned_abs()).then_some(step_ns)
     }
 }
 
@@ -63,6 +84,11 @@ impl Clocks {
 
     pub(crate) const fn boot(&self) -> &BootId {
         &self.boot
+    }
+
+    /// By how much the system clock was set between the last look and this one (ns); `None` where it was not.
+    pub(crate) fn step(&self, look: &Look) -> Option<i64> {
+        look.step_since(self.looks.back()?)
     }
 
     /// Takes a look; the suspend since the one before, where there was one.
@@ -108,7 +134,27 @@ mod tests {
     fn look(monotonic_s: i64, boottime_s: i64, wall_s: i64) -> Look {
         let ns = |s: i64| s * 1_000_000_000;
         let wall = WallTime { ns: ns(wall_s), is_synchronized: true, error_ns: None };
-        Look { monotonic_ns: ns(monotonic_s), boottime_ns: ns(boottime_s), wall }
+        Look {
+            monotonic_ns: ns(monotonic_s),
+            boottime_ns: ns(boottime_s),
+            wall,
+            is_synchronized: Some(true),
+            took_ns: 0,
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_told_from_a_suspend_and_from_a_slow_reading() {
+        let before = look(100, 100, 5_000);
+        assert_eq!(look(101, 101, 5_001).step_since(&before), None);
+        assert_eq!(look(101, 3_701, 8_601).step_since(&before), None, "both clocks go on in a suspend");
+        assert_eq!(look(101, 101, 4_999).step_since(&before), Some(-2_000_000_000));
+        // Stopped between two readings: it may have been that.
+        let mut slow = look(101, 101, 5_001);
+        (slow.wall.ns, slow.took_ns) = (slow.wall.ns + 40_000, 50_000);
+        assert_eq!(slow.step_since(&before), None);
+        slow.took_ns = 10_000;
+        assert_eq!(slow.step_since(&before), Some(40_000));
     }
 
     #[test]

@@ -8,16 +8,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{ContentKind, ContentOf, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry};
+use farm::monitor::{
+    Cause, ContentKind, ContentOf, Explaining, GapReason, Interval as MonitorInterval, LeftTimes, MonitorEntry,
+};
 use farm::stream::ContentHash;
 use kernel::supervisor::Supervisor;
 use record::{Interval, Moment, Record, SpoiledInterval};
 
 use self::group::{Groups, Hour};
 use crate::clocks::{Clocks, Look};
-use crate::open_file::OpenFile;
+use crate::open_file::{Idle, OpenFile};
 use crate::sender::Signals;
 use crate::settings::Settings;
+use crate::sources::Sources;
 use crate::spool::DiskSpool;
 use crate::state::State;
 use crate::status::Status;
@@ -38,13 +41,28 @@ pub(crate) struct RunFacts {
     pub(crate) cpus: Vec<Option<u32>>,
     /// Codes of what spoils all of it.
     pub(crate) spoils: Vec<String>,
+    /// Wake-ups whose causes were sought since the last intervals ended.
+    pub(crate) explained: Vec<Explained>,
+}
+
+/// A wake-up whose cause was sought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Explained {
+    /// Its CPU.
+    pub(crate) cpu: u32,
+    /// The latency (ns).
+    pub(crate) latency_ns: i64,
+    /// When the thread woke (ns, CLOCK_MONOTONIC).
+    pub(crate) woke_ns: i64,
+    /// What was found.
+    pub(crate) cause: Cause,
 }
 
 /// What the keeper is told.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// A run begins under a condition (JSON).
-    Begins { condition: String, cpus: Vec<u32> },
+    /// A run begins under a condition (JSON); whether it looks for causes.
+    Begins { condition: String, cpus: Vec<u32>, explaining: Explaining },
     /// Intervals have ended and stand.
     Ended(Vec<(usize, Interval)>, RunFacts),
     /// Intervals have ended and were spoiled.
@@ -68,6 +86,7 @@ pub(crate) struct Keeper {
     pub(crate) signals: Arc<Signals>,
     pub(crate) settings: Settings,
     pub(crate) clocks: Clocks,
+    pub(crate) sources: Sources,
     pub(crate) status: Status,
     /// The condition of the present run, and its entry.
     pub(crate) condition: Option<(ContentHash, MonitorEntry)>,
@@ -83,7 +102,11 @@ pub(crate) struct Work {
     hour: Option<Hour>,
     cpus: Vec<Option<u32>>,
     profile: Option<(Instant, String)>,
+    /// What was written of whether causes are sought.
+    explaining: Option<ContentHash>,
     told: Option<(Instant, Status)>,
+    /// Since when nothing is monitored (ns, CLOCK_BOOTTIME), where that is so.
+    idle_since_ns: Option<i64>,
 }
 
 impl Keeper {
@@ -138,7 +161,9 @@ impl Keeper {
     }
 
     fn look(&mut self) {
-        if let Some(slept) = self.clocks.take(Look::now()) {
+        let look = Look::now();
+        self.sources.look(&look, self.clocks.step(&look));
+        if let Some(slept) = self.clocks.take(look) {
             let times = LeftTimes {
                 boot: self.clocks.boot().clone(),
                 start_ns: slept.start_ns,
@@ -152,7 +177,10 @@ impl Keeper {
 
     fn take(&mut self, news: News) {
         match news {
-            News::Begins { condition, cpus } => self.begins(&condition, &cpus),
+            News::Begins { condition, cpus, explaining } => {
+                self.tell_explaining(explaining);
+                self.begins(&condition, &cpus);
+            }
             News::Ended(intervals, run) => {
                 let limit_ns = self.settings.limit.map(units::Ns::unsigned);
                 self.work.groups.ended(intervals, &run, (&self.clocks, limit_ns));
@@ -174,7 +202,7 @@ impl Keeper {
                 self.enter_hour();
                 self.work.groups = Groups::default();
                 self.flush();
-                OpenFile::remove(&self.state.open_interval());
+                self.is_idle_since(Look::now().boottime_ns, None);
             }
             News::Gap { why, start_ns, doing } => {
                 let length_ns = u64::try_from(Look::now().boottime_ns - start_ns).unwrap_or(0);
@@ -182,9 +210,21 @@ impl Keeper {
                 self.append(&MonitorEntry::Gap { times, why, cpus: Vec::new() });
                 self.status.doing = doing;
                 self.flush();
+                self.is_idle_since(start_ns.saturating_add_unsigned(length_ns), None);
             }
-            News::Waits | News::Stops => {}
+            News::Waits => {
+                let since_ns = self.work.idle_since_ns.unwrap_or_else(|| Look::now().boottime_ns);
+                self.is_idle_since(since_ns, Some(GapReason::Measuring));
+            }
+            News::Stops => {}
         }
+    }
+
+    /// Writes down since when nothing is monitored, so that the next start can tell of it after a kill.
+    fn is_idle_since(&mut self, since_ns: i64, why: Option<GapReason>) {
+        self.work.idle_since_ns = Some(since_ns);
+        let idle = Idle { boot: self.clocks.boot().clone(), since_ns, why };
+        OpenFile::write_idle(&self.state.open_interval(), idle, Look::now().boottime_ns);
     }
 
     fn begins(&mut self, condition: &str, cpus: &[u32]) {
@@ -195,9 +235,20 @@ impl Keeper {
             self.condition = Some((hash, entry));
         }
         self.work.groups.begins(cpus);
+        self.sources.begins();
         let cpus = units::CpuSet::from_iter(cpus.iter().copied());
         self.status.doing = format!("monitors CPU {cpus}");
         self.flush();
+    }
+
+    /// Enters whether causes are sought, where that has changed.
+    fn tell_explaining(&mut self, explaining: Explaining) {
+        let text = serde_json::to_string(&explaining).unwrap_or_default();
+        let hash = ContentHash::of(&text);
+        if self.work.explaining.replace(hash) != Some(hash) {
+            self.append(&self.content(ContentKind::Explaining, text));
+        }
+        self.status.explaining = Some(explaining);
     }
 
     fn content(&self, kind: ContentKind, text: String) -> MonitorEntry {
@@ -238,7 +289,8 @@ impl Keeper {
             if self.work.hour.as_ref().is_some_and(|open| !open.goes_on_in(&hour)) {
                 self.enter_hour();
             }
-            self.append(&MonitorEntry::Interval(group.interval(condition)));
+            let sources = group.sources(&self.sources);
+            self.append(&MonitorEntry::Interval(MonitorInterval { sources, ..group.interval(condition) }));
             match &mut self.work.hour {
                 Some(open) => open.add(hour),
                 None => self.work.hour = Some(hour),
@@ -266,11 +318,12 @@ impl Keeper {
         let now = Look::now();
         let limit_ns = self.settings.limit.map(units::Ns::unsigned);
         let mut groups = self.work.groups.waiting();
-        let run = RunFacts { started, cpus: self.work.groups.cpus(), spoils: Vec::new() };
+        let run = RunFacts { started, cpus: self.work.groups.cpus(), ..RunFacts::default() };
         groups.ended(open, &run, (&self.clocks, limit_ns));
         let mut intervals: Vec<MonitorInterval> = Vec::new();
         while let Some(group) = groups.next(true) {
-            intervals.push(group.until(now.boottime_ns).interval(*condition));
+            let sources = group.sources(&self.sources);
+            intervals.push(MonitorInterval { sources, ..group.until(now.boottime_ns).interval(*condition) });
         }
         if !intervals.is_empty() {
             OpenFile::write(&self.state.open_interval(), &intervals, Some(entry), now.boottime_ns);
@@ -312,6 +365,18 @@ impl RunFacts {
             started: record.manifest().started,
             cpus: record.series.iter().map(|series| series.place.cpu()).collect(),
             spoils: reasons.filter(|code| spoils_all(*code)).map(code_text).collect(),
+            explained: record.late_samples.explanation.iter().flat_map(|of| &of.samples).map(Explained::of).collect(),
+        }
+    }
+}
+
+impl Explained {
+    fn of(sample: &record::ExplainedSample) -> Self {
+        Self {
+            cpu: sample.cpu,
+            latency_ns: sample.latency_ns,
+            woke_ns: sample.woke.monotonic.as_ns(),
+            cause: Cause::of_sample(sample),
         }
     }
 }

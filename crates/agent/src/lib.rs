@@ -16,6 +16,7 @@
 mod clocks;
 mod enrol;
 mod enrolment;
+mod explaining;
 mod facts;
 mod guests;
 mod http;
@@ -26,12 +27,14 @@ mod monitor;
 mod open_file;
 mod sender;
 mod settings;
+mod sources;
 mod spool;
 mod state;
 mod status;
 
 pub use enrol::{EnrolError, enrol};
 pub use enrolment::Enrolment;
+pub use explaining::ExplainChoice;
 pub use hub::{DEFAULT_HUB_PORT, HubError};
 pub use key::NodeIdentity;
 pub use monitor::{MonitorError, Program, monitor};

@@ -6,25 +6,27 @@ use std::sync::mpsc::{Sender as NewsSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{GapReason, MonitorEntry, StreamBegin};
+use farm::monitor::{BootId, Explaining, GapReason, MonitorEntry, StreamBegin};
 use farm::stream::StreamId;
 use kernel::supervisor::Supervisor;
 use record::{
     Interval, Live, Moment, Placement, PolicyChoice, Record, Request, RunEnd, RunRequest, SpoiledInterval,
     WakeupRequest,
 };
-use run::{Anyway, Beside, Class, Explaining, IntervalSink, Machine, RunContext, RunError, Stop, Surroundings, Watch};
+use run::{Anyway, Beside, Class, IntervalSink, Machine, Prepared, RunContext, RunError, Stop, Surroundings, Watch};
 use serde::Serialize;
 use units::{ClockId, CpuSet, Ns};
 
 use crate::clocks::{Clocks, Look};
+use crate::explaining;
 use crate::facts;
 use crate::guests::Guests;
 use crate::keeper::{Keeper, News, RunFacts, Work};
 use crate::key::random;
-use crate::open_file::{OpenFile, entries_left};
+use crate::open_file::{Idle, OpenFile, entries_left};
 use crate::sender::{Sender, Signals, join_within};
 use crate::settings::Settings;
+use crate::sources::{Services, Sources};
 use crate::spool::{DiskSpool, SpoolError, SpoolLimits};
 use crate::state::{State, StateError};
 use crate::status::Status;
@@ -84,6 +86,9 @@ struct Condition<'a> {
     interval_maximum_ns: u64,
     load: &'static str,
     cpus: &'a str,
+    /// By what causes are sought beside; absent where they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained_by: Option<&'a str>,
 }
 
 /// Monitors until it is stopped.
@@ -117,7 +122,9 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         spool.append(&entry);
     }
     spool.flush()?;
-    OpenFile::remove(&open);
+    // Until a run has begun: before it stands what looking for causes costs.
+    let idle = Idle { boot: clocks.boot().clone(), since_ns: first.boottime_ns, why: None };
+    OpenFile::write_idle(&open, idle, first.boottime_ns);
 
     let status = Status {
         pid: std::process::id(),
@@ -127,6 +134,8 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         set_aside: found.set_aside.iter().map(|path| path.display().to_string()).collect(),
         ..Status::default()
     };
+    let services = Services::default();
+    let decided = (state.explaining(), clocks.boot().clone());
     let (spool, signals) = (Arc::new(Mutex::new(spool)), Arc::new(Signals::default()));
     let (news, received) = channel();
     let supervisor = Supervisor::from_environment().map_err(|error| {
@@ -138,6 +147,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         spool: Arc::clone(&spool),
         signals: Arc::clone(&signals),
         settings: settings.clone(),
+        sources: Sources::new(services.clone(), keeps_ns),
         clocks,
         status,
         condition: None,
@@ -150,7 +160,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
     let housekeeping = machine.housekeeping(&monitored);
     let keeping = spawn("punctual-keeper", housekeeping.clone(), move || keeper.run(&received))?;
     let sending = spawn("punctual-sender", housekeeping, move || sender.run())?;
-    let ended = measure_always(settings, &monitored, program, &news);
+    let ended = measure_always((settings, &monitored), (&decided, &services), program, &news);
     // Whoever cannot hear it has ended already.
     let _ = news.send(News::Stops);
     let keeper = keeping.join();
@@ -205,8 +215,8 @@ fn begin_stream(
 
 /// One run after the other, until it is stopped.
 fn measure_always(
-    settings: &Settings,
-    monitored: &CpuSet,
+    (settings, monitored): (&Settings, &CpuSet),
+    (decided, services): (&(PathBuf, BootId), &Services),
     program: &Program<'_>,
     news: &NewsSender<News>,
 ) -> Result<(), MonitorError> {
@@ -228,13 +238,11 @@ fn measure_always(
         let machine = Machine::read();
         let anyway = Anyway { is_wanted: false, warn: &|_| () };
         let surroundings = Surroundings { machine: &machine, own_program: &program.own_program, anyway, part: None };
-        let request = RunRequest { request: Request::Wakeup(request(settings, monitored)), load: None, partner: None };
-        let tried = run::prepare(request, Explaining::MeasuredFirst, &surroundings);
-        let failed = match tried {
-            Ok(prepared) => {
+        let failed = match prepare(request(settings, monitored), settings, decided, (&surroundings, program.stop)) {
+            Ok((prepared, explaining)) => {
                 let cpus: Vec<u32> = monitored.iter().collect();
-                let condition = condition(settings, monitored);
-                tell(news, News::Begins { condition, cpus })?;
+                let condition = condition(settings, monitored, &explaining);
+                tell(news, News::Begins { condition, cpus, explaining })?;
                 (program.note)(&format!("monitors {}", prepared.about().heading));
                 said.clear();
                 let sink = Sink::new(news.clone(), settings.interval_maximum);
@@ -242,7 +250,15 @@ fn measure_always(
                 let context = RunContext { label: "monitoring".to_owned(), ..RunContext::default() };
                 let beside =
                     Beside { sink: Some(&sink), gives_way: true, ..Beside::new(&context, &sink.stop, &mut watch) };
-                let ended = prepared.run(&surroundings, beside);
+                let stop = Stop::new();
+                let ended = std::thread::scope(|scope| {
+                    let follow = || services.follow(&machine, &program.own_program, &stop);
+                    // Without a thread nothing is known of the services of time.
+                    let _ = std::thread::Builder::new().name("punctual-clocks".to_owned()).spawn_scoped(scope, follow);
+                    let ended = prepared.run(&surroundings, beside);
+                    stop.end_early();
+                    ended
+                });
                 idle_since_ns = Look::now().boottime_ns;
                 match ended {
                     Ok(record) => {
@@ -275,6 +291,25 @@ fn measure_always(
         idle_since_ns = Look::now().boottime_ns;
     }
     Ok(())
+}
+
+/// Prepares a run, and decides whether it looks for causes: not before it is known that the run can be made.
+fn prepare(
+    request: WakeupRequest,
+    settings: &Settings,
+    (path, boot): &(PathBuf, BootId),
+    (surroundings, stop): (&Surroundings<'_>, &Stop),
+) -> Result<(Prepared, Explaining), RunError> {
+    let prepare = |request: WakeupRequest| {
+        let request = RunRequest { request: Request::Wakeup(request), load: None, partner: None };
+        run::prepare(request, run::Explaining::Known(None), surroundings)
+    };
+    let plain = prepare(request.clone())?;
+    let explaining = explaining::decide(settings.explain, &request, (path, boot), (surroundings.machine, stop));
+    match explaining::request(&explaining) {
+        Some(explain) => Ok((prepare(WakeupRequest { explain: Some(explain), ..request })?, explaining)),
+        None => Ok((plain, explaining)),
+    }
 }
 
 /// Tells the keeping thread something. Without it nothing would be kept of what is measured.
@@ -316,7 +351,7 @@ fn request(settings: &Settings, monitored: &CpuSet) -> WakeupRequest {
     }
 }
 
-fn condition(settings: &Settings, monitored: &CpuSet) -> String {
+fn condition(settings: &Settings, monitored: &CpuSet, explaining: &Explaining) -> String {
     let condition = Condition {
         kind: "wakeup",
         interval_ns: settings.interval.unsigned(),
@@ -327,6 +362,7 @@ fn condition(settings: &Settings, monitored: &CpuSet) -> String {
         interval_maximum_ns: settings.interval_maximum.unsigned(),
         load: "idle or the user's own",
         cpus: &monitored.to_string(),
+        explained_by: explaining.source.as_deref(),
     };
     serde_json::to_string(&condition).unwrap_or_default()
 }

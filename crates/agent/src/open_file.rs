@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use farm::monitor::{GapReason, Interval, LeftTimes, MonitorEntry, RawEntry};
+use farm::monitor::{BootId, GapReason, Interval, LeftTimes, MonitorEntry, RawEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::spool::DiskSpool;
@@ -18,6 +18,21 @@ pub(crate) struct OpenFile {
     pub(crate) condition: Option<RawEntry>,
     /// When it was written (ns, CLOCK_BOOTTIME).
     pub(crate) written_ns: i64,
+    /// Since when nothing was monitored, where that is so.
+    #[serde(default)]
+    pub(crate) idle: Option<Idle>,
+}
+
+/// A time in which nothing is monitored: a start that has not come to a run yet, or a measurement of somebody else's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Idle {
+    /// The boot.
+    pub(crate) boot: BootId,
+    /// When it began (ns, CLOCK_BOOTTIME).
+    pub(crate) since_ns: i64,
+    /// Why, where there is a reason.
+    pub(crate) why: Option<GapReason>,
 }
 
 impl OpenFile {
@@ -28,8 +43,18 @@ impl OpenFile {
             let cut = Interval { cut_short: Some(GapReason::Killed), ..interval.clone() };
             raw(&MonitorEntry::Interval(cut))
         });
-        let file = Self { intervals: intervals.collect(), condition: condition.and_then(raw), written_ns };
-        if let Ok(text) = serde_json::to_vec(&file) {
+        let (intervals, condition) = (intervals.collect(), condition.and_then(raw));
+        Self { intervals, condition, written_ns, idle: None }.put(path);
+    }
+
+    /// Nothing is monitored since a time.
+    pub(crate) fn write_idle(path: &Path, idle: Idle, written_ns: i64) {
+        Self { intervals: Vec::new(), condition: None, written_ns, idle: Some(idle) }.put(path);
+    }
+
+    fn put(&self, path: &Path) {
+        let file = self;
+        if let Ok(text) = serde_json::to_vec(file) {
             let _ = crate::state::replace_without_flush(path, &text);
         }
     }
@@ -42,7 +67,7 @@ impl OpenFile {
 
 /// The entries for what an earlier agent left open, as far as they are not among what is kept: the intervals, and that nothing was
 /// monitored since. `now` is this boot's name and the time (ns, CLOCK_BOOTTIME).
-pub(crate) fn entries_left(path: &Path, spool: &DiskSpool, now: (&farm::monitor::BootId, i64)) -> Vec<MonitorEntry> {
+pub(crate) fn entries_left(path: &Path, spool: &DiskSpool, now: (&BootId, i64)) -> Vec<MonitorEntry> {
     let read = crate::state::read("open interval", path).ok().flatten();
     // One that is damaged says nothing; the spool has what ended before.
     let Some(file) = read.and_then(|text| serde_json::from_slice::<OpenFile>(&text).ok()) else { return Vec::new() };
@@ -55,6 +80,20 @@ pub(crate) fn entries_left(path: &Path, spool: &DiskSpool, now: (&farm::monitor:
             intervals.push(MonitorEntry::Interval(interval));
         }
     }
+    let gap = |boot: BootId, start_ns: i64, length_ns, why| {
+        let times = LeftTimes { boot, start_ns, length_ns, wall: None };
+        MonitorEntry::Gap { times, why, cpus: Vec::new() }
+    };
+    // Of another boot it is not known when it ended.
+    let since = |boot: &BootId, start_ns: i64| {
+        if boot == now.0 { u64::try_from(now.1 - start_ns).unwrap_or(0) } else { 0 }
+    };
+    if let Some(Idle { boot, since_ns, why }) = file.idle {
+        let told_ns = why.as_ref().map_or(since_ns, |_| file.written_ns.max(since_ns));
+        let told = why.map(|why| gap(boot.clone(), since_ns, (told_ns - since_ns).unsigned_abs(), why));
+        let killed = gap(boot.clone(), told_ns, since(&boot, told_ns), GapReason::Killed);
+        return told.into_iter().chain([killed]).collect();
+    }
     let Some(left) = left else { return Vec::new() };
     let mut entries = Vec::new();
     if !intervals.is_empty() {
@@ -62,16 +101,14 @@ pub(crate) fn entries_left(path: &Path, spool: &DiskSpool, now: (&farm::monitor:
     }
     entries.append(&mut intervals);
     let start_ns = left.end_ns();
-    // Of another boot it is not known when it ended.
-    let length_ns = if left.boot == *now.0 { u64::try_from(now.1 - start_ns).unwrap_or(0) } else { 0 };
-    let times = LeftTimes { boot: left.boot, start_ns, length_ns, wall: None };
-    entries.push(MonitorEntry::Gap { times, why: GapReason::Killed, cpus: Vec::new() });
+    let length_ns = since(&left.boot, start_ns);
+    entries.push(gap(left.boot, start_ns, length_ns, GapReason::Killed));
     entries
 }
 
 #[cfg(test)]
 mod tests {
-    use farm::monitor::{BootId, ContentKind, ContentOf};
+    use farm::monitor::{ContentKind, ContentOf};
     use farm::stream::{ContentHash, NodeKey, StreamId};
 
     use super::*;
@@ -121,5 +158,26 @@ mod tests {
         assert_eq!(entries_left(&path, &spool, (&other, 5)), [gap(0)]);
         fs::write(&path, b"{\"intervals\": [").unwrap();
         assert_eq!(entries_left(&path, &spool, (&boot, 500)), []);
+    }
+
+    #[test]
+    fn a_kill_while_nothing_was_monitored_is_told_with_what_was_known_until_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let (spool, _) =
+            DiskSpool::open(&dir.path().join("spool"), NodeKey([1; 32]), SpoolLimits::of_bytes(1 << 20)).unwrap();
+        let (boot, other) = (BootId("b".to_owned()), BootId("c".to_owned()));
+        let path = dir.path().join("open.json");
+        let gap = |start_ns, length_ns, why| {
+            let times = LeftTimes { boot: boot.clone(), start_ns, length_ns, wall: None };
+            MonitorEntry::Gap { times, why, cpus: Vec::new() }
+        };
+        let idle = |why| Idle { boot: boot.clone(), since_ns: 100, why };
+        OpenFile::write_idle(&path, idle(None), 130);
+        assert_eq!(entries_left(&path, &spool, (&boot, 500)), [gap(100, 400, GapReason::Killed)]);
+        assert_eq!(entries_left(&path, &spool, (&other, 5)), [gap(100, 0, GapReason::Killed)]);
+        // Somebody measured until it was killed, as far as is known.
+        OpenFile::write_idle(&path, idle(Some(GapReason::Measuring)), 130);
+        let told = [gap(100, 30, GapReason::Measuring), gap(130, 370, GapReason::Killed)];
+        assert_eq!(entries_left(&path, &spool, (&boot, 500)), told);
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use units::{CpuSet, Ns};
 
+use crate::explaining::ExplainChoice;
+
 /// Where the node's file stands, unless another is named.
 pub const SETTINGS_FILE: &str = "/etc/punctual/agent.toml";
 /// The file is a few lines; what is longer is another file.
@@ -36,6 +38,8 @@ pub struct Settings {
     pub interval_maximum: Ns,
     /// Room on the disk for what is kept (bytes).
     pub spool_bytes: u64,
+    /// Whether the causes of the worst wake-ups are sought.
+    pub explain: ExplainChoice,
 }
 
 impl Default for Settings {
@@ -47,6 +51,7 @@ impl Default for Settings {
             cpus: None,
             interval_maximum: Ns::from_s(300),
             spool_bytes: 16 << 20,
+            explain: ExplainChoice::Auto,
         }
     }
 }
@@ -145,15 +150,18 @@ mod tests {
     fn a_file_says_what_differs_from_the_defaults_and_nothing_unknown() {
         let read = |text| Settings::from_toml(text, Path::new("agent.toml"));
         assert_eq!(read("").unwrap(), Settings::default());
-        let text = "interval = \"2ms\"\npriority = 80\nlimit = \"150us\"\ncpus = \"1-2\"\ninterval-maximum = \"1s\"\n";
+        let text = "interval = \"2ms\"\npriority = 80\nlimit = \"150us\"\ncpus = \"1-2\"\ninterval-maximum = \"1s\"\n\
+                    explain = \"off\"\n";
         let settings = read(text).unwrap();
         assert_eq!((settings.interval, settings.limit), (Ns(2_000_000), Some(Ns(150_000))));
+        assert_eq!((read("").unwrap().explain, settings.explain), (ExplainChoice::Auto, ExplainChoice::Off));
         assert_eq!(settings.cpus, Some("1-2".parse().unwrap()));
         for (wrong, word) in [
             ("priority = 100", "1 to 99"),
             ("interval-maximum = \"10ms\"", "interval-maximum"),
             ("limit = \"0us\"", "above 0"),
             ("spool-bytes = 1", "spool-bytes"),
+            ("explain = \"perhaps\"", "explain"),
             ("weather = 3", "weather"),
         ] {
             let error = read(wrong).unwrap_err().to_string();

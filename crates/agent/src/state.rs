@@ -95,6 +95,11 @@ impl State {
         self.folder.join("open.json")
     }
 
+    /// The file of what was decided in this boot about looking for causes.
+    pub(crate) fn explaining(&self) -> PathBuf {
+        self.folder.join("explaining.json")
+    }
+
     fn key_path(&self) -> PathBuf {
         self.folder.join("node.key")
     }

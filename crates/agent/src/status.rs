@@ -1,5 +1,6 @@
 //! How an agent is, for 'punctual agent status'.
 
+use farm::monitor::Explaining;
 use farm::stream::StreamId;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,9 @@ pub struct Status {
     pub waiting: u64,
     /// What it does: measures, or why it does not.
     pub doing: String,
+    /// Whether causes are sought, by what, and what that costs; absent where no run has begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explaining: Option<Explaining>,
     /// What the disk refused last; absent where it refuses nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_error: Option<String>,

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use farm::monitor::{ContentKind, GapReason, Interval, MonitorEntry};
+use farm::monitor::{
+    ContentKind, Explaining, GapReason, Interval, MonitorEntry, NOT_SYNCHRONIZED, SYNCHRONIZED, SYSTEM_CLOCK, UNKNOWN,
+};
 use tempfile::TempDir;
 
 use crate::support::agents_hub::AgentsHub;
@@ -175,6 +177,39 @@ fn a_node_is_enrolled_monitors_and_ends_in_order() {
     }
     drop(remembered);
     assert_eq!(node.status()["last"]["waiting"], 0);
+}
+
+#[test]
+fn an_agent_says_whether_it_looks_for_causes_and_gives_them_to_the_worst_alone() {
+    if !can_monitor() {
+        return;
+    }
+    let hub = AgentsHub::start();
+    let mut node = Node::enrolled(&hub, "explain = \"on\"");
+    node.start();
+    eventually("intervals arrive", || hub.remembered().intervals().len() >= 5);
+    let explaining = node.status()["last"]["explaining"].clone();
+    node.stop();
+    let remembered = hub.remembered();
+    let told = remembered.entries().iter().find_map(|(_, _, entry)| match entry {
+        MonitorEntry::Content(content) if content.kind == ContentKind::Explaining => Some(content.text.clone()),
+        _ => None,
+    });
+    // The hub is told what the node says of itself.
+    let told: serde_json::Value = serde_json::from_str(&told.unwrap()).unwrap();
+    assert_eq!(told, explaining);
+    let of: Explaining = serde_json::from_value(told).unwrap();
+    assert_eq!((of.choice.as_str(), of.source.is_some()), ("on", of.why_not.is_empty()), "{of:?}");
+    assert_eq!(of.source.is_some(), of.cost.is_some(), "what it costs is told with it: {of:?}");
+    for interval in remembered.intervals() {
+        let clock = interval.sources.iter().find(|source| source.source == SYSTEM_CLOCK).unwrap();
+        assert!([SYNCHRONIZED, NOT_SYNCHRONIZED, UNKNOWN].contains(&clock.state.as_str()), "{clock:?}");
+        for figures in interval.figures() {
+            let Some(cause) = &figures.figures.cause else { continue };
+            assert!(of.source.is_some() && figures.is_valid && !cause.class.is_empty(), "{interval:?}");
+            assert!(cause.is_unknown() || cause.known_class().is_some(), "{cause:?}");
+        }
+    }
 }
 
 #[test]

@@ -119,6 +119,7 @@ pub(crate) mod tests {
             against_itself: None,
             profile: None,
             isolated_and_not_monitored: Vec::new(),
+            sources: Vec::new(),
         }
     }
 

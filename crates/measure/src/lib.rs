@@ -40,7 +40,7 @@ pub use dma_latency::{DmaLatencyHold, can_disable_idle_states};
 pub use explain::PARTS_FROM;
 pub use instrument::SelfCost;
 pub use interval_sink::IntervalSink;
-pub use kinds::wakeup::{affordable, affordable_takes, measure_cost};
+pub use kinds::wakeup::{CostOfSource, affordable, affordable_takes, cost_of_source, measure_cost};
 pub use kinds::*;
 pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};
 pub use live::{Observer, Silent};

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use farm::monitor::{
-    BatchBody, BootId, CpuInterval, Figures, Interval, LeftTimes, MonitorEntry, RawEntry, SourceInterval, WallTime,
+    BatchBody, BootId, Cause, CpuInterval, Figures, Interval, LeftTimes, MonitorEntry, RawEntry, SYNCHRONIZED,
+    SYSTEM_CLOCK, SourceInterval, WallTime,
 };
 use farm::stream::{ContentHash, Mark, NodeKey, Spool, StreamId};
 use store::{Arriving, By, Enrolling, NewToken, Quotas, Read as _, ReadyBatch, SecretHash, Sqlite, Store as _};
@@ -32,7 +33,12 @@ fn interval(random: &mut Random, number: i64) -> Interval {
             samples: 300_000 - below(2),
             missed_periods: u64::from(below(100) == 0),
             beyond_limit: 0,
-            cause: (below(100) == 0).then(|| format!("interrupt {} of eth0", 40 + below(4))),
+            cause: (below(100) == 0).then(|| Cause {
+                class: "interrupt".to_owned(),
+                name: format!("eth0 (interrupt {})", 40 + below(4)),
+                is_shown: true,
+                covers_percent: Some(90),
+            }),
         };
         CpuInterval { cpu, valid: Some(figures), ..CpuInterval::default() }
     };
@@ -47,7 +53,12 @@ fn interval(random: &mut Random, number: i64) -> Interval {
         made_of: 1,
         cut_short: None,
         cpus: (0..CPUS).map(&mut cpu).collect(),
-        sources: vec![SourceInterval { source: "system".to_owned(), bound_ns, state: "synchronized".to_owned() }],
+        sources: vec![SourceInterval {
+            source: SYSTEM_CLOCK.to_owned(),
+            bound_ns,
+            state: SYNCHRONIZED.to_owned(),
+            ..SourceInterval::default()
+        }],
     }
 }
 

@@ -65,17 +65,12 @@ pub trait Read: Send {
     /// Where the store cannot be read.
     fn history(&self, node: NodeKey, asked: &HistoryAsked) -> Result<History, StoreError>;
 
-    /// The wake-ups of one CPU in a stretch of time (ns since 1970), one histogram a condition: all hours that begin in it.
+    /// The wake-ups of a stretch of time (ns since 1970), one histogram for each CPU and condition, by their CPUs: all hours that begin
+    /// in it, and no others.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    fn histogram(
-        &self,
-        node: NodeKey,
-        cpu: u32,
-        from_utc_ns: i64,
-        to_utc_ns: i64,
-    ) -> Result<Vec<SpanHistogram>, StoreError>;
+    fn histograms(&self, node: NodeKey, from_utc_ns: i64, to_utc_ns: i64) -> Result<Vec<SpanHistogram>, StoreError>;
 
     /// The contents that a node named (profiles, conditions), from the oldest on.
     ///

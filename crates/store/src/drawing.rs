@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::coding::{Row, RowCpu};
 use crate::tier::combined;
-use crate::{CpuHistory, HistoryAsked, Placed, Point};
+use crate::{CpuHistory, HistoryAsked, Placed, Point, SourceHistory, SourcePoint};
 
 /// A row with its place in UTC.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub(crate) struct Drawn {
     pub(crate) row: Row,
 }
 
-/// The points of what has a moment in common with the stretch that is asked for.
-pub(crate) fn draw(mut drawn: Vec<Drawn>, asked: &HistoryAsked) -> Vec<CpuHistory> {
+/// The points of what has a moment in common with the stretch that is asked for, CPU by CPU, and those of the sources of time.
+pub(crate) fn draw(mut drawn: Vec<Drawn>, asked: &HistoryAsked) -> (Vec<CpuHistory>, Vec<SourceHistory>) {
     drawn.retain(|drawn| {
         let end_ns = drawn.start.utc_ns.saturating_add_unsigned(drawn.row.length_ns);
         drawn.start.utc_ns < asked.to_utc_ns && end_ns > asked.from_utc_ns
@@ -28,24 +28,50 @@ pub(crate) fn draw(mut drawn: Vec<Drawn>, asked: &HistoryAsked) -> Vec<CpuHistor
             of_cpus.entry(cpu.cpu).or_default().push((drawn, cpu));
         }
     }
-    of_cpus.into_iter().map(|(cpu, rows)| CpuHistory { cpu, points: points(&rows, asked) }).collect()
+    let cpus = of_cpus.into_iter().map(|(cpu, rows)| CpuHistory { cpu, points: points(&rows, asked) }).collect();
+    (cpus, source_points(&drawn, asked))
+}
+
+/// In which of so many equal spans of the stretch that is asked for something begins; what begins before it is in the first.
+fn span_of(drawn: &Drawn, spans: usize, asked: &HistoryAsked) -> i128 {
+    let length_ns = i128::from(asked.to_utc_ns).saturating_sub(i128::from(asked.from_utc_ns)).max(1);
+    let since = i128::from(drawn.start.utc_ns.saturating_sub(asked.from_utc_ns)).max(0);
+    since * i128::try_from(spans).unwrap_or(1) / length_ns
+}
+
+/// What was known of each source of time: of a span the worst of all intervals that begin in it, whatever was measured meanwhile.
+fn source_points(drawn: &[Drawn], asked: &HistoryAsked) -> Vec<SourceHistory> {
+    let with_sources = drawn.iter().filter(|drawn| !drawn.row.sources.is_empty()).count();
+    let spans = asked.most_points.max(1);
+    let mut of: BTreeMap<i128, Vec<&Drawn>> = BTreeMap::new();
+    for (at, drawn) in (0..).zip(drawn) {
+        let key = if with_sources <= spans { at } else { span_of(drawn, spans, asked) };
+        of.entry(key).or_default().push(drawn);
+    }
+    let mut found: BTreeMap<String, Vec<SourcePoint>> = BTreeMap::new();
+    for rows in of.into_values() {
+        let Some(start_utc_ns) = rows.iter().map(|drawn| drawn.start.utc_ns).min() else { continue };
+        let placed = |drawn: &&Drawn| Row { start_ns: drawn.start.utc_ns, cpus: Vec::new(), ..drawn.row.clone() };
+        let all: Vec<Row> = rows.iter().map(placed).collect();
+        let Some(all) = combined(&all, start_utc_ns, 0) else { continue };
+        for worst in all.sources {
+            let point = SourcePoint { start_utc_ns, length_ns: all.length_ns, worst };
+            found.entry(point.worst.source.clone()).or_default().push(point);
+        }
+    }
+    found.into_iter().map(|(source, points)| SourceHistory { source, points }).collect()
 }
 
 fn points(rows: &[(&Drawn, &RowCpu)], asked: &HistoryAsked) -> Vec<Point> {
     if rows.len() <= asked.most_points {
         return rows.iter().map(|row| point(std::slice::from_ref(row))).collect();
     }
-    let length_ns = i128::from(asked.to_utc_ns).saturating_sub(i128::from(asked.from_utc_ns)).max(1);
     let mut spans = asked.most_points.max(1);
     loop {
-        let span_of = |drawn: &Drawn| {
-            let since = i128::from(drawn.start.utc_ns.saturating_sub(asked.from_utc_ns)).max(0);
-            since * i128::try_from(spans).unwrap_or(1) / length_ns
-        };
         // Unlike is never mixed.
         let mut of: BTreeMap<(i128, ContentHash), Vec<(&Drawn, &RowCpu)>> = BTreeMap::new();
         for (drawn, cpu) in rows {
-            of.entry((span_of(drawn), drawn.condition)).or_default().push((*drawn, *cpu));
+            of.entry((span_of(drawn, spans, asked), drawn.condition)).or_default().push((*drawn, *cpu));
         }
         if of.len() <= asked.most_points || spans == 1 {
             let mut points: Vec<Point> = of.into_values().map(|rows| point(&rows)).collect();

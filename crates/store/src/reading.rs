@@ -1,6 +1,6 @@
 //! What is read of a store.
 
-use farm::monitor::{BootId, ContentKind, GapReason};
+use farm::monitor::{BootId, Cause, ContentKind, GapReason, SourceInterval};
 use farm::stream::ContentHash;
 use histogram::Histogram;
 
@@ -76,8 +76,8 @@ pub struct Maximum {
     pub cpu: u32,
     /// When, placed in UTC; absent where it cannot be.
     pub at: Option<Placed>,
-    /// What made it late, in words, where it is known.
-    pub cause: Option<String>,
+    /// What made it late; absent where nobody looked for that.
+    pub cause: Option<Cause>,
 }
 
 /// The interval that was furthest beyond its limit.
@@ -135,6 +135,8 @@ pub struct FleetRow {
     pub profile: Option<ContentHash>,
     /// CPUs that are isolated and that nobody monitors.
     pub isolated_and_not_monitored: Vec<u32>,
+    /// Its sources of time in its latest interval, by their names; empty where nothing is known of them.
+    pub sources: Vec<SourceInterval>,
 }
 
 /// What a history is asked for.
@@ -186,8 +188,8 @@ pub struct Point {
     pub condition: ContentHash,
     /// Codes of the reasons that spoiled something.
     pub reasons: Vec<String>,
-    /// What made the largest late, in words, where it is known.
-    pub cause: Option<String>,
+    /// What made the largest late; absent where nobody looked for that.
+    pub cause: Option<Cause>,
 }
 
 /// One CPU.
@@ -199,6 +201,37 @@ pub struct CpuHistory {
     pub points: Vec<Point>,
 }
 
+/// A source of time in a span of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePoint {
+    /// When it begins (ns since 1970).
+    pub start_utc_ns: i64,
+    /// How long it is (ns).
+    pub length_ns: u64,
+    /// What is known of the source: the worst of all intervals in the span.
+    pub worst: SourceInterval,
+}
+
+/// A source of time: its name, and what was known of it by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceHistory {
+    /// Its name, as the node calls it.
+    pub source: String,
+    /// By their time; no point where it was not known.
+    pub points: Vec<SourcePoint>,
+}
+
+/// Why nothing was monitored, as far as that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GapWhy {
+    /// The node has said why.
+    Said(GapReason),
+    /// The next that is known is of a later boot, and nothing announced an end: the machine was off, or was stopped without a word.
+    NoWord,
+    /// Something is missing that might say it.
+    Unknown,
+}
+
 /// A stretch in which nothing was monitored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapSpan {
@@ -206,8 +239,8 @@ pub struct GapSpan {
     pub start_utc_ns: i64,
     /// How long it is (ns).
     pub length_ns: u64,
-    /// Why, where the node has said so.
-    pub why: Option<GapReason>,
+    /// Why.
+    pub why: GapWhy,
     /// Which CPUs; all of them where none is named.
     pub cpus: Vec<u32>,
 }
@@ -219,21 +252,29 @@ pub struct History {
     pub tier: Tier,
     /// CPU by CPU.
     pub cpus: Vec<CpuHistory>,
+    /// The node's sources of time, by their names.
+    pub sources: Vec<SourceHistory>,
     /// When nothing was monitored.
     pub gaps: Vec<GapSpan>,
     /// Intervals whose time cannot be, or is not known: they are kept and not drawn.
     pub not_placed: u64,
 }
 
-/// The wake-ups of a stretch of time under one condition.
+/// The wake-ups of one CPU in a stretch of time under one condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpanHistogram {
+    /// The CPU.
+    pub cpu: u32,
     /// The condition.
     pub condition: ContentHash,
     /// The wake-ups that stand.
     pub histogram: Histogram,
-    /// Hours that it is made of.
+    /// Hours that it is made of; the first and the last of a boot may be shorter.
     pub hours: u64,
+    /// When the first of these hours begins (ns since 1970).
+    pub start_utc_ns: i64,
+    /// When the last of them ends (ns since 1970).
+    pub end_utc_ns: i64,
 }
 
 /// A content.

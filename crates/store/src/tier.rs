@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farm::monitor::{Figures, SourceInterval};
+use farm::monitor::{Figures, SourceInterval, sources_of_both};
 
 use crate::coding::{Row, RowCpu};
 
@@ -16,7 +16,7 @@ const MS: i64 = 1_000_000;
 pub(crate) fn combined<'a>(rows: impl IntoIterator<Item = &'a Row>, start_ns: i64, length_ns: u64) -> Option<Row> {
     let mut all = Row { start_ns, length_ns, ..Row::default() };
     let mut cpus: BTreeMap<u32, (RowCpu, BTreeSet<String>)> = BTreeMap::new();
-    let mut sources: BTreeMap<String, SourceInterval> = BTreeMap::new();
+    let mut sources: Option<Vec<SourceInterval>> = None;
     let mut is_empty = true;
     for row in rows {
         is_empty = false;
@@ -32,20 +32,15 @@ pub(crate) fn combined<'a>(rows: impl IntoIterator<Item = &'a Row>, start_ns: i6
             all.monitored_ns = all.monitored_ns.saturating_add(cpu.monitored_ns);
             reasons.extend(cpu.reasons.iter().cloned());
         }
-        for source in &row.sources {
-            let worst = sources.entry(source.source.clone()).or_insert_with(|| source.clone());
-            if badness(source) > badness(worst) {
-                *worst = source.clone();
-            }
-        }
+        sources = Some(match sources {
+            Some(sources) => sources_of_both(&sources, &row.sources),
+            None => row.sources.clone(),
+        });
     }
     let cpus = cpus.into_values().map(|(cpu, reasons)| RowCpu { reasons: reasons.into_iter().collect(), ..cpu });
-    (!is_empty).then(|| Row { cpus: cpus.collect(), sources: sources.into_values().collect(), ..all })
-}
-
-/// How bad what is known of a source is: worst where it had no bound.
-fn badness(source: &SourceInterval) -> (bool, u64, &str) {
-    (source.bound_ns.is_none(), source.bound_ns.unwrap_or(0), &source.state)
+    let mut sources = sources.unwrap_or_default();
+    sources.sort_by(|one, other| one.source.cmp(&other.source));
+    (!is_empty).then(|| Row { cpus: cpus.collect(), sources, ..all })
 }
 
 /// Figures of which the second ones' row begins `by_ns` later. Of equal maxima the earliest counts.
@@ -67,6 +62,7 @@ fn of_both(all: Option<Figures>, next: Option<&Figures>, by_ns: i64) -> Option<F
 
 #[cfg(test)]
 mod tests {
+    use farm::monitor::Cause;
     use units::Random;
 
     use super::*;
@@ -81,7 +77,11 @@ mod tests {
             samples: 300,
             missed_periods: 1,
             beyond_limit: 0,
-            cause: None,
+            cause: [None, Some("a"), Some("b")][random.below(3)].map(|name| Cause {
+                class: "thread".to_owned(),
+                name: name.to_owned(),
+                ..Cause::default()
+            }),
         };
         let cpu = |cpu, valid, spoiled| RowCpu {
             cpu,
@@ -91,7 +91,16 @@ mod tests {
             reasons: vec![format!("reason {cpu}")],
         };
         let cpus = vec![cpu(1, Some(figures()), None), cpu(4, Some(figures()), Some(figures()))];
-        Row { start_ns, length_ns: 300 * 1_000_000_000, made_of: 1, cut_short: None, cpus, sources: Vec::new() }
+        let mut source = |name: &str| SourceInterval {
+            source: name.to_owned(),
+            bound_ns: (random.below(9) > 0).then(|| u64::try_from(random.below(50)).unwrap()),
+            state: ["locked", "lost", "unknown"][random.below(3)].to_owned(),
+            steps: 1,
+            largest_step_ns: i64::try_from(random.below(9)).unwrap() - 4,
+        };
+        let mut sources = vec![source("system clock"), source("chronyd")];
+        sources.truncate(random.below(3));
+        Row { start_ns, length_ns: 300 * 1_000_000_000, made_of: 1, cut_short: None, cpus, sources }
     }
 
     #[test]
@@ -112,8 +121,12 @@ mod tests {
         let figures = day.cpus[0].valid.as_ref().unwrap();
         assert_eq!((figures.maximum_ns, figures.samples, figures.missed_periods, day.made_of), (4, 18_000, 60, 60));
         let worst = rows.iter().filter(|row| row.cpus[0].valid.as_ref().unwrap().maximum_ns == 4);
-        let first = worst.map(|row| row.start_ns + row.cpus[0].valid.as_ref().unwrap().maximum_at_ns.with_sign()).min();
-        assert_eq!(Some(figures.maximum_at_ns.with_sign()), first.map(|at| at / MS * MS));
+        let of = |row: &Row| {
+            let figures = row.cpus[0].valid.clone().unwrap();
+            ((row.start_ns + figures.maximum_at_ns.with_sign()) / MS * MS, figures.cause)
+        };
+        // With the cause that the earliest of the worst has, if it has one.
+        assert_eq!(Some((figures.maximum_at_ns.with_sign(), figures.cause.clone())), worst.map(of).min());
         assert_eq!(combined(&[], 0, 1), None);
     }
 }

@@ -4,7 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 
-use farm::monitor::{BatchBody, CpuInterval, GapReason, Histograms, Interval, MonitorEntry, RawEntry};
+use farm::monitor::{
+    BatchBody, Cause, CpuInterval, GapReason, Histograms, Interval, MonitorEntry, RawEntry, SourceInterval,
+    sources_of_both,
+};
 use farm::stream::{Base, Head, Held, Item, Place, Says, Span, take};
 use store::{HistoryAsked, Quotas, Store, Tier};
 use units::Random;
@@ -82,8 +85,10 @@ impl Held for Memory {
     }
 }
 
-/// What of an interval and CPU is compared: CPU, start, maximum, its moment, what was spoiled, samples.
-type Seen = (u32, i64, Option<i64>, Option<i64>, Option<i64>, u64);
+/// What of an interval and CPU is compared: CPU, start, maximum, its moment, its cause, what was spoiled, samples.
+type Seen = (u32, i64, Option<i64>, Option<i64>, Option<Cause>, Option<i64>, u64);
+/// What of an interval and source of time is compared: start, and all that is known.
+type SeenSource = (i64, SourceInterval);
 
 impl Memory {
     fn intervals(&self) -> impl Iterator<Item = Interval> {
@@ -109,6 +114,7 @@ impl Memory {
                     start_ns,
                     valid.map(|figures| figures.maximum_ns),
                     valid.map(|figures| moment(figures.maximum_at_ns)),
+                    valid.and_then(|figures| figures.cause.clone()),
                     cpu.spoiled.map(|figures| figures.maximum_ns),
                     valid.map_or(0, |figures| figures.samples),
                 )
@@ -116,6 +122,30 @@ impl Memory {
         };
         self.intervals().flat_map(of).collect()
     }
+
+    fn sources(&self) -> Vec<SeenSource> {
+        let of = |interval: Interval| {
+            let start_ns = NOW + interval.times.start_ns;
+            interval.sources.into_iter().map(move |source| (start_ns, source))
+        };
+        let mut all: Vec<SeenSource> = self.intervals().flat_map(of).collect();
+        all.sort_by(|one, other| (&one.1.source, one.0).cmp(&(&other.1.source, other.0)));
+        all
+    }
+}
+
+/// The same of a store.
+fn sources(store: &dyn Store, node: &Sender) -> Vec<SeenSource> {
+    let asked = HistoryAsked { from_utc_ns: NOW, to_utc_ns: NOW + 10_000 * INTERVAL, most_points: 10_000 };
+    let all = store.history(node.key, &asked).unwrap().sources.into_iter().flat_map(|of| of.points);
+    all.map(|point| (point.start_utc_ns, point.worst)).collect()
+}
+
+/// The worst of each source in all of it, by hours or days.
+fn worst_sources(store: &dyn Store, node: &Sender, days: i64) -> Vec<SourceInterval> {
+    let asked = HistoryAsked { from_utc_ns: NOW - INTERVAL, to_utc_ns: NOW + days * 288 * INTERVAL, most_points: 1 };
+    let all = store.history(node.key, &asked).unwrap().sources;
+    all.into_iter().flat_map(|of| of.points).map(|point| point.worst).collect()
 }
 
 fn seen(store: &dyn Store, node: &Sender) -> BTreeSet<Seen> {
@@ -126,9 +156,8 @@ fn seen(store: &dyn Store, node: &Sender) -> BTreeSet<Seen> {
     let mut all = BTreeSet::new();
     for cpu in history.cpus {
         for point in cpu.points {
-            let seen =
-                (cpu.cpu, point.start_utc_ns, point.maximum_ns, point.maximum_utc_ns, point.spoiled_ns, point.samples);
-            all.insert(seen);
+            let store::Point { start_utc_ns, maximum_ns, maximum_utc_ns, cause, spoiled_ns, samples, .. } = point;
+            all.insert((cpu.cpu, start_utc_ns, maximum_ns, maximum_utc_ns, cause, spoiled_ns, samples));
             count += 1;
         }
     }
@@ -136,8 +165,8 @@ fn seen(store: &dyn Store, node: &Sender) -> BTreeSet<Seen> {
     all
 }
 
-/// Of a CPU: samples, and the largest latency.
-type Total = BTreeMap<u32, (u64, Option<i64>)>;
+/// Of a CPU: samples, and the largest latency with its cause.
+type Total = BTreeMap<u32, (u64, Option<(i64, Option<Cause>)>)>;
 
 /// What all of it adds up to by hours, or by days, in the fewest points.
 fn totals(store: &dyn Store, node: &Sender, days: i64) -> Total {
@@ -146,19 +175,51 @@ fn totals(store: &dyn Store, node: &Sender, days: i64) -> Total {
     let history = store.history(node.key, &asked).unwrap();
     assert_eq!(history.tier, if days > 20 { Tier::Days } else { Tier::Hours });
     let total = |points: &[store::Point]| {
-        (points.iter().map(|point| point.samples).sum(), points.iter().filter_map(|point| point.maximum_ns).max())
+        let worst = points.iter().filter_map(|point| Some((point.maximum_ns?, point.cause.clone())));
+        (points.iter().map(|point| point.samples).sum(), worst.max_by_key(|(maximum_ns, _)| *maximum_ns))
     };
     history.cpus.iter().map(|cpu| (cpu.cpu, total(&cpu.points))).collect()
 }
 
 fn total(seen: &BTreeSet<Seen>) -> Total {
     let mut total = Total::new();
-    for (cpu, _, maximum_ns, _, _, samples) in seen {
+    for (cpu, _, maximum_ns, _, cause, _, samples) in seen {
         let of = total.entry(*cpu).or_default();
         of.0 += samples;
-        of.1 = of.1.max(*maximum_ns);
+        // Each maximum is another one.
+        if *maximum_ns > of.1.as_ref().map(|(maximum_ns, _)| *maximum_ns) {
+            of.1 = maximum_ns.map(|maximum_ns| (maximum_ns, cause.clone()));
+        }
     }
     total
+}
+
+/// Most have none; some were sought and not found.
+fn draw_cause(random: &mut Random) -> Option<Cause> {
+    let (class, name) =
+        [("interrupt", "eth0 (interrupt 44)"), ("thread", "<script>alert(1)</script>"), ("unknown", "")]
+            .get(random.below(6))?;
+    let covers_percent = (random.below(2) == 0).then(|| u8::try_from(10 * random.below(11)).unwrap());
+    Some(Cause { class: (*class).to_owned(), name: (*name).to_owned(), is_shown: random.below(2) == 0, covers_percent })
+}
+
+/// Two sources, one of which comes and goes; bounds of whole microseconds, as they are kept.
+fn draw_sources(random: &mut Random) -> Vec<SourceInterval> {
+    let mut source = |name: &str| SourceInterval {
+        source: name.to_owned(),
+        bound_ns: (random.below(9) > 0).then(|| 1_000 * u64::try_from(random.below(5_000)).unwrap()),
+        state: ["locked", "locked", "holdover", "lost", "unknown"][random.below(5)].to_owned(),
+        steps: u64::from(random.below(20) == 0),
+        largest_step_ns: 0,
+    };
+    let mut all = vec![source("chronyd"), source("system clock")];
+    for source in &mut all {
+        source.largest_step_ns = if source.steps > 0 { -3_000_000 } else { 0 };
+    }
+    if random.below(3) == 0 {
+        all.remove(0);
+    }
+    all
 }
 
 /// A node's entries: intervals of two conditions, gaps, histograms, spoiled figures; each maximum is another one.
@@ -172,6 +233,10 @@ fn write(node: &mut Sender, random: &mut Random, count: usize) {
         let maxima = [next(), next(), next()];
         let condition = if at / 40 % 3 == 1 { "{}" } else { CONDITION };
         let mut interval = node.interval_under(condition, &maxima);
+        for cpu in &mut interval.cpus {
+            cpu.valid.as_mut().unwrap().cause = draw_cause(random);
+        }
+        interval.sources = draw_sources(random);
         if random.below(9) == 0 {
             let cpu = &mut interval.cpus[1];
             cpu.reasons.push("stopped".to_owned());
@@ -277,6 +342,12 @@ fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
         assert_eq!(seen(&*store, &node), model, "seed {seed}, batch {at}");
         assert_eq!(totals(&*store, &node, 4), total(&model), "hours, seed {seed}, batch {at}");
         assert_eq!(totals(&*store, &node, 30), total(&model), "days, seed {seed}, batch {at}");
+        let model = memory.sources();
+        assert_eq!(sources(&*store, &node), model, "sources, seed {seed}, batch {at}");
+        let worst =
+            memory.intervals().map(|interval| interval.sources).reduce(|one, other| sources_of_both(&one, &other));
+        let worst = worst.unwrap_or_default();
+        assert_eq!(worst_sources(&*store, &node, 4), worst, "sources by hours or days, seed {seed}, batch {at}");
     }
     // All of the finest came: each maximum once, with all its counts.
     let truth: BTreeSet<i64> = memory.seen().iter().filter_map(|(_, _, maximum_ns, ..)| *maximum_ns).collect();

@@ -108,12 +108,18 @@ fn a_store_of_version_1_is_read() {
     assert_eq!(of(0)[..2], [(0, Some(12_345), 300_000), (INTERVAL, Some(11_000), 300_000)]);
     assert_eq!(of(1)[..2], [(0, Some(54_321), 299_999), (INTERVAL, Some(15_000), 300_000)]);
     assert_eq!((of(1).len(), history.gaps.len()), (684, 1), "packed and not");
-    assert_eq!(history.cpus[1].points[0].cause.as_deref(), Some("interrupt 44 of eth0"));
+    let cause = history.cpus[1].points[0].cause.as_ref().unwrap();
+    assert_eq!(cause.in_words(), "interrupt: eth0 (interrupt 44) (shown, 90 % of the time)");
+    let clock = &history.sources[0].points[3].worst;
+    assert_eq!(
+        (clock.source.as_str(), clock.bound_ns, clock.largest_step_ns),
+        ("system clock", Some(33_000), -7_000_000)
+    );
     let days = HistoryAsked { most_points: 20, ..asked.clone() };
     let days = store.history(node.key, &days).unwrap();
     let largest = days.cpus[1].points.iter().filter_map(|point| point.maximum_ns).max();
     assert_eq!((days.tier, largest), (Tier::Days, Some(54_321)));
-    let histograms = store.histogram(node.key, 0, NOW, NOW + INTERVAL).unwrap();
+    let histograms = store.histograms(node.key, NOW, NOW + INTERVAL).unwrap();
     assert_eq!((histograms.len(), histograms[0].histogram.count()), (1, 7_200_000));
     assert_eq!(store.content(histograms[0].condition).unwrap().unwrap().text, super::support::CONDITION);
     let row = store.fleet(NOW).unwrap().remove(0);

@@ -1,6 +1,7 @@
 //! The contract of a store, held for each implementation, and what is SQLite's own.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+mod between;
 mod drawn;
 mod fleet;
 mod people;
@@ -40,9 +41,12 @@ contract! {
         reading::boots_of_1970_are_placed_by_their_receipt,
         reading::histograms_of_hours_add_up,
         reading::gaps_have_their_reason,
+        between::the_time_between_starts_is_told_by_what_the_node_announced_in_any_order,
+        between::a_boot_without_a_place_in_time_leaves_the_gap_unknown,
         fleet::a_node_s_state_is_what_it_said_last,
         fleet::a_maximum_beyond_its_limit_is_told_and_ranked_against_the_node_s_own,
         fleet::a_maximum_beyond_its_limit_is_told_for_a_day,
         fleet::a_node_that_catches_up_is_not_monitoring,
-        size::a_cpu_and_interval_takes_at_most_eight_bytes_at_rest;
+        size::a_cpu_and_interval_takes_at_most_eight_bytes_at_rest,
+        size::with_the_cause_of_each_it_takes_at_most_ten;
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use farm::monitor::{
-    BootId, CpuHistogram, CpuInterval, Figures, Histograms, Interval as MonitorInterval, LeftTimes, WallTime,
+    BootId, CpuHistogram, CpuInterval, Figures, Histograms, Interval as MonitorInterval, LeftTimes, SourceInterval,
+    WallTime,
 };
 use farm::stream::ContentHash;
 use histogram::Histogram;
 use record::{Interval, Moment, ReasonCode, Sign, SpoiledInterval};
 
-use super::{RunFacts, code_text};
+use super::{Explained, RunFacts, code_text};
 use crate::clocks::Clocks;
+use crate::sources::Sources;
 
 /// How long the interval of one CPU waits for those of the others.
 const TOGETHER_WITHIN: Duration = Duration::from_secs(4);
@@ -25,6 +27,11 @@ pub(super) struct Group {
     cpus: BTreeMap<u32, CpuInterval>,
     /// What stands, by CPU.
     histograms: BTreeMap<u32, Histogram>,
+    /// When the worst that stands was, by CPU (ns, CLOCK_MONOTONIC).
+    worst_at_ns: BTreeMap<u32, i64>,
+    /// When it begins and ends (ns, CLOCK_MONOTONIC).
+    begins_ns: i64,
+    ends_ns: i64,
     since: Instant,
 }
 
@@ -37,6 +44,8 @@ pub(super) struct Groups {
     waiting: BTreeMap<u64, Group>,
     /// Offsets of those that were taken: a record names spoiled ones again at its end.
     taken_until: Option<u64>,
+    /// Wake-ups whose causes were sought, of intervals that were not taken yet: their CPUs may end an interval one after the other.
+    explained: Vec<Explained>,
 }
 
 impl Groups {
@@ -61,14 +70,15 @@ impl Groups {
         cpu: u32,
         run: &RunFacts,
         clocks: &Clocks,
-    ) -> Option<(&mut CpuInterval, &mut BTreeMap<u32, Histogram>, i64)> {
+    ) -> Option<(&mut Group, i64)> {
         if self.taken_until.is_some_and(|taken| offset_ns <= taken) {
             return None;
         }
         let group =
             self.waiting.entry(offset_ns).or_insert_with(|| Group::new(offset_ns, length_ns, run.started, clocks));
-        let one = group.cpus.entry(cpu).or_insert_with(|| CpuInterval { cpu, ..CpuInterval::default() });
-        Some((one, &mut group.histograms, group.times.start_ns))
+        group.cpus.entry(cpu).or_insert_with(|| CpuInterval { cpu, ..CpuInterval::default() });
+        let start_ns = group.times.start_ns;
+        Some((group, start_ns))
     }
 
     /// Takes intervals that stand, unless the whole run is spoiled.
@@ -78,10 +88,12 @@ impl Groups {
         run: &RunFacts,
         (clocks, limit_ns): (&Clocks, Option<u64>),
     ) {
+        self.explained.extend_from_slice(&run.explained);
         for (number, interval) in intervals {
             let Some(cpu) = run.cpus.get(number).copied().flatten() else { continue };
             let times = (interval.start_offset_ns, interval.length_ns);
-            let Some((one, histograms, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            let Some((group, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            let Some(one) = group.cpus.get_mut(&cpu) else { continue };
             // In the middle of a stall of several intervals nothing woke up: that is no maximum of 0.
             let Some(maximum_ns) = interval.worst_ns(Sign::NotNegative) else {
                 one.reasons = vec![code_text(ReasonCode::NoSamples)];
@@ -97,7 +109,8 @@ impl Groups {
             };
             if run.spoils.is_empty() {
                 one.valid = Some(figures);
-                histograms.insert(cpu, interval.histogram);
+                group.histograms.insert(cpu, interval.histogram);
+                group.worst_at_ns.extend(interval.max_at.map(|at| (cpu, at.monotonic.as_ns())));
             } else {
                 one.spoiled = Some(figures);
                 one.reasons.clone_from(&run.spoils);
@@ -107,10 +120,12 @@ impl Groups {
 
     /// Takes intervals that something spoiled.
     pub(super) fn spoiled(&mut self, intervals: Vec<(usize, SpoiledInterval)>, run: &RunFacts, clocks: &Clocks) {
+        self.explained.extend_from_slice(&run.explained);
         for (number, interval) in intervals {
             let Some(cpu) = run.cpus.get(number).copied().flatten() else { continue };
             let times = (interval.start_offset_ns, interval.length_ns);
-            let Some((one, _, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            let Some((group, start_ns)) = self.cpu(times, cpu, run, clocks) else { continue };
+            let Some(one) = group.cpus.get_mut(&cpu) else { continue };
             one.spoiled = interval.worst_ns.map(|maximum_ns| Figures {
                 maximum_ns,
                 maximum_at_ns: after_ns(start_ns, interval.worst_at, clocks),
@@ -135,7 +150,10 @@ impl Groups {
             return None;
         }
         self.taken_until = Some(offset_ns);
-        self.waiting.remove(&offset_ns)
+        let mut group = self.waiting.remove(&offset_ns)?;
+        group.take_causes(&self.explained);
+        self.explained.retain(|sample| sample.woke_ns >= group.ends_ns);
+        Some(group)
     }
 }
 
@@ -155,7 +173,31 @@ impl Group {
             length_ns: u64::try_from(end_ns - start_ns).unwrap_or(length_ns),
             wall: clocks.wall(from_ns),
         };
-        Self { times, cpus: BTreeMap::new(), histograms: BTreeMap::new(), since: Instant::now() }
+        Self {
+            times,
+            cpus: BTreeMap::new(),
+            histograms: BTreeMap::new(),
+            worst_at_ns: BTreeMap::new(),
+            begins_ns: from_ns,
+            ends_ns: from_ns.saturating_add_unsigned(length_ns),
+            since: Instant::now(),
+        }
+    }
+
+    /// Gives the worst of each CPU the cause that was found of it, and of no other wake-up.
+    fn take_causes(&mut self, explained: &[Explained]) {
+        for (cpu, one) in &mut self.cpus {
+            let Some((figures, at_ns)) = one.valid.as_mut().zip(self.worst_at_ns.get(cpu)) else { continue };
+            let is_it = |sample: &&Explained| {
+                (sample.cpu, sample.latency_ns, sample.woke_ns) == (*cpu, figures.maximum_ns, *at_ns)
+            };
+            figures.cause = explained.iter().find(is_it).map(|sample| sample.cause.clone());
+        }
+    }
+
+    /// The worst of each source of time in it.
+    pub(super) fn sources(&self, sources: &Sources) -> Vec<SourceInterval> {
+        sources.worst(self.begins_ns, self.ends_ns)
     }
 
     /// As far as it has come at a time (ns, CLOCK_BOOTTIME), where it has not ended by then.
@@ -234,7 +276,7 @@ mod tests {
     #[test]
     fn an_interval_in_which_nothing_woke_up_has_no_maximum() {
         let clocks = Clocks::new(BootId("boot".to_owned()), 1, Look::now());
-        let run = RunFacts { started: Moment::default(), cpus: vec![Some(3)], spoils: Vec::new() };
+        let run = RunFacts { cpus: vec![Some(3)], ..RunFacts::default() };
         let mut groups = Groups::default();
         groups.begins(&[3]);
         let of = |number: u64, samples: u64| {
@@ -253,5 +295,44 @@ mod tests {
         let empty = next();
         assert_eq!((empty.valid, empty.spoiled, empty.reasons), (None, None, vec!["no-samples".to_owned()]));
         assert_eq!(next().valid.map(|figures| figures.samples), Some(9));
+    }
+    #[test]
+    fn the_worst_of_each_cpu_has_its_own_cause_whenever_that_comes_and_no_other_has_it() {
+        let clocks = Clocks::new(BootId("boot".to_owned()), 1, Look::now());
+        let at = |ns: i64| Moment { monotonic: units::Timestamp::from_ns(ns), ..Moment::default() };
+        let explained = |cpu, latency_ns, woke_ns, name: &str| Explained {
+            cpu,
+            latency_ns,
+            woke_ns,
+            cause: farm::monitor::Cause { name: name.to_owned(), ..farm::monitor::Cause::default() },
+        };
+        let of = |series: usize, number: u64, worst_ns: u64, at_ns: i64| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(worst_ns, 1);
+            let (start_offset_ns, length_ns) = (number * 5_000, 5_000);
+            let max_at = Some(at(at_ns));
+            (series, Interval { start_offset_ns, length_ns, histogram, max_at, ..Interval::default() })
+        };
+        let mut groups = Groups::default();
+        groups.begins(&[0, 1]);
+        let facts = |explained| RunFacts { cpus: vec![Some(0), Some(1)], explained, ..RunFacts::default() };
+        // CPU 0 ends first; what was found of its worst comes with CPU 1's interval, and something of the next interval too.
+        let first = facts(vec![explained(0, 600, 900, "earlier and less late")]);
+        groups.ended(vec![of(0, 0, 700, 1_000)], &first, (&clocks, None));
+        let second = facts(vec![
+            explained(0, 700, 1_000, "of CPU 0"),
+            explained(1, 700, 1_000, "of another CPU at the same moment"),
+            explained(1, 800, 7_000, "of the next interval"),
+        ]);
+        groups.ended(vec![of(1, 0, 800, 2_000)], &second, (&clocks, None));
+        let causes = |groups: &mut Groups| -> Vec<Option<String>> {
+            let interval = groups.next(false).unwrap().interval(ContentHash::of("{}"));
+            interval.cpus.into_iter().map(|cpu| cpu.valid.unwrap().cause.map(|cause| cause.name)).collect()
+        };
+        assert_eq!(causes(&mut groups), [Some("of CPU 0".to_owned()), None]);
+        assert_eq!(groups.explained.len(), 1, "what can be of no interval any more is forgotten");
+        groups.ended(vec![of(0, 1, 5, 6_000), of(1, 1, 800, 7_000)], &facts(Vec::new()), (&clocks, None));
+        assert_eq!(causes(&mut groups), [None, Some("of the next interval".to_owned())]);
+        assert_eq!(groups.explained, []);
     }
 }

@@ -25,6 +25,8 @@ pub struct Totals {
     waiting: Waiting,
     /// The limit, where one was stated (ns).
     deadline_ns: Option<u64>,
+    /// Samples that are kept beyond the usual number.
+    keeps_more: usize,
 }
 
 impl Totals {
@@ -32,6 +34,20 @@ impl Totals {
     #[must_use]
     pub fn with_deadline(deadline_ns: Option<u64>) -> Self {
         Self { deadline_ns, ..Self::default() }
+    }
+
+    /// Keeps this many samples more than usual, so that each of many threads has its worst among them.
+    #[must_use]
+    pub const fn keeping_more(mut self, samples: usize) -> Self {
+        self.keeps_more = samples;
+        self
+    }
+
+    /// Hands out all that was taken in, and begins anew with the same settings.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let fresh = Self { deadline_ns: self.deadline_ns, keeps_more: self.keeps_more, ..Self::default() };
+        std::mem::replace(self, fresh)
     }
 
     /// Takes an explained sample in, with what lies below its CPU. It is counted once no sample of another CPU can be of the
@@ -80,7 +96,7 @@ impl Totals {
             }
         }
         self.samples.push(sample);
-        if self.samples.len() == 2 * KEPT {
+        if self.samples.len() == 2 * self.keeps() {
             self.keep_the_worst();
         }
     }
@@ -91,9 +107,13 @@ impl Totals {
         self.explained
     }
 
+    const fn keeps(&self) -> usize {
+        KEPT.saturating_add(self.keeps_more)
+    }
+
     fn keep_the_worst(&mut self) {
         self.samples.sort_by_key(|sample| (Reverse(sample.latency_ns), sample.scheduled.monotonic.as_ns()));
-        self.samples.truncate(KEPT);
+        self.samples.truncate(self.keeps());
     }
 
     /// The causes, that of the most samples first, and the worst samples, worst first. `counters` are those that the record has
@@ -160,5 +180,25 @@ fn took_ns(sample: &ExplainedSample) -> u64 {
     match sample.certainty {
         Certainty::Unknown => whole_ns,
         _ => Some(parts.sum()).filter(|&ns: &u64| ns > 0).unwrap_or(whole_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_out_is_not_handed_out_again_and_many_threads_have_room() {
+        let mut totals = Totals::default().keeping_more(KEPT);
+        let sample = |at: usize| ExplainedSample {
+            thread: u32::from(at % 2 == 1),
+            latency_ns: if at % 2 == 1 { 1 } else { 1_000 },
+            ..ExplainedSample::default()
+        };
+        (0..2 * KEPT).for_each(|at| totals.add(sample(at), BelowKernel::default()));
+        let (_, samples) = totals.take().finish(|_| None);
+        assert_eq!(samples.iter().filter(|sample| sample.thread == 1).count(), KEPT, "the lesser ones are kept too");
+        assert_eq!((totals.explained(), totals.keeps()), (0, 2 * KEPT));
+        assert_eq!(totals.take().finish(|_| None).1, []);
     }
 }

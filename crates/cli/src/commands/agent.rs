@@ -143,6 +143,7 @@ fn in_words(hub: &str, is_running: bool, status: Option<&Status>) -> String {
     if let Some(stream) = status.stream {
         lines.push(format!("stream {stream}, acknowledged by the hub up to entry {}", status.acknowledged));
     }
+    lines.extend(status.explaining.iter().map(|explaining| format!("causes: {}", explaining.in_words())));
     lines.push(format!("{} entries are kept, {} of them wait for the hub", status.entries, status.waiting));
     let sender = &status.sender;
     lines.push(match &sender.error {

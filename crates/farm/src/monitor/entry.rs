@@ -7,6 +7,8 @@
 use histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::cause::{Cause, MOST_CAUSE_CLASS, MOST_CAUSE_NAME};
+use super::source::{SourceInterval, sources_of_both};
 use crate::stream::{ContentHash, Place, StreamId};
 
 /// The most bytes of a text in an entry.
@@ -45,6 +47,8 @@ pub enum ContentKind {
     Condition,
     /// All that was read of the machine, as JSON.
     Profile,
+    /// Whether causes of the worst wake-ups are sought, and what that costs, as JSON ([`Explaining`](super::Explaining)).
+    Explaining,
 }
 
 /// What a wall clock said.
@@ -108,9 +112,10 @@ pub struct Figures {
     pub missed_periods: u64,
     /// Wake-ups later than the limit.
     pub beyond_limit: u64,
-    /// What made the largest one late, in words; absent where nobody looked or it could not be told.
+    /// What made the largest one late; absent where nobody looked for it. Where it was sought and not found it is
+    /// [unknown](Cause::is_unknown).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
+    pub cause: Option<Cause>,
 }
 
 impl Figures {
@@ -172,20 +177,6 @@ pub struct CpuFigures<'a> {
     pub is_valid: bool,
 }
 
-/// A time source in an interval, by `measure sync`'s words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct SourceInterval {
-    /// Its name: ptp, ntp, system.
-    pub source: String,
-    /// The worst bound of its error in the interval (ns); absent where it had none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bound_ns: Option<u64>,
-    /// Its state, in its own words.
-    #[serde(default)]
-    pub state: String,
-}
-
 /// An interval of monitoring: the worst of each CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -245,7 +236,7 @@ impl Interval {
             made_of: self.made_of.saturating_add(later.made_of),
             cut_short: None,
             cpus: self.cpus.iter().zip(&later.cpus).map(cpu).collect(),
-            sources: worst_sources(&self.sources, &later.sources),
+            sources: sources_of_both(&self.sources, &later.sources),
         })
     }
 }
@@ -253,21 +244,6 @@ impl Interval {
 fn all_of(first: &[String], later: &[String]) -> Vec<String> {
     let mut all = first.to_vec();
     all.extend(later.iter().filter(|reason| !first.contains(reason)).cloned());
-    all
-}
-
-/// The worst bound of each; none where it had none in one of both.
-fn worst_sources(first: &[SourceInterval], later: &[SourceInterval]) -> Vec<SourceInterval> {
-    let mut all = first.to_vec();
-    for later in later {
-        match all.iter_mut().find(|first| first.source == later.source) {
-            Some(first) => {
-                first.bound_ns = first.bound_ns.zip(later.bound_ns).map(|(one, other)| one.max(other));
-                first.state.clone_from(&later.state);
-            }
-            None => all.push(later.clone()),
-        }
-    }
     all
 }
 
@@ -445,10 +421,19 @@ impl MonitorEntry {
                 within("sources", interval.sources.len(), 64)?;
                 for cpu in &interval.cpus {
                     within("reasons", cpu.reasons.len(), 64)?;
-                    let causes = cpu.valid.iter().chain(&cpu.spoiled).filter_map(|figures| figures.cause.as_ref());
-                    for text in causes.chain(&cpu.reasons) {
+                    for cause in cpu.valid.iter().chain(&cpu.spoiled).filter_map(|figures| figures.cause.as_ref()) {
+                        within("bytes of a cause's class", cause.class.len(), MOST_CAUSE_CLASS)?;
+                        within("bytes of a cause's name", cause.name.len(), MOST_CAUSE_NAME)?;
+                        within("percent of a latency", cause.covers_percent.unwrap_or(0).into(), 100)?;
+                    }
+                    for text in &cpu.reasons {
                         within("bytes of a text", text.len(), MOST_TEXT)?;
                     }
+                }
+                let mut names: Vec<&String> = interval.sources.iter().map(|source| &source.source).collect();
+                names.sort();
+                if names.windows(2).any(|two| two[0] == two[1]) {
+                    return Err(NotAllowed::new(&"a source of time that is named twice"));
                 }
                 let mut texts = interval.sources.iter().flat_map(|source| [&source.source, &source.state]);
                 texts.try_for_each(|text| within("bytes of a text", text.len(), MOST_TEXT))
@@ -496,6 +481,7 @@ impl MonitorEntry {
                     cpu.valid = cpu.valid.as_ref().map(Figures::without_counts);
                     cpu.spoiled = cpu.spoiled.as_ref().map(Figures::without_counts);
                 }
+                interval.sources.iter_mut().for_each(|source| source.steps = 0);
                 Self::Interval(interval)
             }
             other => other.clone(),
@@ -504,67 +490,5 @@ impl MonitorEntry {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn interval(start_s: i64, maximum_ns: i64, spoiled_ns: Option<i64>) -> Interval {
-        let figures = |maximum_ns| Figures { maximum_ns, maximum_at_ns: 7, samples: 300, ..Figures::default() };
-        Interval {
-            times: LeftTimes {
-                boot: BootId("b".to_owned()),
-                start_ns: start_s * 1_000_000_000,
-                length_ns: 300_000_000_000,
-                wall: None,
-            },
-            condition: ContentHash::of("{}"),
-            made_of: 1,
-            cut_short: None,
-            cpus: vec![CpuInterval {
-                cpu: 1,
-                valid: Some(figures(maximum_ns)),
-                spoiled: spoiled_ns.map(figures),
-                reasons: spoiled_ns.map(|_| "stopped".to_owned()).into_iter().collect(),
-            }],
-            sources: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_merged_interval_has_the_worst_of_both_with_its_moment_and_what_was_spoiled_apart() {
-        let (first, later) = (interval(0, 9_000, None), interval(300, 12_000, Some(5_000_000)));
-        let merged = first.merged(&later).unwrap();
-        let cpu = &merged.cpus[0];
-        let (valid, spoiled) = (cpu.valid.as_ref().unwrap(), cpu.spoiled.as_ref().unwrap());
-        assert_eq!((valid.maximum_ns, valid.maximum_at_ns, valid.samples), (12_000, 300_000_000_007, 600));
-        assert_eq!((spoiled.maximum_ns, spoiled.maximum_at_ns, spoiled.samples), (5_000_000, 300_000_000_007, 300));
-        assert_eq!((merged.made_of, merged.times.length_ns), (2, 600_000_000_000));
-        assert_eq!(cpu.reasons, ["stopped"]);
-        // Never across a gap, a condition or a boot.
-        assert_eq!(first.merged(&interval(301, 1, None)), None);
-        assert_eq!(first.merged(&Interval { condition: ContentHash::of("other"), ..later.clone() }), None);
-        assert_eq!(first.merged(&Interval { cut_short: Some(GapReason::Killed), ..later.clone() }), None);
-        let mut of_another_boot = later;
-        of_another_boot.times.boot = BootId("c".to_owned());
-        assert_eq!(first.merged(&of_another_boot), None);
-    }
-
-    #[test]
-    fn an_entry_reads_back_and_what_is_newer_is_kept_as_unknown() {
-        let entries = [
-            MonitorEntry::Interval(interval(0, 9_000, Some(3))),
-            MonitorEntry::Gap {
-                times: interval(0, 0, None).times,
-                why: GapReason::Other("asleep".to_owned()),
-                cpus: vec![1, 2],
-            },
-            MonitorEntry::End { boot: BootId("b".to_owned()), at_ns: 3, why: GapReason::Stopped },
-        ];
-        for entry in entries {
-            let text = serde_json::to_string(&entry).unwrap();
-            assert_eq!(MonitorEntry::from_json(&text), Ok(entry), "{text}");
-        }
-        assert_eq!(MonitorEntry::from_json(r#"{"entry": "weather", "rain": 3}"#), Ok(MonitorEntry::Unknown));
-        let many = MonitorEntry::Gap { times: interval(0, 0, None).times, why: GapReason::Killed, cpus: vec![2, 1] };
-        assert!(MonitorEntry::from_json(&serde_json::to_string(&many).unwrap()).is_err());
-    }
-}
+#[path = "entry_tests.rs"]
+mod tests;

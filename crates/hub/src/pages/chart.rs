@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use store::{CpuHistory, GapSpan};
+use store::{CpuHistory, GapSpan, SourceHistory};
 use units::{approx_f64, approx_f64_i64, format};
 
 use super::html::Text;
-use super::words::{gap, local};
+use super::words::{gap_why, local};
 
 /// Width of the plot of a CPU (pixels of the picture).
 pub(super) const PLOT_WIDTH: f64 = 860.0;
@@ -148,13 +148,38 @@ impl Scale {
 
 /// Maxima of a CPU over time, what was spoiled apart from them, gaps hatched with their reasons, and the limit.
 pub(super) fn over_time(cpu: &CpuHistory, gaps: &[GapSpan], limit_ns: Option<u64>, scale: Scale) -> String {
+    let of_cpu = gaps.iter().filter(|span| span.cpus.is_empty() || span.cpus.contains(&cpu.cpu));
+    let mut curve = String::new();
+    draw_points(&mut curve, cpu, scale);
+    if let Some(limit) = limit_ns.filter(|limit| (scale.least_ns..=scale.most_ns).contains(limit)) {
+        let y = scale.y(approx_f64(limit));
+        let _ = writeln!(
+            curve,
+            "<line class=\"limit\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"><title>limit {}</title></line>",
+            LEFT + PLOT_WIDTH,
+            Text(&format::latency(limit)),
+        );
+    }
+    plot(&format!("CPU {}: maxima over time", cpu.cpu), of_cpu, &curve, scale)
+}
+
+/// Bounds of the error of a source of time; none where it had none, and gaps hatched with their reasons.
+pub(super) fn bound_over_time(source: &SourceHistory, gaps: &[GapSpan], scale: Scale) -> String {
+    let bound = |point: &store::SourcePoint| {
+        let bound_ns = point.worst.bound_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+        (point.start_utc_ns, point.length_ns, bound_ns)
+    };
+    let curve = format!("<path class=\"curve\" d=\"{}\"/>\n", steps(source.points.iter().map(bound), scale));
+    plot(&format!("{}: bound of its error over time", source.source), gaps.iter(), &curve, scale)
+}
+
+/// A plot with its grid, its times and its gaps, around what is drawn in it.
+fn plot<'a>(label: &str, gaps: impl Iterator<Item = &'a GapSpan>, drawn: &str, scale: Scale) -> String {
     let (width, height) = (LEFT + PLOT_WIDTH + 10.0, TOP + PLOT_HEIGHT + BOTTOM);
-    let mut picture = format!(
-        "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"CPU {}: maxima over time\">\n",
-        cpu.cpu
-    );
+    let mut picture =
+        format!("<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n", Text(label));
     let (right, bottom) = (LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT);
-    draw_gaps(&mut picture, cpu.cpu, gaps, scale);
+    draw_gaps(&mut picture, gaps, scale);
     for ns in scale.lines_ns() {
         let y = scale.y(approx_f64(ns));
         let _ = writeln!(
@@ -167,18 +192,35 @@ pub(super) fn over_time(cpu: &CpuHistory, gaps: &[GapSpan], limit_ns: Option<u64
         );
     }
     draw_times(&mut picture, scale);
-    draw_points(&mut picture, cpu, scale);
-    if let Some(limit) = limit_ns.filter(|limit| (scale.least_ns..=scale.most_ns).contains(limit)) {
-        let y = scale.y(approx_f64(limit));
-        let _ = writeln!(
-            picture,
-            "<line class=\"limit\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"><title>limit {}</title></line>",
-            Text(&format::latency(limit)),
-        );
-    }
+    picture.push_str(drawn);
     let _ =
         writeln!(picture, "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/></svg>");
     picture
+}
+
+/// Whether a span follows on one that ended at a moment: two moments of a boot are placed in UTC each by itself, and may be apart by what
+/// its clock was off by, a thousandth of the span's length at most.
+pub(super) fn follows(end_utc_ns: i64, start_utc_ns: i64, length_ns: u64) -> bool {
+    end_utc_ns.abs_diff(start_utc_ns) <= length_ns / 1_000
+}
+
+/// The path of values over time, each its span's: steps are joined where one span follows on the other.
+fn steps(spans: impl Iterator<Item = (i64, u64, Option<i64>)>, scale: Scale) -> String {
+    let mut path = String::new();
+    let mut end: Option<i64> = None;
+    for (start_utc_ns, length_ns, value_ns) in spans {
+        let until = start_utc_ns.saturating_add_unsigned(length_ns);
+        end = value_ns.map(|ns| {
+            let (y, to) = (scale.y(approx_f64_i64(ns)), scale.x(until));
+            let _ = if end.is_some_and(|end| follows(end, start_utc_ns, length_ns)) {
+                write!(path, "V{y:.1}H{to:.1}")
+            } else {
+                write!(path, "M{:.1} {y:.1}H{to:.1}", scale.x(start_utc_ns))
+            };
+            until
+        });
+    }
+    path
 }
 
 /// What hatches gaps; once on a page.
@@ -186,16 +228,15 @@ pub(super) const HATCH: &str = "<svg width=\"0\" height=\"0\" aria-hidden=\"true
     height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><line class=\"hatch\" x1=\"0\" y1=\"0\" \
     x2=\"0\" y2=\"6\"/></pattern></defs></svg>\n";
 
-fn draw_gaps(picture: &mut String, cpu: u32, gaps: &[GapSpan], scale: Scale) {
-    for span in gaps.iter().filter(|span| span.cpus.is_empty() || span.cpus.contains(&cpu)) {
+fn draw_gaps<'a>(picture: &mut String, gaps: impl Iterator<Item = &'a GapSpan>, scale: Scale) {
+    for span in gaps {
         let (from, to) =
             (scale.x(span.start_utc_ns), scale.x(span.start_utc_ns.saturating_add_unsigned(span.length_ns)));
-        let why = span.why.as_ref().map_or("nothing is known of this time", gap);
         let _ = writeln!(
             picture,
             "<rect class=\"gap\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{PLOT_HEIGHT}\"><title>{}, from {}</title></rect>",
             (to - from).max(1.0),
-            Text(why),
+            Text(gap_why(&span.why)),
             Text(&local(span.start_utc_ns)),
         );
     }
@@ -216,27 +257,15 @@ fn draw_times(picture: &mut String, scale: Scale) {
 }
 
 fn draw_points(picture: &mut String, cpu: &CpuHistory, scale: Scale) {
-    let (mut curve, mut spoiled) = (String::new(), String::new());
-    // Where the last span ended, and how high it was: steps are joined where one span follows on the other.
-    let mut end: Option<i64> = None;
+    let mut spoiled = String::new();
     for point in &cpu.points {
+        let Some(ns) = point.spoiled_ns else { continue };
         let until = point.start_utc_ns.saturating_add_unsigned(point.length_ns);
-        let (from, to) = (scale.x(point.start_utc_ns), scale.x(until));
-        if let Some(ns) = point.spoiled_ns {
-            let (x, y) = (f64::midpoint(from, to), scale.y(approx_f64_i64(ns)));
-            let _ = write!(spoiled, "M{:.1} {:.1}l5 5m0 -5l-5 5", x - 2.5, y - 2.5);
-        }
-        end = point.maximum_ns.map(|ns| {
-            let y = scale.y(approx_f64_i64(ns));
-            let _ = if end == Some(point.start_utc_ns) {
-                write!(curve, "V{y:.1}H{to:.1}")
-            } else {
-                write!(curve, "M{from:.1} {y:.1}H{to:.1}")
-            };
-            until
-        });
+        let (x, y) = (f64::midpoint(scale.x(point.start_utc_ns), scale.x(until)), scale.y(approx_f64_i64(ns)));
+        let _ = write!(spoiled, "M{:.1} {:.1}l5 5m0 -5l-5 5", x - 2.5, y - 2.5);
     }
-    let _ = writeln!(picture, "<path class=\"curve\" d=\"{curve}\"/>");
+    let maxima = cpu.points.iter().map(|point| (point.start_utc_ns, point.length_ns, point.maximum_ns));
+    let _ = writeln!(picture, "<path class=\"curve\" d=\"{}\"/>", steps(maxima, scale));
     if !spoiled.is_empty() {
         let _ =
             writeln!(picture, "<path class=\"spoiled\" d=\"{spoiled}\"><title>spoiled: does not count</title></path>");
@@ -247,7 +276,7 @@ fn draw_points(picture: &mut String, cpu: &CpuHistory, scale: Scale) {
 mod tests {
     use farm::monitor::GapReason;
     use farm::stream::ContentHash;
-    use store::Point;
+    use store::{GapWhy, Point};
 
     use super::*;
 
@@ -281,7 +310,7 @@ mod tests {
         let gaps = [GapSpan {
             start_utc_ns: 400,
             length_ns: 200,
-            why: Some(GapReason::Other("<b>asleep".to_owned())),
+            why: GapWhy::Said(GapReason::Other("<b>asleep".to_owned())),
             cpus: vec![3],
         }];
         let latencies = points.iter().flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten();

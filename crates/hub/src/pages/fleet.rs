@@ -7,7 +7,7 @@ use units::format;
 
 use super::chart::sparkline;
 use super::html::{InUrl, Text};
-use super::words::{Moment, detail, local, look, zone_note};
+use super::words::{Moment, clock_is_wrong, detail, local, look, zone_note};
 use crate::fleet::{Rank, rank, unusual};
 
 /// What of the fleet is asked for, in the URL.
@@ -158,7 +158,9 @@ fn write_row(main: &mut String, row: &FleetRow) {
         "</td><td><span class=\"state {}\"><span aria-hidden=\"true\">{}</span> {}</span>",
         look.class, look.sign, look.word,
     );
-    for said in [detail(&row.state), not_monitored(&row.isolated_and_not_monitored)] {
+    // Of a node that is silent it is not known how its clock is now.
+    let clock = clock_is_wrong(&row.sources).filter(|_| look.class == "good").unwrap_or_default();
+    for said in [detail(&row.state), not_monitored(&row.isolated_and_not_monitored), clock] {
         if !said.is_empty() {
             let _ = write!(main, "<br><span class=\"small\">{}</span>", Text(&said));
         }
@@ -200,8 +202,9 @@ fn write_maximum(main: &mut String, was: &str, maximum: Option<&store::Maximum>,
         Text(&format::latency(maximum.maximum_ns)),
         maximum.cpu,
     );
-    if let Some(cause) = &maximum.cause {
-        let _ = write!(main, ", {}", Text(cause));
+    // That nothing was found is told on the node's page.
+    if let Some(cause) = maximum.cause.as_ref().filter(|cause| !cause.is_unknown()) {
+        let _ = write!(main, ", {}", Text(&cause.what()));
     }
     if let Some(at) = maximum.at {
         let _ = write!(main, "<br>{}", Moment(at.utc_ns));
@@ -231,6 +234,7 @@ pub(super) fn not_monitored(cpus: &[u32]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use farm::monitor::{Cause, NOT_SYNCHRONIZED, SYSTEM_CLOCK, SourceInterval};
     use store::NodeState;
 
     use super::*;
@@ -245,12 +249,29 @@ mod tests {
         hostile.node.version = SCRIPT_NAME.to_owned();
         hostile.node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
         if let Some(latest) = &mut hostile.latest {
-            latest.cause = Some(SCRIPT_NAME.to_owned());
+            latest.cause =
+                Some(Cause { class: SCRIPT_NAME.to_owned(), name: SCRIPT_NAME.to_owned(), ..Cause::default() });
         }
         let page = fleet(&[hostile], &Asked { q: SCRIPT_NAME.replace("\u{1b}[31m", "") });
         // The page's own is the only one.
         assert_eq!(page.matches("<script").count(), 1, "{page}");
         assert!(!page.contains("<img") && !page.contains('\u{1b}') && page.contains("&lt;script&gt;alert(1)"));
+    }
+
+    #[test]
+    fn the_page_says_what_made_the_worst_of_a_day_and_whose_clock_is_not_synchronized() {
+        let mut of = row("late", 90_000, NodeState::Monitoring);
+        let cause = |class: &str| Cause { class: class.to_owned(), name: "eth0".to_owned(), ..Cause::default() };
+        of.day.as_mut().unwrap().cause = Some(cause("interrupt"));
+        of.latest.as_mut().unwrap().cause = Some(Cause { name: String::new(), ..cause("unknown") });
+        of.sources = vec![SourceInterval {
+            source: SYSTEM_CLOCK.to_owned(),
+            state: NOT_SYNCHRONIZED.to_owned(),
+            ..SourceInterval::default()
+        }];
+        let page = fleet(&[of, row("calm", 9_000, NodeState::Monitoring)], &Asked::default());
+        assert!(page.contains("CPU 1, interrupt: eth0") && !page.contains("unknown"), "{page}");
+        assert_eq!(page.matches("its clock is not synchronized").count(), 1);
     }
 
     #[test]

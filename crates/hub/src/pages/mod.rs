@@ -1,6 +1,9 @@
 //! The pages: HTML that is readable without scripts, drawn by the hub.
 
+mod causes;
 mod chart;
+mod clocks;
+mod distribution;
 mod fleet;
 mod html;
 mod node;
@@ -10,7 +13,7 @@ use std::fmt::Write as _;
 
 pub(crate) use fleet::{Asked, fleet, is_wanted};
 pub(crate) use node::{NodePage, Window, node};
-pub(crate) use words::{detail, gap, look, zoned};
+pub(crate) use words::{detail, gap_why, look, zoned};
 
 use html::Text;
 

@@ -1,16 +1,18 @@
 //! The page of one node: since when, and what changed then.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use farm::monitor::ContentKind;
-use store::{AuditRow, Change, ContentAt, FleetRow, History, Point, Tier};
+use farm::monitor::{ContentKind, Explaining};
+use store::{AuditRow, Change, ContentAt, FleetRow, History, SpanHistogram, Tier};
 use units::format;
 
+use super::causes::{write_causes, write_spoiled, write_worst};
 use super::chart::{HATCH, MOST_POINTS, Scale, over_time};
+use super::clocks::write_clocks;
+use super::distribution::write_histograms;
 use super::fleet::{not_monitored, write_place};
 use super::html::{InUrl, Text};
-use super::words::{Moment, detail, gap, look, zone_note, zoned};
+use super::words::{Moment, clock_is_wrong, detail, gap_why, look, source_state, zone_note, zoned};
 
 /// A grid that ends of windows are put on (ns): five minutes, as long as an interval. A page stays the same until one has passed.
 const GRID_NS: i64 = 300 * 1_000_000_000;
@@ -27,6 +29,8 @@ const SPANS: [(&str, &str, i64); 6] = [
     ("1y", "year", 366 * 24),
 ];
 const USUAL_SPAN: &str = "1d";
+/// The longest span whose histograms stand on the page (ns): 31 days.
+const MOST_HISTOGRAMS_NS: i64 = 31 * 86_400 * 1_000_000_000;
 
 /// The stretch of time that a page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +57,11 @@ impl Window {
         Self { from_utc_ns, to_utc_ns, span }
     }
 
+    /// Whether it is short enough for its histograms to be added up while somebody waits for the page: thousands of hours are not.
+    pub(crate) const fn is_short(&self) -> bool {
+        self.to_utc_ns.saturating_sub(self.from_utc_ns) <= MOST_HISTOGRAMS_NS
+    }
+
     /// What a store is asked for it.
     pub(crate) const fn asked(&self) -> store::HistoryAsked {
         store::HistoryAsked { from_utc_ns: self.from_utc_ns, to_utc_ns: self.to_utc_ns, most_points: MOST_POINTS }
@@ -71,6 +80,10 @@ pub(crate) struct NodePage {
     pub(crate) contents: Vec<ContentAt>,
     /// The condition of the latest interval, as JSON.
     pub(crate) condition: Option<String>,
+    /// Whether causes are sought on it, as it last said.
+    pub(crate) explaining: Option<Explaining>,
+    /// The wake-ups of the hours that begin in it; absent where it is too long for a page.
+    pub(crate) histograms: Option<Vec<SpanHistogram>>,
     /// What was changed about it, the newest first.
     pub(crate) audit: Vec<AuditRow>,
 }
@@ -85,7 +98,12 @@ pub(crate) fn node(page: &NodePage) -> String {
         "<p class=\"lead\"><span class=\"state {}\"><span aria-hidden=\"true\">{}</span> {}</span>",
         look.class, look.sign, look.word,
     );
-    let said = [detail(&row.state), not_monitored(&row.isolated_and_not_monitored), beyond(row)];
+    let said = [
+        detail(&row.state),
+        not_monitored(&row.isolated_and_not_monitored),
+        beyond(row),
+        clock_is_wrong(&row.sources).filter(|_| look.class == "good").unwrap_or_default(),
+    ];
     for said in said.iter().filter(|said| !said.is_empty()) {
         let _ = write!(main, " \u{b7} {}", Text(said));
     }
@@ -93,8 +111,11 @@ pub(crate) fn node(page: &NodePage) -> String {
     write_facts(&mut main, page);
     write_spans(&mut main, page);
     write_plots(&mut main, page);
-    write_worst(&mut main, &page.history);
-    write_causes(&mut main, &page.history);
+    write_worst(&mut main, &page.history, page.explaining.as_ref());
+    write_causes(&mut main, &page.history, page.explaining.as_ref());
+    write_spoiled(&mut main, &page.history);
+    write_histograms(&mut main, page);
+    write_clocks(&mut main, &page.history, (page.window.from_utc_ns, page.window.to_utc_ns));
     write_gaps(&mut main, &page.history);
     write_changes(&mut main, page);
     main.push_str(&zone_note());
@@ -119,7 +140,7 @@ fn write_facts(main: &mut String, page: &NodePage) {
     };
     for (name, maximum) in [("Latest maximum", &row.latest), ("Worst of a day", &row.day), ("Worst ever", &row.ever)] {
         let Some(maximum) = maximum else { continue };
-        let cause = maximum.cause.as_ref().map_or(String::new(), |cause| format!(", {}", Text(cause)));
+        let cause = maximum.cause.as_ref().map_or(String::new(), |cause| format!(", {}", Text(&cause.in_words())));
         let when = maximum.at.map_or(String::new(), |at| format!(", {}", Moment(at.utc_ns)));
         let latency = Text(&format::latency(maximum.maximum_ns)).to_string();
         fact(name, &format!("{latency}, CPU {}{cause}{when}", maximum.cpu));
@@ -134,6 +155,14 @@ fn write_facts(main: &mut String, page: &NodePage) {
     fact("Agent", &Text(&node.version));
     if let Some(condition) = page.condition.as_deref() {
         fact("Measured under", &Text(&conditions(condition)));
+    }
+    if !row.sources.is_empty() {
+        let sources: Vec<String> =
+            row.sources.iter().map(|source| format!("{}: {}", source.source, source_state(source))).collect();
+        fact("Clocks, latest interval", &Text(&sources.join("; ")));
+    }
+    if let Some(explaining) = &page.explaining {
+        fact("Causes", &Text(&explaining.in_words()));
     }
     fact("Key", &format_args!("<code>{}</code>", node.key));
     if let Some(earlier) = node.replaces {
@@ -207,82 +236,6 @@ fn write_plots(main: &mut String, page: &NodePage) {
     }
 }
 
-/// The worst spans of all CPUs.
-fn write_worst(main: &mut String, history: &History) {
-    let mut worst: Vec<(u32, i64, &Point)> = history
-        .cpus
-        .iter()
-        .flat_map(|cpu| cpu.points.iter().filter_map(|point| Some((cpu.cpu, point.maximum_ns?, point))))
-        .collect();
-    worst.sort_by_key(|(cpu, maximum_ns, point)| (std::cmp::Reverse(*maximum_ns), *cpu, point.start_utc_ns));
-    worst.truncate(10);
-    if worst.is_empty() {
-        return;
-    }
-    // A column of causes that nobody looked for would say that they were sought.
-    let has_causes = worst.iter().any(|(.., point)| point.cause.is_some());
-    let head = if has_causes { "<th>Cause</th>" } else { "" };
-    let _ = writeln!(
-        main,
-        "<h2>Worst</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"number\">Maximum</th><th>CPU</th><th>When</th>\
-         {head}<th class=\"number\">Beyond the limit</th><th class=\"number\">Missed periods</th></tr></thead><tbody>",
-    );
-    for (cpu, maximum_ns, point) in worst {
-        let cause = match point.cause.as_deref() {
-            _ if !has_causes => String::new(),
-            Some(cause) => format!("<td>{}</td>", Text(cause)),
-            None => "<td class=\"muted\">none was recorded</td>".to_owned(),
-        };
-        let _ = writeln!(
-            main,
-            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td>{cause}<td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td></tr>",
-            Text(&format::latency(maximum_ns)),
-            Moment(point.maximum_utc_ns.unwrap_or(point.start_utc_ns)),
-            Text(&format::count(point.beyond_limit)),
-            Text(&format::count(point.missed_periods)),
-        );
-    }
-    main.push_str("</tbody></table></div>\n");
-}
-
-/// What made the worst of each span late, and what spoiled others.
-fn write_causes(main: &mut String, history: &History) {
-    let mut causes: BTreeMap<&str, (u64, i64)> = BTreeMap::new();
-    let mut spoiled: BTreeMap<&str, u64> = BTreeMap::new();
-    for point in history.cpus.iter().flat_map(|cpu| &cpu.points) {
-        if let (Some(cause), Some(maximum_ns)) = (&point.cause, point.maximum_ns) {
-            let (count, worst_ns) = causes.entry(cause).or_insert((0, maximum_ns));
-            (*count, *worst_ns) = (*count + 1, (*worst_ns).max(maximum_ns));
-        }
-        for reason in &point.reasons {
-            *spoiled.entry(reason).or_default() += 1;
-        }
-    }
-    if !causes.is_empty() {
-        let mut causes: Vec<_> = causes.into_iter().collect();
-        causes.sort_by_key(|(_, (count, worst_ns))| std::cmp::Reverse((*worst_ns, *count)));
-        main.push_str("<h2>Causes</h2>\n<table><thead><tr><th>Cause</th><th class=\"number\">Steps</th><th class=\"number\">Worst</th></tr></thead><tbody>\n");
-        for (cause, (count, worst_ns)) in causes.into_iter().take(MOST_ROWS) {
-            let worst = format::latency(worst_ns);
-            let _ = writeln!(
-                main,
-                "<tr><td>{}</td><td class=\"number\">{count}</td><td class=\"number\">{}</td></tr>",
-                Text(cause),
-                Text(&worst)
-            );
-        }
-        main.push_str("</tbody></table>\n");
-    }
-    if !spoiled.is_empty() {
-        main.push_str("<h2>What spoiled others</h2>\n<ul>\n");
-        for (reason, count) in spoiled.into_iter().take(MOST_ROWS) {
-            let _ = writeln!(main, "<li>{}: {count} steps</li>", Text(reason));
-        }
-        main.push_str("</ul>\n");
-    }
-}
-
 fn write_gaps(main: &mut String, history: &History) {
     if history.gaps.is_empty() {
         return;
@@ -295,7 +248,7 @@ fn write_gaps(main: &mut String, history: &History) {
             "<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>",
             Moment(span.start_utc_ns),
             Text(&format::span(span.length_ns)),
-            Text(span.why.as_ref().map_or("nothing is known of this time", gap)),
+            Text(gap_why(&span.why)),
             if cpus.is_empty() { "all".to_owned() } else { cpus.to_string() },
         );
     }
@@ -311,10 +264,11 @@ fn write_changes(main: &mut String, page: &NodePage) {
         return;
     }
     main.push_str("<h2>Changes</h2>\n<table><thead><tr><th>When</th><th>What</th></tr></thead><tbody>\n");
-    for content in page.contents.iter().rev().take(MOST_ROWS) {
+    for content in news(&page.contents).iter().rev().take(MOST_ROWS) {
         let what = match content.kind {
             ContentKind::Condition => "measured under another condition",
             ContentKind::Profile => "another profile",
+            ContentKind::Explaining => "causes are sought, or not, in another way",
         };
         let hash = content.hash.to_string();
         let _ = write!(main, "<tr><td>");
@@ -334,6 +288,18 @@ fn write_changes(main: &mut String, page: &NodePage) {
         );
     }
     main.push_str("</tbody></table>\n");
+}
+
+/// Contents that differ from the one before of their kind: an agent says anew at each start what it measures under.
+fn news(contents: &[ContentAt]) -> Vec<&ContentAt> {
+    let mut all: Vec<&ContentAt> = Vec::new();
+    for content in contents {
+        let before = all.iter().rev().find(|before| before.kind == content.kind);
+        if before.is_none_or(|before| before.hash != content.hash) {
+            all.push(content);
+        }
+    }
+    all
 }
 
 /// A change in words.
@@ -358,9 +324,9 @@ fn change(change: &Change) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::monitor::GapReason;
+    use farm::monitor::{Cause, GapReason, SourceInterval};
     use farm::stream::ContentHash;
-    use store::{By, CpuHistory, GapSpan, NodeState};
+    use store::{By, CpuHistory, GapSpan, GapWhy, NodeState, Point, SourceHistory, SourcePoint};
 
     use super::*;
 
@@ -368,7 +334,13 @@ mod tests {
 
     fn page() -> NodePage {
         let window = Window::new(1_795_000_000_000_000_000, None, None);
-        let point = |start_utc_ns, maximum_ns, cause: Option<&str>| Point {
+        let cause = |(class, name): (&str, &str)| Cause {
+            class: class.to_owned(),
+            name: name.to_owned(),
+            is_shown: true,
+            covers_percent: Some(90),
+        };
+        let point = |start_utc_ns, maximum_ns, of: Option<(&str, &str)>| Point {
             start_utc_ns,
             length_ns: 300_000_000_000,
             placed_error_ns: 0,
@@ -381,11 +353,25 @@ mod tests {
             not_monitored_ns: 0,
             condition: ContentHash::of("{}"),
             reasons: vec![SCRIPT.to_owned()],
-            cause: cause.map(str::to_owned),
+            cause: of.map(cause),
+        };
+        let clock = |start_utc_ns, state: &str, bound_ns| SourcePoint {
+            start_utc_ns,
+            length_ns: 300_000_000_000,
+            worst: SourceInterval {
+                source: SCRIPT.to_owned(),
+                state: state.to_owned(),
+                bound_ns,
+                ..SourceInterval::default()
+            },
         };
         let from = window.from_utc_ns;
-        let points =
-            vec![point(from, 40_000, Some("timer interrupt")), point(from + 300_000_000_000, 250_000, Some(SCRIPT))];
+        let points = vec![
+            point(from, 40_000, Some(("interrupt", "eth0"))),
+            point(from + 300_000_000_000, 250_000, Some((SCRIPT, SCRIPT))),
+            point(from + 600_000_000_000, 30_000, Some(("unknown", ""))),
+            point(from + 900_000_000_000, 9_000, None),
+        ];
         NodePage {
             row: crate::fleet::tests::row(SCRIPT, 250_000, NodeState::Monitoring),
             history: History {
@@ -394,13 +380,27 @@ mod tests {
                 gaps: vec![GapSpan {
                     start_utc_ns: from + 900_000_000_000,
                     length_ns: 60_000_000_000,
-                    why: Some(GapReason::Other(SCRIPT.to_owned())),
+                    why: GapWhy::Said(GapReason::Other(SCRIPT.to_owned())),
                     cpus: Vec::new(),
+                }],
+                sources: vec![SourceHistory {
+                    source: SCRIPT.to_owned(),
+                    points: vec![
+                        clock(from, "locked", Some(30_000)),
+                        clock(from + 300_000_000_000, "locked", Some(90_000)),
+                        clock(from + 600_000_000_000, SCRIPT, None),
+                    ],
                 }],
                 not_placed: 3,
             },
             window,
             contents: Vec::new(),
+            histograms: Some(Vec::new()),
+            explaining: Some(Explaining {
+                choice: SCRIPT.to_owned(),
+                why_not: SCRIPT.to_owned(),
+                ..Explaining::default()
+            }),
             condition: Some(format!("{{\"kind\": {}}}", serde_json::to_string(SCRIPT).unwrap())),
             audit: vec![AuditRow {
                 id: 1,
@@ -421,8 +421,18 @@ mod tests {
     #[test]
     fn a_node_s_page_says_its_worst_its_causes_and_when_nobody_measured() {
         let html = node(&page());
-        for words in ["worst 250 us", "timer interrupt", "Not monitored", "60 s", "3 intervals are kept and not drawn"]
-        {
+        for words in [
+            "worst 250 us",
+            "interrupt: eth0 (shown, 90 % of the time)",
+            "<td>interrupt</td>",
+            "unknown, though sought",
+            ">not sought<",
+            "Not monitored",
+            "60 s",
+            "3 intervals are kept and not drawn",
+            "90.0 us</td>",
+            ">none</td>",
+        ] {
             assert!(html.contains(words), "{words}: {html}");
         }
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use farm::monitor::GapReason;
+use farm::monitor::{GapReason, NOT_SYNCHRONIZED, SYSTEM_CLOCK, SourceInterval, UNKNOWN};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use store::NodeState;
+use store::{GapWhy, NodeState};
+use units::format;
 
 use super::html::Text;
 
@@ -65,6 +66,41 @@ pub(crate) fn gap(why: &GapReason) -> &str {
         GapReason::Measuring => "a measurement had the CPUs",
         GapReason::NoPriority => "the priority was refused",
         GapReason::Other(text) => text,
+    }
+}
+
+/// The same with what nobody has said.
+pub(crate) fn gap_why(why: &GapWhy) -> &str {
+    match why {
+        GapWhy::Said(why) => gap(why),
+        GapWhy::NoWord => "off, or stopped without a word: the next that is known is of a later boot",
+        GapWhy::Unknown => "nothing is known of this time",
+    }
+}
+
+/// How a source of time is, in words: "synchronized, bound 3 ms".
+pub(crate) fn source_state(source: &SourceInterval) -> String {
+    let mut words = if source.state.is_empty() { UNKNOWN.to_owned() } else { source.state.clone() };
+    match source.bound_ns {
+        Some(bound_ns) => words.push_str(&format!(", bound {}", format::latency(bound_ns))),
+        None => words.push_str(", no bound"),
+    }
+    if source.largest_step_ns != 0 {
+        words.push_str(&format!(", set by {}", format::span(source.largest_step_ns)));
+    }
+    words
+}
+
+/// What is wrong with the system clock of a node, where something is known to be: what is unknown is not.
+pub(crate) fn clock_is_wrong(sources: &[SourceInterval]) -> Option<String> {
+    let clock = sources.iter().find(|source| source.source == SYSTEM_CLOCK)?;
+    match (clock.state.as_str(), clock.largest_step_ns) {
+        (NOT_SYNCHRONIZED, 0) => Some("its clock is not synchronized".to_owned()),
+        (NOT_SYNCHRONIZED, by_ns) => {
+            Some(format!("its clock is not synchronized, and was set by {}", format::span(by_ns)))
+        }
+        (_, 0) => None,
+        (_, by_ns) => Some(format!("its clock was set by {}", format::span(by_ns))),
     }
 }
 
@@ -133,6 +169,23 @@ mod tests {
         assert_eq!(looks.iter().filter(|look| look.class == "good").count(), 1);
         // Each of the others says why.
         assert!(states[1..].iter().all(|state| !detail(state).is_empty()));
+    }
+
+    #[test]
+    fn a_clock_of_which_nothing_is_known_is_not_called_wrong() {
+        let of = |state: &str, largest_step_ns| SourceInterval {
+            source: SYSTEM_CLOCK.to_owned(),
+            state: state.to_owned(),
+            largest_step_ns,
+            ..SourceInterval::default()
+        };
+        let wrong = |state, step_ns| clock_is_wrong(&[of(state, step_ns)]);
+        assert_eq!(clock_is_wrong(&[]), None);
+        assert_eq!((wrong(UNKNOWN, 0), wrong("synchronized", 0), wrong("of a newer agent", 0)), (None, None, None));
+        assert_eq!(wrong(NOT_SYNCHRONIZED, 0).unwrap(), "its clock is not synchronized");
+        assert!(wrong("synchronized", -7_000_000).unwrap().contains("set by -7 ms"));
+        // Another source that is lost says nothing of the system clock.
+        assert_eq!(clock_is_wrong(&[SourceInterval { source: "ptp4l".to_owned(), ..of(NOT_SYNCHRONIZED, 0) }]), None);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use store::{FleetRow, History};
 
+use super::parts::{Cause, Explaining, Source, SourceOverTime};
 use crate::fleet::{Rank, rank};
-use crate::pages::{detail, gap, look};
+use crate::pages::{detail, gap_why, look};
 
 /// All nodes, in the order in which they are to be looked at.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -86,6 +87,8 @@ pub(super) struct Node {
     labels: BTreeMap<String, String>,
     /// CPUs that are isolated and that nobody monitors.
     isolated_and_not_monitored: Vec<u32>,
+    /// Its sources of time in its latest interval, by their names.
+    sources: Vec<Source>,
 }
 
 /// Where a node stands.
@@ -122,15 +125,15 @@ struct Maximum {
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_utc_ns: Option<i64>,
-    /// What made it late.
+    /// What made it late; absent where nobody looked for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<String>,
+    cause: Option<Cause>,
 }
 
 impl From<store::Maximum> for Maximum {
     fn from(of: store::Maximum) -> Self {
         let at_utc_ns = of.at.map(|at| at.utc_ns);
-        Self { maximum_ns: of.maximum_ns, cpu: of.cpu, at_utc_ns, cause: of.cause }
+        Self { maximum_ns: of.maximum_ns, cpu: of.cpu, at_utc_ns, cause: of.cause.map(Into::into) }
     }
 }
 
@@ -176,6 +179,7 @@ impl Node {
             place: row.node.place.map(|place| Place { rack: place.rack, slot: place.slot }),
             labels: row.node.labels,
             isolated_and_not_monitored: row.isolated_and_not_monitored,
+            sources: row.sources.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -192,6 +196,11 @@ pub(super) struct NodeHistory {
     tier: Tier,
     /// CPU by CPU.
     cpus: Vec<Cpu>,
+    /// Its sources of time, by their names.
+    sources: Vec<SourceOverTime>,
+    /// Whether causes are sought on the node, and what that costs, as it last said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explaining: Option<Explaining>,
     /// When nothing was monitored.
     gaps: Vec<Gap>,
     /// Intervals whose time cannot be, or is not known.
@@ -252,9 +261,9 @@ struct Point {
     /// Codes of the reasons that spoiled something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<String>,
-    /// What made the largest late, in words.
+    /// What made the largest late; absent where nobody looked for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<String>,
+    cause: Option<Cause>,
 }
 
 /// A stretch in which nothing was monitored.
@@ -265,15 +274,32 @@ struct Gap {
     start_utc_ns: i64,
     /// How long it is (ns).
     length_ns: u64,
-    /// Why, in words, where the node has said so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
+    /// Why, in words.
+    why: String,
+    /// Who says so.
+    by: GapBy,
     /// Which CPUs; all of them where none is named.
     cpus: Vec<u32>,
 }
 
+/// Who says why nothing was monitored.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum GapBy {
+    /// The node.
+    Node,
+    /// Nobody: the next that is known is of a later boot.
+    NextBoot,
+    /// Nobody, and something is missing that might say it.
+    Nobody,
+}
+
 impl NodeHistory {
-    pub(super) fn new(from_utc_ns: i64, to_utc_ns: i64, history: History) -> Self {
+    pub(super) fn new(
+        (from_utc_ns, to_utc_ns): (i64, i64),
+        history: History,
+        explaining: Option<farm::monitor::Explaining>,
+    ) -> Self {
         let point = |point: store::Point| Point {
             start_utc_ns: point.start_utc_ns,
             length_ns: point.length_ns,
@@ -287,13 +313,18 @@ impl NodeHistory {
             not_monitored_ns: point.not_monitored_ns,
             condition: point.condition.to_string(),
             reasons: point.reasons,
-            cause: point.cause,
+            cause: point.cause.map(Into::into),
         };
         let cpu = |cpu: store::CpuHistory| Cpu { cpu: cpu.cpu, points: cpu.points.into_iter().map(point).collect() };
         let gap_of = |span: store::GapSpan| Gap {
             start_utc_ns: span.start_utc_ns,
             length_ns: span.length_ns,
-            why: span.why.as_ref().map(|why| gap(why).to_owned()),
+            why: gap_why(&span.why).to_owned(),
+            by: match &span.why {
+                store::GapWhy::Said(_) => GapBy::Node,
+                store::GapWhy::NoWord => GapBy::NextBoot,
+                store::GapWhy::Unknown => GapBy::Nobody,
+            },
             cpus: span.cpus,
         };
         Self {
@@ -305,6 +336,8 @@ impl NodeHistory {
                 store::Tier::Days => Tier::Days,
             },
             cpus: history.cpus.into_iter().map(cpu).collect(),
+            sources: history.sources.into_iter().map(SourceOverTime::from).collect(),
+            explaining: explaining.map(Into::into),
             gaps: history.gaps.into_iter().map(gap_of).collect(),
             not_placed: history.not_placed,
         }

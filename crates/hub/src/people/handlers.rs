@@ -6,13 +6,15 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
+use farm::monitor::{ContentKind, Explaining};
 use farm::stream::NodeKey;
 use jiff::Timestamp;
 use serde::Deserialize;
-use store::{FleetRow, HistoryAsked, Read};
+use store::{ContentAt, FleetRow, HistoryAsked, Read};
 
 use super::answer::{Failed, HTML, answer, document};
 use super::documents::{Fleet, Node, NodeHistory, Status};
+use super::parts::NodeHistograms;
 use crate::clock::now_wall_ns;
 use crate::fleet;
 use crate::hub::Hub;
@@ -45,6 +47,14 @@ fn key_of(text: &str) -> Result<NodeKey, Failed> {
 fn row_of(store: &dyn Read, key: NodeKey) -> Result<FleetRow, Failed> {
     let found = store.fleet(now_wall_ns())?.into_iter().find(|row| row.node.key == key);
     found.ok_or(Failed::NoSuch("There is no such node, or it was revoked."))
+}
+
+/// Whether a node looks for causes, as it last said.
+fn explaining(store: &dyn Read, contents: &[ContentAt]) -> Result<Option<Explaining>, Failed> {
+    let latest = contents.iter().rev().find(|content| content.kind == ContentKind::Explaining);
+    let content = latest.map(|latest| store.content(latest.hash)).transpose()?.flatten();
+    // What a newer agent says otherwise is not shown.
+    Ok(content.and_then(|content| serde_json::from_str(&content.text).ok()))
 }
 
 /// A page, or the page of why there is none.
@@ -105,10 +115,16 @@ pub(super) async fn node_page(
         let (key, window) = (key_of(&key)?, parameters(asked)?.window()?);
         let read = move |store: &dyn Read| {
             let row = row_of(store, key)?;
+            let contents = store.contents(key)?;
             let condition = row.condition.map(|hash| store.content(hash)).transpose()?.flatten();
             Ok::<_, Failed>(pages::node(&NodePage {
                 history: store.history(key, &window.asked())?,
-                contents: store.contents(key)?,
+                explaining: explaining(store, &contents)?,
+                histograms: match window.is_short() {
+                    true => Some(store.histograms(key, window.from_utc_ns, window.to_utc_ns)?),
+                    false => None,
+                },
+                contents,
                 condition: condition.map(|content| content.text),
                 audit: store.audit(Some(key), MOST_CHANGES)?,
                 window,
@@ -156,10 +172,27 @@ pub(super) async fn history_document(
     let Window { from_utc_ns, to_utc_ns, .. } = asked.window()?;
     let read = move |store: &dyn Read| {
         row_of(store, key)?;
-        Ok::<_, Failed>(store.history(key, &HistoryAsked { from_utc_ns, to_utc_ns, most_points })?)
+        let history = store.history(key, &HistoryAsked { from_utc_ns, to_utc_ns, most_points })?;
+        Ok::<_, Failed>((history, explaining(store, &store.contents(key)?)?))
     };
-    let history = hub.for_people.read(read).await??;
-    document(&headers, &NodeHistory::new(from_utc_ns, to_utc_ns, history))
+    let (history, explaining) = hub.for_people.read(read).await??;
+    document(&headers, &NodeHistory::new((from_utc_ns, to_utc_ns), history, explaining))
+}
+
+pub(super) async fn histograms_document(
+    State(hub): State<Arc<Hub>>,
+    headers: HeaderMap,
+    Path(key): Path<String>,
+    asked: Parameters<Stretch>,
+) -> Result<Response, Failed> {
+    let (key, asked) = (key_of(&key)?, parameters(asked)?);
+    let Window { from_utc_ns, to_utc_ns, .. } = asked.window()?;
+    let read = move |store: &dyn Read| {
+        row_of(store, key)?;
+        Ok::<_, Failed>(store.histograms(key, from_utc_ns, to_utc_ns)?)
+    };
+    let histograms = hub.for_people.read(read).await??;
+    document(&headers, &NodeHistograms::new((from_utc_ns, to_utc_ns), histograms))
 }
 
 pub(super) async fn status_document(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Result<Response, Failed> {

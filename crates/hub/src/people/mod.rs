@@ -3,6 +3,7 @@
 mod answer;
 mod documents;
 mod handlers;
+mod parts;
 mod routes;
 
 use std::sync::Arc;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::documents::{Fleet, Node, NodeHistory, Status};
 use super::handlers;
+use super::parts::NodeHistograms;
 use crate::hub::Hub;
 
 /// A parameter of a route.
@@ -97,6 +98,13 @@ const ROUTES: &[Route] = &[
         parameters: &[KEY, LAST, FROM, TO, POINTS],
         answer: Answer::Document(of::<NodeHistory>),
         handler: || get(handlers::history_document),
+    },
+    Route {
+        path: "/api/v1/nodes/{key}/histograms",
+        what: "The wake-ups of a node in a stretch of time, by whole hours that begin in it.",
+        parameters: &[KEY, LAST, FROM, TO],
+        answer: Answer::Document(of::<NodeHistograms>),
+        handler: || get(handlers::histograms_document),
     },
     Route {
         path: "/api/v1/status",

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farm::monitor::{
-    BatchBody, BootId, ContentKind, ContentOf, CpuInterval, EnrolledBody, EnrolmentBody, Envelope, Figures, HubKey,
-    Interval, LeftTimes, MarkBody, MonitorEntry, Purpose, RawEntry, StreamBegin, WallTime,
+    BatchBody, BootId, Cause, ContentKind, ContentOf, CpuInterval, EnrolledBody, EnrolmentBody, Envelope, Figures,
+    HubKey, Interval, LeftTimes, MarkBody, MonitorEntry, Purpose, RawEntry, StreamBegin, WallTime,
 };
 use farm::stream::{ContentHash, Mark, NodeKey, Spool, StreamId};
 use hub::keys::{hexadecimal, is_signed, new_secret, sha256};
@@ -328,7 +328,12 @@ impl TestNode {
                 maximum_ns: *maximum_ns,
                 maximum_at_ns: 1_000_000,
                 samples: 300_000,
-                cause: cause.map(str::to_owned),
+                cause: cause.map(|name| Cause {
+                    class: "thread".to_owned(),
+                    name: name.to_owned(),
+                    is_shown: true,
+                    covers_percent: Some(90),
+                }),
                 ..Figures::default()
             }),
             ..CpuInterval::default()

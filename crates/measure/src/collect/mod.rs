@@ -1,6 +1,7 @@
 //! Makes histograms, intervals, rows and worst samples of what a measuring thread hands over.
 
 mod collected;
+mod known;
 mod standing;
 
 use analysis::{StallRules, StallTracker};
@@ -13,7 +14,7 @@ pub(crate) use self::collected::Collected;
 use self::standing::{Ended, Standing};
 pub(crate) use self::standing::{MOST_KEPT, neighbors_merged};
 use crate::clock_watch::ClockWatch;
-use crate::explain::{IntervalEnd, Known};
+use crate::explain::IntervalEnd;
 use crate::late::Late;
 use crate::linear::{EqualBins, LinearHistogram};
 use crate::ring::{Pair, Slot};
@@ -576,16 +577,6 @@ impl Collector {
     /// The intervals that have ended and stand.
     pub(crate) fn finished(&self) -> &[Interval] {
         self.standing.intervals()
-    }
-
-    /// What an explainer has to know of the samples so far; `typical_ns` is the known value, `None` to compute it again.
-    pub(crate) fn known(&self, followed: usize, typical_ns: Option<i64>) -> Known {
-        let median = || self.histogram().quantile_ns(0.5).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
-        Known {
-            samples: self.samples(),
-            typical_ns: typical_ns.unwrap_or_else(median),
-            worst_above_ns: self.standing.nth_worst_ns(followed, &self.current_worst).unwrap_or(i64::MAX),
-        }
     }
 
     /// All samples so far that are not known to be spoiled.

@@ -21,6 +21,9 @@ use record::{EvidenceSource, ExplainRequest};
 
 /// So many worst samples of each thread are followed where no threshold is given.
 pub(crate) const FOLLOWED: usize = 8;
+/// Of each thread and interval so many explained samples have room where the worst of each interval are wanted: each of them was later
+/// than all before it in its interval, and of a million samples in a random order fourteen are.
+const OF_EACH_INTERVAL: usize = 64;
 /// Intervals from here on are long enough to read names of functions at their ends (ns): that takes long.
 const NAMES_FROM_NS: u64 = 10_000_000_000;
 /// A threshold that follows is set after so many samples.
@@ -99,6 +102,8 @@ impl Explainer {
         threads: Vec<Followed>,
         deadline_ns: Option<u64>,
     ) -> Self {
+        let totals = Totals::with_deadline(deadline_ns);
+        let more = if config.each_interval { OF_EACH_INTERVAL * threads.len() } else { 0 };
         let pinned: Option<CpuSet> = threads.iter().map(|of| of.cpu).collect();
         let measured = pinned.unwrap_or_else(|| recorder.cpus().clone());
         Self {
@@ -109,7 +114,7 @@ impl Explainer {
             config,
             threads,
             names: Names::default(),
-            totals: Totals::with_deadline(deadline_ns),
+            totals: totals.keeping_more(more),
             waiting: None,
             apart: 0,
             armed_ns: BTreeMap::new(),
@@ -235,7 +240,8 @@ impl Explainer {
                 self.read(of, &late, caught);
             }
             if self.config.above.is_none() && known.samples >= LEAST_SAMPLES {
-                let above_ns = known.worst_above_ns.max(2 * known.typical_ns);
+                let worst_ns = if self.config.each_interval { known.worst_of_open_ns } else { known.worst_above_ns };
+                let above_ns = worst_ns.max(2 * known.typical_ns);
                 of.watched.above_ns.store(above_ns, Ordering::Relaxed);
                 self.follow_functions_of(of);
             }
@@ -277,8 +283,15 @@ impl Explainer {
         interval_maximum_ns: u64,
     ) -> Explanation {
         let explained = self.totals.explained();
-        let (mut causes, mut samples) = self.totals.clone().finish(counters);
-        samples.truncate(FOLLOWED);
+        // Where those of each interval are wanted, what is handed on is not handed on again.
+        let totals = if self.config.each_interval { self.totals.take() } else { self.totals.clone() };
+        let (mut causes, mut samples) = totals.finish(counters);
+        if self.config.each_interval {
+            // Threads come and go in a run without an end, and their numbers are used again.
+            self.names.forget_threads();
+        } else {
+            samples.truncate(FOLLOWED);
+        }
         if interval_maximum_ns >= NAMES_FROM_NS {
             self.names.fill_in(&mut texts(&mut causes, &mut samples));
             cause::join_alike(&mut causes);
@@ -314,6 +327,10 @@ impl Explainer {
         let (mut causes, mut samples) = self.totals.finish(counters);
         self.names.fill_in(&mut texts(&mut causes, &mut samples));
         cause::join_alike(&mut causes);
+        if self.config.each_interval {
+            // Nobody asks what to change, and whoever waits for the CPUs waits for this.
+            return Explanation { cost, explained, causes, samples, ..looked_at };
+        }
         // Now that nothing is measured any more.
         let (profile, _) = host::read_profile(&host::Root::live());
         cause::put_remedies(&mut causes, &Surroundings::from_profile(&profile, &self.measured));
@@ -329,6 +346,8 @@ pub(crate) struct Known {
     pub(crate) typical_ns: i64,
     /// The least of the worst few so far (ns).
     pub(crate) worst_above_ns: i64,
+    /// The worst of the interval that has not ended (ns); 0 where it has none.
+    pub(crate) worst_of_open_ns: i64,
 }
 
 /// A policy as the kernel counts: its number, and its priority, where less is more.
@@ -352,4 +371,41 @@ fn texts<'a>(causes: &'a mut [CauseTotal], samples: &'a mut [ExplainedSample]) -
         all.extend(sample.stack.iter_mut());
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Ns;
+
+    use super::super::recorder::Threads;
+    use super::*;
+
+    /// The threshold of a thread after a look at what is known of it (ns).
+    fn threshold_ns(config: ExplainRequest, known: Known) -> i64 {
+        let config = ExplainRequest { source: Some(EvidenceSource::Counters), ..config };
+        let threads = Threads { real_time: true, may_move: false, share_cpus: false, wakings: false };
+        let cpus: CpuSet = [0].into_iter().collect();
+        let recorder = Arc::new(Recorder::new(&cpus, threads, ClockId::Monotonic, config));
+        let watched = Arc::new(Watched::new(5));
+        let own = Thread { tid: std::process::id(), ..Thread::default() };
+        let interval_ns = Some(Ns::from_ms(1).0);
+        let followed =
+            Followed { thread: 0, begin: Begin::Timer, cpu: Some(0), interval_ns, own, watched: Arc::clone(&watched) };
+        let mut explainer = Explainer::new(recorder, config, vec![followed], None);
+        explainer.look(&ClockWatch::new(ClockId::Monotonic), &[known]);
+        watched.above_ns.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn of_each_interval_the_worst_is_followed_and_of_a_run_its_worst_few() {
+        let known = Known { samples: 1_000, typical_ns: 10, worst_above_ns: 900, worst_of_open_ns: 50 };
+        let run = ExplainRequest::default();
+        let each = ExplainRequest { each_interval: true, ..run };
+        assert_eq!(threshold_ns(run, known), 900);
+        assert_eq!(threshold_ns(each, known), 50);
+        // A new interval begins with what is twice as late as usual.
+        assert_eq!(threshold_ns(each, Known { worst_of_open_ns: 0, ..known }), 20);
+        let above = ExplainRequest { above: Some(Ns(7)), ..each };
+        assert_eq!(threshold_ns(above, known), 5, "a threshold that was asked for is left alone");
+    }
 }

@@ -101,6 +101,11 @@ fn addresses_in(text: &str) -> Vec<u64> {
 }
 
 impl Names {
+    /// Forgets whose threads are whose: their numbers may be those of others by now.
+    pub(super) fn forget_threads(&mut self) {
+        self.owners.clear();
+    }
+
     /// Reads the names of all functions at these addresses, in one pass.
     fn learn(&mut self, addresses: impl Iterator<Item = u64>) {
         let mut open: Vec<u64> = addresses.filter(|address| !self.functions.contains_key(address)).collect();

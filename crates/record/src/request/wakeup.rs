@@ -88,6 +88,10 @@ pub struct ExplainRequest {
     /// Whether kernel events are left out because they cost too much on this machine. It is measured, never requested.
     #[serde(skip)]
     pub events_are_dear: bool,
+    /// Whether the worst of each interval are explained rather than those of the run, which may have no end: what was explained is
+    /// handed on with the intervals, and nothing of it is kept. For a monitoring that takes the intervals over; never requested.
+    #[serde(skip)]
+    pub each_interval: bool,
     /// Whether the parts of every wake-up are recorded; this needs [`EvidenceSource::Programs`].
     pub parts: bool,
 }

@@ -1,24 +1,23 @@
 //! Rows: an interval, an hour or a day, with all CPUs in it; one, or a sequence of them in which each is written by its difference to
 //! the one before.
 //!
-//! Everything is exact but the moments of maxima, which are kept to a millisecond, and the bounds of time sources, which are rounded
-//! up to a microsecond.
+//! Everything is exact but the moments of maxima, which are kept to a millisecond, the bounds of time sources, which are rounded up to a
+//! microsecond, and the shares that causes cover, which are rounded down to ten percent.
 
-use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-
-use farm::monitor::{CpuInterval, Figures, GapReason, Interval, SourceInterval};
+use farm::monitor::{Cause, CpuInterval, Figures, GapReason, Interval, SourceInterval};
 
 use super::bits::{BitReader, BitWriter, Damaged, length, put_varint, take_bytes, take_varint};
+use super::words::{Words, put_words, take_words, word};
 use crate::cast::{WithSign, WithoutSign};
 
 const FORM: u8 = 1;
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
-/// Below this compressing words costs more bytes than it saves.
-const WORTH_COMPRESSING: usize = 64;
-/// The most bytes of the words of a sequence, and rows in one: a damaged length must not fill the memory.
-const MOST_WORD_BYTES: u64 = 64 << 20;
+/// A cause covers all of a latency at most.
+const MOST_PERCENT: u8 = 100;
+/// The share that it covers is kept in steps of these (percent).
+const PERCENT_STEP: u8 = 10;
+/// The most rows of a sequence: a damaged length must not fill the memory.
 const MOST_ROWS: u64 = 1 << 16;
 const MOST_CPUS: u64 = 1 << 16;
 
@@ -85,26 +84,6 @@ impl Row {
     }
 }
 
-/// Words of a sequence, each written once.
-#[derive(Default)]
-struct Words {
-    places: HashMap<String, u64>,
-    bytes: Vec<u8>,
-}
-
-impl Words {
-    fn place(&mut self, word: &str) -> u64 {
-        if let Some(place) = self.places.get(word) {
-            return *place;
-        }
-        let place = u64::try_from(self.places.len()).unwrap_or(u64::MAX);
-        put_varint(&mut self.bytes, u64::try_from(word.len()).unwrap_or(u64::MAX));
-        self.bytes.extend_from_slice(word.as_bytes());
-        self.places.insert(word.to_owned(), place);
-        place
-    }
-}
-
 /// What of the row before helps to write the next one.
 struct Before {
     end_ns: i64,
@@ -129,12 +108,14 @@ struct CpuBefore {
     /// Its samples; of a CPU that nothing is known of those of the one before it in its row.
     samples: Option<u64>,
     difference_length: u32,
+    /// The place of its last cause among the words.
+    cause: Option<u64>,
 }
 
 impl CpuBefore {
     /// Of a CPU that nothing is known of: latencies of tens of microseconds.
     const fn new(cpu: u32) -> Self {
-        Self { cpu, maximum_length: 15, samples: None, difference_length: 0 }
+        Self { cpu, maximum_length: 15, samples: None, difference_length: 0, cause: None }
     }
 }
 
@@ -168,53 +149,6 @@ pub(crate) fn rows_from_bytes(mut bytes: &[u8]) -> Result<Vec<Row>, Damaged> {
     (0..count).map(|_| take_row(&mut bits, &words, &mut before)).collect()
 }
 
-fn put_words(bytes: &mut Vec<u8>, words: &Words) {
-    let written = u64::try_from(words.bytes.len()).unwrap_or(u64::MAX);
-    put_varint(bytes, written);
-    if words.bytes.len() < WORTH_COMPRESSING {
-        bytes.extend_from_slice(&words.bytes);
-        return;
-    }
-    let compressed = compress(&words.bytes);
-    put_varint(bytes, u64::try_from(compressed.len()).unwrap_or(u64::MAX));
-    bytes.extend(compressed);
-}
-
-fn take_words(bytes: &mut &[u8]) -> Result<Vec<String>, Damaged> {
-    let written = take_varint(bytes)?;
-    let text;
-    let mut left = if written < u64::try_from(WORTH_COMPRESSING).map_err(|_| Damaged)? {
-        take_bytes(bytes, written)?
-    } else {
-        let compressed = take_varint(bytes)?;
-        text = decompress(take_bytes(bytes, compressed)?, MOST_WORD_BYTES)?;
-        &text
-    };
-    let mut words = Vec::new();
-    while !left.is_empty() {
-        let length = take_varint(&mut left)?;
-        let word = std::str::from_utf8(take_bytes(&mut left, length)?).map_err(|_| Damaged)?;
-        words.push(word.to_owned());
-    }
-    Ok(words)
-}
-
-/// Compresses bytes (deflate).
-pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
-    let mut writer = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
-    // Writing to memory does not fail.
-    let _ = writer.write_all(bytes);
-    writer.finish().unwrap_or_default()
-}
-
-/// What [`compress`] made of bytes, at most so many.
-pub(crate) fn decompress(bytes: &[u8], most: u64) -> Result<Vec<u8>, Damaged> {
-    let mut text = Vec::new();
-    let mut reader = flate2::read::DeflateDecoder::new(bytes).take(most.saturating_add(1));
-    reader.read_to_end(&mut text).map_err(|_| Damaged)?;
-    if u64::try_from(text.len()).map_err(|_| Damaged)? > most { Err(Damaged) } else { Ok(text) }
-}
-
 /// The form of a reason in words.
 fn reason_to_word(reason: &GapReason) -> String {
     serde_json::to_string(reason).unwrap_or_default()
@@ -239,6 +173,12 @@ fn put_row(bits: &mut BitWriter, words: &mut Words, before: &mut Before, row: &R
             bits.number(bound_us, before.bound_length);
             before.bound_length = length(bound_us);
         }
+        let is_set = source.steps > 0 || source.largest_step_ns != 0;
+        bits.bit(is_set);
+        if is_set {
+            bits.number(source.steps, 1);
+            bits.signed(source.largest_step_ns, 20);
+        }
     }
     let are_same = before.cpus.iter().map(|cpu| cpu.cpu).eq(row.cpus.iter().map(|cpu| cpu.cpu));
     bits.bit(are_same);
@@ -259,6 +199,7 @@ fn put_row(bits: &mut BitWriter, words: &mut Words, before: &mut Before, row: &R
     for (cpu, before) in row.cpus.iter().zip(&mut before.cpus) {
         put_cpu(bits, words, before, cpu, &mut neighbor);
     }
+    put_causes(bits, words, before, row);
     before.end_ns = row.end_ns();
     before.length_ns = row.length_ns;
     before.made_of = row.made_of;
@@ -289,7 +230,8 @@ fn take_row(bits: &mut BitReader<'_>, words: &[String], before: &mut Before) -> 
         } else {
             None
         };
-        Ok(SourceInterval { source, bound_ns, state })
+        let (steps, largest_step_ns) = if bits.bit()? { (bits.number(1)?, bits.signed(20)?) } else { (0, 0) };
+        Ok(SourceInterval { source, bound_ns, state, steps, largest_step_ns })
     };
     let sources = (0..sources).map(source).collect::<Result<_, _>>()?;
     if !bits.bit()? {
@@ -309,7 +251,8 @@ fn take_row(bits: &mut BitReader<'_>, words: &[String], before: &mut Before) -> 
     let form = Form { has_negative, are_moments_within, is_monitored_throughout: bits.bit()?, length_ns };
     let mut neighbor = Neighbor::of(&form);
     let cpu = |before| take_cpu(bits, words, before, &mut neighbor);
-    let cpus = before.cpus.iter_mut().map(cpu).collect::<Result<_, _>>()?;
+    let mut cpus = before.cpus.iter_mut().map(cpu).collect::<Result<Vec<_>, _>>()?;
+    take_causes(bits, words, before, &mut cpus)?;
     let row = Row { start_ns, length_ns, made_of, cut_short, cpus, sources };
     before.end_ns = row.end_ns();
     before.length_ns = length_ns;
@@ -354,8 +297,7 @@ impl<'a> Neighbor<'a> {
 
 /// Whether nothing but a maximum and a number of samples is to be said of it.
 fn is_plain(cpu: &RowCpu) -> bool {
-    let is_plain =
-        |figures: &Figures| figures.missed_periods == 0 && figures.beyond_limit == 0 && figures.cause.is_none();
+    let is_plain = |figures: &Figures| figures.missed_periods == 0 && figures.beyond_limit == 0;
     cpu.valid.as_ref().is_some_and(is_plain) && cpu.spoiled.is_none() && cpu.reasons.is_empty()
 }
 
@@ -375,10 +317,10 @@ fn put_cpu(bits: &mut BitWriter, words: &mut Words, before: &mut CpuBefore, cpu:
         neighbor.monitored_ns = cpu.monitored_ns;
     }
     if let Some(figures) = &cpu.valid {
-        put_figures(bits, words, before, figures, neighbor, is_plain);
+        put_figures(bits, before, figures, neighbor, is_plain);
     }
     if let Some(figures) = &cpu.spoiled {
-        put_figures(bits, words, &mut CpuBefore::new(cpu.cpu), figures, neighbor, false);
+        put_figures(bits, &mut CpuBefore::new(cpu.cpu), figures, neighbor, false);
     }
 }
 
@@ -406,15 +348,13 @@ fn take_cpu(
         neighbor.monitored_ns
     };
     let cpu = before.cpu;
-    let valid = if has_valid { Some(take_figures(bits, words, before, neighbor, is_plain)?) } else { None };
-    let spoiled =
-        if has_spoiled { Some(take_figures(bits, words, &mut CpuBefore::new(cpu), neighbor, false)?) } else { None };
+    let valid = if has_valid { Some(take_figures(bits, before, neighbor, is_plain)?) } else { None };
+    let spoiled = if has_spoiled { Some(take_figures(bits, &mut CpuBefore::new(cpu), neighbor, false)?) } else { None };
     Ok(RowCpu { cpu, valid, spoiled, reasons, monitored_ns })
 }
 
 fn put_figures(
     bits: &mut BitWriter,
-    words: &mut Words,
     before: &mut CpuBefore,
     figures: &Figures,
     neighbor: &mut Neighbor<'_>,
@@ -440,16 +380,78 @@ fn put_figures(
     if !is_plain {
         bits.number(figures.missed_periods, 0);
         bits.number(figures.beyond_limit, 0);
-        bits.bit(figures.cause.is_some());
-        if let Some(cause) = &figures.cause {
-            bits.number(words.place(cause), 3);
+    }
+}
+
+/// The causes of a row: behind its numbers, since most rows have none, and then most have those that the one before had.
+fn put_causes(bits: &mut BitWriter, words: &mut Words, before: &mut Before, row: &Row) {
+    let figures = |cpu: &RowCpu| [cpu.valid.clone(), cpu.spoiled.clone()].into_iter().flatten();
+    let has_causes = row.cpus.iter().flat_map(figures).any(|figures| figures.cause.is_some());
+    bits.bit(has_causes);
+    if !has_causes {
+        return;
+    }
+    for (cpu, before) in row.cpus.iter().zip(&mut before.cpus) {
+        for figures in figures(cpu) {
+            bits.bit(figures.cause.is_some());
+            let Some(cause) = figures.cause else { continue };
+            let place = words.place(&cause_to_word(&cause));
+            bits.bit(before.cause == Some(place));
+            if before.cause != Some(place) {
+                bits.number(place, 3);
+                before.cause = Some(place);
+            }
+            bits.bit(cause.covers_percent.is_some());
+            if let Some(percent) = cause.covers_percent {
+                bits.at_most((percent.min(MOST_PERCENT) / PERCENT_STEP).into(), (MOST_PERCENT / PERCENT_STEP).into());
+            }
         }
     }
 }
 
-fn take_figures(
+fn take_causes(
     bits: &mut BitReader<'_>,
     words: &[String],
+    before: &mut Before,
+    cpus: &mut [RowCpu],
+) -> Result<(), Damaged> {
+    if !bits.bit()? {
+        return Ok(());
+    }
+    for (cpu, before) in cpus.iter_mut().zip(&mut before.cpus) {
+        for figures in cpu.valid.iter_mut().chain(&mut cpu.spoiled) {
+            if !bits.bit()? {
+                continue;
+            }
+            let place = match (bits.bit()?, before.cause) {
+                (true, Some(place)) => place,
+                (true, None) => return Err(Damaged),
+                (false, _) => bits.number(3)?,
+            };
+            before.cause = Some(place);
+            let mut cause = cause_from_word(word(words, place)?)?;
+            if bits.bit()? {
+                let steps = bits.at_most((MOST_PERCENT / PERCENT_STEP).into())?;
+                cause.covers_percent = Some(u8::try_from(steps).map_err(|_| Damaged)? * PERCENT_STEP);
+            }
+            figures.cause = Some(cause);
+        }
+    }
+    Ok(())
+}
+
+/// The form of a cause in words, without the share that it covers.
+fn cause_to_word(cause: &Cause) -> String {
+    serde_json::to_string(&(&cause.class, &cause.name, u8::from(cause.is_shown))).unwrap_or_default()
+}
+
+fn cause_from_word(word: &str) -> Result<Cause, Damaged> {
+    let (class, name, is_shown): (String, String, u8) = serde_json::from_str(word).map_err(|_| Damaged)?;
+    Ok(Cause { class, name, is_shown: is_shown == 1, covers_percent: None })
+}
+
+fn take_figures(
+    bits: &mut BitReader<'_>,
     before: &mut CpuBefore,
     neighbor: &mut Neighbor<'_>,
     is_plain: bool,
@@ -472,15 +474,8 @@ fn take_figures(
     if !is_plain {
         figures.missed_periods = bits.number(0)?;
         figures.beyond_limit = bits.number(0)?;
-        if bits.bit()? {
-            figures.cause = Some(word(words, bits.number(3)?)?.to_owned());
-        }
     }
     Ok(figures)
-}
-
-fn word(words: &[String], place: u64) -> Result<&str, Damaged> {
-    usize::try_from(place).ok().and_then(|place| words.get(place)).map(String::as_str).ok_or(Damaged)
 }
 
 #[cfg(test)]

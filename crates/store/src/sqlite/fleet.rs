@@ -76,6 +76,7 @@ fn row(node: Node, of: Summary, now_wall_ns: i64) -> FleetRow {
             .then_some(AgainstItself { intervals: of.intervals, as_large: of.as_large }),
         profile: of.profile,
         isolated_and_not_monitored: of.isolated,
+        sources: of.sources,
         node,
     }
 }

@@ -431,6 +431,7 @@ pub(super) const fn number_of_content(kind: ContentKind) -> i64 {
     match kind {
         ContentKind::Condition => 1,
         ContentKind::Profile => 2,
+        ContentKind::Explaining => 3,
     }
 }
 

@@ -7,6 +7,7 @@ use farm::monitor::{ContentKind, MonitorEntry};
 use farm::stream::{ContentHash, NodeKey};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::between::between;
 use super::fault::Fault;
 use super::fleet::boot_name;
 use super::held::number_of_content;
@@ -16,7 +17,7 @@ use crate::cast::WithoutSign;
 use crate::coding::{decompress, histograms_from_bytes};
 use crate::drawing::{Drawn, draw};
 use crate::placing::{Relation, Relations};
-use crate::{Content, ContentAt, GapSpan, History, HistoryAsked, SpanHistogram, Tier};
+use crate::{Content, ContentAt, GapSpan, GapWhy, History, HistoryAsked, SpanHistogram, Tier};
 
 /// The most bytes of a content: twice what an entry may have.
 const MOST_CONTENT_BYTES: u64 = 4 << 20;
@@ -39,12 +40,17 @@ pub(super) fn relations(db: &Connection, boot: i64) -> Result<Relations, Fault> 
 
 /// The boots of a node, and of those whose history goes on in its.
 fn boots(db: &Connection, node: NodeKey) -> Result<Vec<i64>, Fault> {
+    Ok(boots_of_nodes(db, node)?.into_iter().flatten().collect())
+}
+
+/// The same node by node.
+fn boots_of_nodes(db: &Connection, node: NodeKey) -> Result<Vec<Vec<i64>>, Fault> {
     let mut found = Vec::new();
     let mut next = Some(node);
     for _ in 0..MOST_REPLACED {
         let Some((id, node)) = next.map(|key| people::node(db, key)).transpose()?.flatten() else { break };
         let mut find = db.prepare_cached("SELECT id FROM boot WHERE node = ?1 ORDER BY id")?;
-        found.extend(find.query_map([id], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?);
+        found.push(find.query_map([id], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?);
         next = node.replaces;
     }
     Ok(found)
@@ -101,12 +107,16 @@ pub(super) fn history(db: &Connection, node: NodeKey, asked: &HistoryAsked) -> R
         }
         gaps.extend(gaps_of(db, boot, &relations, &(from_ns..to_ns))?);
     }
+    for boots in boots_of_nodes(db, node)? {
+        gaps.extend(between(db, &boots)?);
+    }
     gaps.retain(|gap| {
         gap.start_utc_ns < asked.to_utc_ns
             && gap.start_utc_ns.saturating_add_unsigned(gap.length_ns) > asked.from_utc_ns
     });
     gaps.sort_by_key(|gap| (gap.start_utc_ns, gap.length_ns));
-    Ok(History { tier, cpus: draw(drawn, asked), gaps, not_placed })
+    let (cpus, sources) = draw(drawn, asked);
+    Ok(History { tier, cpus, sources, gaps, not_placed })
 }
 
 fn of_cells(db: &Connection, boot: i64, tier: Coarse, during: &Range<i64>) -> Result<super::tiers::Rows, Fault> {
@@ -126,48 +136,53 @@ fn gaps_of(db: &Connection, boot: i64, relations: &Relations, during: &Range<i64
         let MonitorEntry::Gap { why, cpus, .. } = serde_json::from_slice(body)? else { continue };
         let Some(start) = relations.place(row.get(0)?) else { continue };
         let length_ns = row.get::<_, i64>(1)?.without_sign();
-        found.push(GapSpan { start_utc_ns: start.utc_ns, length_ns, why: Some(why), cpus });
+        found.push(GapSpan { start_utc_ns: start.utc_ns, length_ns, why: GapWhy::Said(why), cpus });
     }
     Ok(found)
 }
 
-pub(super) fn histogram(
+pub(super) fn histograms(
     db: &Connection,
     node: NodeKey,
-    cpu: u32,
     (from_utc_ns, to_utc_ns): (i64, i64),
 ) -> Result<Vec<SpanHistogram>, Fault> {
-    let mut found: BTreeMap<ContentHash, SpanHistogram> = BTreeMap::new();
+    let mut found: BTreeMap<(u32, ContentHash), SpanHistogram> = BTreeMap::new();
     for boot in boots(db, node)? {
         let relations = relations(db, boot)?;
         let Some((from_ns, to_ns)) = relations.may_lie_in(from_utc_ns, to_utc_ns) else { continue };
         let mut find = db.prepare_cached(
-            "SELECT start_ns, content, body FROM event WHERE boot = ?1 AND kind = 4 AND start_ns >= ?2 AND start_ns <= ?3",
+            "SELECT start_ns, length_ns, content, body FROM event WHERE boot = ?1 AND kind = 4 AND start_ns >= ?2 AND start_ns <= ?3",
         )?;
         let mut rows = find.query(params![boot, from_ns, to_ns])?;
         while let Some(row) = rows.next()? {
             let is_asked = |placed: &crate::Placed| (from_utc_ns..to_utc_ns).contains(&placed.utc_ns);
-            if relations.place(row.get(0)?).filter(is_asked).is_none() {
-                continue;
+            let Some(start) = relations.place(row.get(0)?).filter(is_asked) else { continue };
+            let end_utc_ns = start.utc_ns.saturating_add_unsigned(row.get::<_, i64>(1)?.without_sign());
+            let condition = hash_of(db, row.get(2)?)?;
+            let all = histograms_from_bytes(row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?)?;
+            for (cpu, histogram) in all {
+                let of = found.entry((cpu, condition)).or_insert_with(|| SpanHistogram {
+                    cpu,
+                    condition,
+                    histogram: histogram::Histogram::new(),
+                    hours: 0,
+                    start_utc_ns: start.utc_ns,
+                    end_utc_ns,
+                });
+                of.histogram.merge(&histogram);
+                of.hours += 1;
+                of.start_utc_ns = of.start_utc_ns.min(start.utc_ns);
+                of.end_utc_ns = of.end_utc_ns.max(end_utc_ns);
             }
-            let all = histograms_from_bytes(row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
-            let Some((_, histogram)) = all.into_iter().find(|(number, _)| *number == cpu) else { continue };
-            let condition = hash_of(db, row.get(1)?)?;
-            let of = found.entry(condition).or_insert_with(|| SpanHistogram {
-                condition,
-                histogram: histogram::Histogram::new(),
-                hours: 0,
-            });
-            of.histogram.merge(&histogram);
-            of.hours += 1;
         }
     }
     Ok(found.into_values().collect())
 }
 
 fn kind_of(number: i64) -> Result<ContentKind, Fault> {
-    let kind =
-        [ContentKind::Condition, ContentKind::Profile].into_iter().find(|kind| number_of_content(*kind) == number);
+    let kind = [ContentKind::Condition, ContentKind::Profile, ContentKind::Explaining]
+        .into_iter()
+        .find(|kind| number_of_content(*kind) == number);
     kind.ok_or(Fault::Damaged("a kind of content is unknown"))
 }
 

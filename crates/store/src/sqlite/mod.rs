@@ -1,5 +1,6 @@
 //! The contract over SQLite: one file with its log beside it (WAL), durable at each commit (`synchronous=FULL`).
 
+mod between;
 mod fault;
 mod fleet;
 mod held;
@@ -178,14 +179,8 @@ impl<R: Reads> Read for R {
         self.at_once(|db| history::history(db, node, asked))
     }
 
-    fn histogram(
-        &self,
-        node: NodeKey,
-        cpu: u32,
-        from_utc_ns: i64,
-        to_utc_ns: i64,
-    ) -> Result<Vec<SpanHistogram>, StoreError> {
-        self.at_once(|db| history::histogram(db, node, cpu, (from_utc_ns, to_utc_ns)))
+    fn histograms(&self, node: NodeKey, from_utc_ns: i64, to_utc_ns: i64) -> Result<Vec<SpanHistogram>, StoreError> {
+        self.at_once(|db| history::histograms(db, node, (from_utc_ns, to_utc_ns)))
     }
 
     fn contents(&self, node: NodeKey) -> Result<Vec<ContentAt>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::monitor::{Figures, GapReason, MonitorEntry};
+use farm::monitor::{Cause, Figures, GapReason, MonitorEntry, SourceInterval};
 use farm::stream::ContentHash;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::placing::Relations;
 use crate::{Beyond, Maximum, Placed, PlacedBy};
 
 /// Which form of summary this release keeps: another one's is computed again.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 /// Maxima in a row's sparkline.
 const SPARKLINE: usize = 48;
 /// Streams that are looked through for the latest intervals: a node may have restarted often.
@@ -57,7 +57,7 @@ pub(super) struct KeptMaximum {
     maximum_ns: i64,
     cpu: u32,
     at: Option<KeptPlace>,
-    cause: Option<String>,
+    cause: Option<Cause>,
 }
 
 /// An interval that was beyond its limit, as it is kept.
@@ -89,6 +89,7 @@ pub(super) struct Summary {
     pub(super) as_large: u64,
     pub(super) profile: Option<ContentHash>,
     pub(super) isolated: Vec<u32>,
+    pub(super) sources: Vec<SourceInterval>,
 }
 
 /// The part of a condition that is read here.
@@ -276,6 +277,7 @@ fn condition_of(db: &Connection, content: i64) -> Result<(ContentHash, Option<u6
 fn read_interval(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary) -> Result<(), Fault> {
     let (row, condition) = (latest.row, latest.content);
     of.interval_ns = Some(row.length_ns);
+    of.sources.clone_from(&row.sources);
     let (hash, limit_ns) = condition_of(db, condition)?;
     (of.condition, of.limit_ns) = (Some(hash), limit_ns);
     let relations = relations(db, latest.boot)?;

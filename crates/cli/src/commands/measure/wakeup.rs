@@ -193,6 +193,7 @@ impl WakeupArgs {
                 above: self.above,
                 source: self.explain_by.map(SourceName::source),
                 events_are_dear: false,
+                each_interval: false,
                 parts: self.parts || (!self.no_parts && self.interval >= run::PARTS_FROM),
             }),
             jitter: self.jitter.then(|| self.jitter_seed.unwrap_or_else(seed_of_now)),

@@ -43,24 +43,41 @@ pub fn affordable(
     stop: &Stop,
 ) -> (Option<ExplainRequest>, Option<ExplainingCost>) {
     let Some(explain) = config.explain else { return (None, None) };
-    match four_runs(config, machine, stop) {
-        Some((cost, EvidenceSource::Events)) if explain.source.is_none() && is_dear(&cost) => {
+    match cost_of_source(config, machine, stop) {
+        Some(of) if of.source == EvidenceSource::Events && explain.source.is_none() && of.is_dear => {
             let counters = ExplainRequest { source: Some(EvidenceSource::Counters), events_are_dear: true, ..explain };
             let config = WakeupRequest { explain: Some(counters), ..config.clone() };
             (config.explain, measure_cost(&config, machine, stop))
         }
-        measured => (Some(explain), measured.map(|(cost, _)| cost)),
+        measured => (Some(explain), measured.map(|of| of.cost)),
     }
+}
+
+/// What the best source of evidence of this machine costs, and whether that is more than it may.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostOfSource {
+    /// Where the evidence comes from.
+    pub source: EvidenceSource,
+    /// What that costs.
+    pub cost: ExplainingCost,
+    /// Whether it costs more than a tenth of the median, or a microsecond of the mean beyond what equal runs differ by.
+    pub is_dear: bool,
+    /// Sources that would give better evidence, with what each of them needs.
+    pub missing: Vec<String>,
 }
 
 /// Four short runs: without, with, with, without. `None` where one does not come about; then the cost is not known.
 #[must_use]
 pub fn measure_cost(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<ExplainingCost> {
-    four_runs(config, machine, stop).map(|(cost, _)| cost)
+    cost_of_source(config, machine, stop).map(|of| of.cost)
 }
 
-fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(ExplainingCost, EvidenceSource)> {
+/// Which source of evidence a run of this configuration would take, and what that costs by four short runs: without, with, with,
+/// without. `None` where one of them does not come about, or nothing is to be explained.
+#[must_use]
+pub fn cost_of_source(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<CostOfSource> {
     let mut source = None;
+    let mut missing = Vec::new();
     let mut run = |explain: bool| -> Option<Record> {
         let config = WakeupRequest {
             end: RunEnd::After(piece(config.end)),
@@ -72,13 +89,15 @@ fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(
         };
         let armed = Armed::new(Plan::new(config, machine).ok()?, stop).ok()?;
         if explain {
-            source = Some(armed.recorder.as_ref()?.source());
+            let recorder = armed.recorder.as_ref()?;
+            (source, missing) = (Some(recorder.source()), recorder.missing());
         }
         Some(armed.run(&RunContext::default(), stop, &mut Silent, Beside::default()).record)
             .filter(|_| !stop.ended_early())
     };
     let pieces: [Histogram; 4] = [run(false)?, run(true)?, run(true)?, run(false)?].map(|record| all(&record));
-    Some((cost_of_pieces(&pieces)?, source?))
+    let cost = cost_of_pieces(&pieces)?;
+    Some(CostOfSource { source: source?, is_dear: is_dear(&cost), missing, cost })
 }
 
 fn all(record: &Record) -> Histogram {

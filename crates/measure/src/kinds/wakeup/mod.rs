@@ -15,7 +15,7 @@ mod scripted;
 use std::time::Duration;
 
 pub use arm::Armed;
-pub use explain_cost::{affordable, affordable_takes, measure_cost};
+pub use explain_cost::{CostOfSource, affordable, affordable_takes, cost_of_source, measure_cost};
 pub use plan::{MIN_INTERVAL_NS, Plan, PlanError, ThreadPlan};
 use record::{ExplainingCost, Record};
 
