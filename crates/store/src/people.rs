@@ -191,6 +191,19 @@ pub enum Change {
         /// The new one.
         epoch: u64,
     },
+    /// A backup of the hub was made.
+    BackedUp {
+        /// Of which moment it is, by the hub's clock (ns since 1970).
+        of_wall_ns: i64,
+    },
+    /// The hub was restored from a backup.
+    Restored {
+        /// Of which moment the backup is, by the clock of the hub that made it (ns since 1970).
+        of_wall_ns: i64,
+        /// From here on until the restore nothing is known of what was revoked (ns since 1970); absent where all of it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revoked_unknown_since_wall_ns: Option<i64>,
+    },
     /// A token was made.
     TokenMade {
         /// Its number.

@@ -119,7 +119,7 @@ fn a_store_of_version_1_is_read() {
     let row = store.fleet(NOW).unwrap().remove(0);
     let ever_ns = row.ever.map(|ever| ever.maximum_ns);
     assert_eq!((ever_ns, row.state), (Some(54_321), store::NodeState::Monitoring));
-    store.raise_epoch(&by(NOW)).unwrap();
+    store.raise_epoch(0, &by(NOW)).unwrap();
     maintain_all(&mut store);
     assert_eq!(store.history(node.key, &asked).unwrap(), history);
 }
