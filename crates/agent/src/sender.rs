@@ -94,16 +94,24 @@ pub enum SendError {
     Start(String),
 }
 
-/// Sends all that waits to the hub that this node is enrolled at, once, and takes its marks. What [`monitor`](crate::monitor()) does
-/// again and again.
+/// Sends all that waits to the hub that this node is enrolled at, and takes its marks: at each of its addresses in turn, until one takes
+/// all. What [`monitor`](crate::monitor()) does again and again.
 ///
 /// # Errors
-/// Where not all of it was acknowledged; it is kept.
+/// Where not all of it was acknowledged, with what the last address answered; it is kept.
 pub fn send_once(state: &State, spool: &Arc<Mutex<DiskSpool>>) -> Result<(), SendError> {
     let identity = Arc::new(state.identity()?.ok_or(StateError::NotEnrolled)?);
     let signals = Arc::new(Signals::default());
-    let sender = Sender::new(state.clone(), identity, Arc::clone(spool), signals, Duration::ZERO);
-    sender?.round()
+    let mut sender = Sender::new(state.clone(), identity, Arc::clone(spool), signals, Duration::ZERO)?;
+    let mut sent = sender.round();
+    for _ in 1..sender.endpoints.len() {
+        if sent.is_ok() {
+            break;
+        }
+        sender.turn();
+        sent = sender.round();
+    }
+    sent
 }
 
 /// Sends to one hub.
@@ -163,7 +171,7 @@ impl Sender {
                     is_over || (self.signals.wait(jittered(self.spread), false))
                 }
                 Err(_) => {
-                    self.at = (self.at + 1) % self.endpoints.len().max(1);
+                    self.turn();
                     let now = if is_refused { WAIT.1 } else { wait };
                     wait = (wait * 2).min(WAIT.1);
                     self.signals.wait(jittered(now), false)
@@ -175,6 +183,12 @@ impl Sender {
                 return;
             }
         }
+    }
+
+    /// Tries the next address from now on.
+    fn turn(&mut self) {
+        self.connection = None;
+        self.at = (self.at + 1) % self.endpoints.len().max(1);
     }
 
     fn told(&self, change: impl FnOnce(&mut SenderStatus)) {
