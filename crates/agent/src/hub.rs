@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farm::monitor::{
-    BatchBody, CommonBody, EnrolledBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused, RefusedBody, ReturnBody,
+    BatchBody, CommonBody, EnrolledBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused,
+    RefusedBody, ReturnBody,
 };
 use farm::stream::{Place, StreamId};
 use flate2::Compression;
@@ -159,8 +160,7 @@ impl HubConnection {
         enrolment: &str,
         (node, hub): (&NodeIdentity, HubKey),
     ) -> Result<(EnrolledBody, Vec<u8>), HubError> {
-        let message =
-            ReturnBody { enrolment: enrolment.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+        let message = ReturnBody { enrolment: enrolment.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         let purposes = (Purpose::Return, Purpose::Enrolled);
         let (signed, answer) = self.ask_signed("/v1/return", purposes, &message, (node, hub))?;
         Ok((self.read(&answer)?, signed))

@@ -22,14 +22,8 @@ const NEXT_CERTIFICATE: &str = "agents-next";
 const PEOPLE_CERTIFICATE: &str = "people";
 /// Files that a backup has with the store: what nodes know the hub by, and what its ports speak with. The key of the next certificate is
 /// kept apart on purpose: a thief of a backup does not have it.
-pub(crate) const BACKED_UP: &[&str] = &[
-    HUB_KEY,
-    "agents.certificate",
-    "agents.key",
-    "agents-next.certificate",
-    "people.certificate",
-    "people.key",
-];
+pub(crate) const BACKED_UP: &[&str] =
+    &[HUB_KEY, "agents.certificate", "agents.key", "agents-next.certificate", "people.certificate", "people.key"];
 
 /// Why a hub has no keys.
 #[derive(Debug, thiserror::Error)]

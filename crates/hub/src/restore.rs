@@ -141,13 +141,7 @@ fn remove_store(store: &Path) -> anyhow::Result<()> {
 }
 
 /// Makes the store of the new life.
-fn fill(
-    backup: &Backup,
-    part: &Path,
-    wanted: &Wanted,
-    found: Option<Found>,
-    by: &By,
-) -> anyhow::Result<Restored> {
+fn fill(backup: &Backup, part: &Path, wanted: &Wanted, found: Option<Found>, by: &By) -> anyhow::Result<Restored> {
     let named = || part.display().to_string();
     remove_store(part)?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(part);
@@ -164,7 +158,8 @@ fn fill(
     let (log_epoch, until_wall_ns) = (found.epoch(), found.until_wall_ns());
     let mut warnings: Vec<String> = damage(&found).into_iter().collect();
     if found.is_torn {
-        warnings.push("the last line of the log kept apart was cut off: what it says was answered to nobody".to_owned());
+        warnings
+            .push("the last line of the log kept apart was cut off: what it says was answered to nobody".to_owned());
     }
     if by.at_wall_ns < of_wall_ns {
         warnings.push(
@@ -180,7 +175,11 @@ fn fill(
     // What a line that is damaged said is unknown, and so is all since the backup.
     let is_whole = found.damaged.is_empty();
     let unknown_since_wall_ns = until_wall_ns.filter(|_| is_whole).map_or(of_wall_ns, |until| until.max(of_wall_ns));
-    let change = Change::Restored { of_wall_ns, revoked_unknown_since_wall_ns: Some(unknown_since_wall_ns) };
+    let change = Change::Restored {
+        of_wall_ns,
+        complete_until_wall_ns: backup.manifest.complete_until_wall_ns,
+        revoked_unknown_since_wall_ns: Some(unknown_since_wall_ns),
+    };
     store.log_of_hub(&change, by)?;
     store.close_whole()?;
     let epochs = (before, epoch);

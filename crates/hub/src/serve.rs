@@ -124,7 +124,9 @@ impl Running {
         // What a kill left undone; a hub without it serves, and says what a restore would not know.
         match apart.complete(&store, now_wall_ns()) {
             Ok(found) => damage(&found).iter().for_each(|said| output::warning(said)),
-            Err(error) => output::warning(&format!("a hub restored from a backup would not know who was revoked: {error}")),
+            Err(error) => {
+                output::warning(&format!("a hub restored from a backup would not know who was revoked: {error}"))
+            }
         }
         let has_nodes = !store.nodes()?.is_empty();
         if let Some(said) = overdue(store.last_backup()?, has_nodes, now_wall_ns()) {

@@ -11,10 +11,8 @@ use units::Random;
 use crate::support::{TestHub, by, now_ns, punctual_hub, text};
 
 fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -57,9 +55,11 @@ fn a_backup_is_one_private_file_that_takes_no_other_s_place_and_says_what_it_is_
     let has = |key: &[u8]| bytes.windows(key.len()).any(|window| window == key);
     assert!(!has(&apart) && has(&fs::read(hub.folder.join("hub.key")).unwrap()));
     let log = hub.store().audit(None, 1).unwrap();
-    assert!(matches!(log[0].change, Change::BackedUp { of_wall_ns } if Some(of_wall_ns) == made["of-utc-ns"].as_i64()));
+    assert!(
+        matches!(log[0].change, Change::BackedUp { of_wall_ns, .. } if Some(of_wall_ns) == made["of-utc-ns"].as_i64())
+    );
     let (_, said, warned) = run(&["status"]);
-    assert!(said.contains("latest backup: of ") && !warned.contains("backup"), "{said} {warned}");
+    assert!(said.contains("latest backup: complete until ") && !warned.contains("backup"), "{said} {warned}");
 }
 
 #[test]
@@ -129,7 +129,9 @@ fn who_has_nodes_and_no_backup_is_warned() {
     hub.enrolled("lime2");
     assert!(warned().contains("there is no backup of this hub"), "{}", warned());
     let day_ns = 86_400 * 1_000_000_000;
-    hub.store().log_of_hub(&Change::BackedUp { of_wall_ns: now_ns() - 8 * day_ns }, &by()).unwrap();
+    let of_wall_ns = now_ns() - 8 * day_ns;
+    let made = Change::BackedUp { of_wall_ns, complete_until_wall_ns: of_wall_ns };
+    hub.store().log_of_hub(&made, &by()).unwrap();
     assert!(warned().contains("8 days ago"), "{}", warned());
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("one");

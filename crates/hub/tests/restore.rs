@@ -5,6 +5,7 @@ use std::path::Path;
 
 use agent::SendError;
 use farm::monitor::{Purpose, Refused, ReturnBody};
+use hub::backup::Backup;
 use store::{Change, Read as _, Store as _, TokenState};
 
 use crate::support::agent_node::AgentNode;
@@ -36,9 +37,7 @@ fn a_restored_hub_has_every_maximum_again_and_the_old_one_that_wakes_up_is_refus
     let (old_folder, new_folder) = (place.path().join("old"), place.path().join("new"));
     let (old_port, new_port) = (free_port(), free_port());
     let mut old = TestHub::start_in(&old_folder, old_port);
-    let node = |hub: &TestHub, name: &str| {
-        AgentNode::enrolled(hub, &hub.token(None), name, &[old_port, new_port])
-    };
+    let node = |hub: &TestHub, name: &str| AgentNode::enrolled(hub, &hub.token(None), name, &[old_port, new_port]);
     let mut nodes = vec![node(&old, "a"), node(&old, "b")];
     let mut thief = node(&old, "thief");
     let (used_later, never_used) = (old.token(Some("by-the-door")), old.token(None));
@@ -166,12 +165,20 @@ fn of_two_that_were_restored_from_one_backup_nodes_stay_with_the_later_one() {
     node.measure(40_000);
     node.send().unwrap();
     drop(old);
+    let of = |path: &Path| Backup::open(path).unwrap().manifest;
+    let first = of(&backup);
+    assert_eq!(first.complete_until_wall_ns, first.of_wall_ns);
     let folders = [place.path().join("one"), place.path().join("two")];
     let epochs = folders.each_ref().map(|folder| restored(folder, &[path(&backup)])["epoch"].as_u64().unwrap());
     assert_ne!(epochs[0], epochs[1]);
     // Within a second chance decides which one it is.
     let later = usize::from(epochs[1] > epochs[0]);
     let one = TestHub::start_in(&folders[1 - later], ports[1 - later]);
+    // Nobody has sent again to it what its backup lacked: nor has a backup of it.
+    let too_early = place.path().join("too-early.backup");
+    let (_, _, warned) = text(&punctual_hub(&one.folder, &["backup", path(&too_early)]));
+    assert!(warned.contains("Still to come, or to be retired: a"), "{warned}");
+    assert_eq!(of(&too_early).complete_until_wall_ns, first.of_wall_ns);
     node.send().unwrap();
     node.measure(3_000);
     node.send().unwrap();

@@ -4,7 +4,8 @@ use farm::stream::{Common, ContentHash, NodeKey, Place as ChainPlace, StreamId};
 
 use crate::{
     Adopting, Arriving, AuditRow, BatchError, By, Change, ChangeError, Committed, Content, ContentAt, EnrolError,
-    Enrolling, FleetRow, History, HistoryAsked, NewToken, Node, SecretHash, SpanHistogram, StoreError, Token,
+    Enrolling, FleetRow, History, HistoryAsked, LastRestore, NewToken, Node, SecretHash, SpanHistogram, StoreError,
+    Token,
 };
 
 /// What may be read, by any thread, while another one writes. What is read is of one moment, after a commit.
@@ -15,12 +16,18 @@ pub trait Read: Send {
     /// Where the store cannot be read; so with all of these.
     fn epoch(&self) -> Result<u64, StoreError>;
 
-    /// The moment of the latest backup that was made, or from which the hub was restored (ns since 1970, by the hub's clock); `None`
-    /// where there was none.
+    /// Until when the latest backup that was made, or from which the hub was restored, has all that nodes had sent (ns since 1970, by
+    /// the hub's clock); `None` where there was none.
     ///
     /// # Errors
     /// Where the store cannot be read.
     fn last_backup(&self) -> Result<Option<i64>, StoreError>;
+
+    /// When the hub was last restored from a backup; `None` where it never was.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn last_restore(&self) -> Result<Option<LastRestore>, StoreError>;
 
     /// All tokens, the newest first.
     ///

@@ -52,9 +52,8 @@ impl Acknowledgments {
         // A hub that holds less than it did acknowledges the rest anew.
         self.known.retain(|known| known.stream != stream || known.sequence <= sequence);
         let last = self.known.iter().rev().find(|known| known.stream == stream);
-        let is_news = last.is_none_or(|last| {
-            last.sequence < sequence && now_s.saturating_sub(last.age_s) >= keep_s / MOMENTS
-        });
+        let is_news =
+            last.is_none_or(|last| last.sequence < sequence && now_s.saturating_sub(last.age_s) >= keep_s / MOMENTS);
         if is_news {
             self.known.push(Acknowledgment { stream, sequence, age_s: now_s });
         }

@@ -85,6 +85,9 @@ pub struct Manifest {
     pub epoch: u64,
     /// The moment of which it is: all that was committed by then is in it (ns since 1970, by the hub's clock).
     pub of_wall_ns: i64,
+    /// Until when it has all that nodes had sent (ns since 1970, by the hub's clock): an earlier moment where the hub was restored
+    /// itself, and nodes have not sent all again.
+    pub complete_until_wall_ns: i64,
     /// Version of the program that made it.
     pub version: String,
     /// What it has, in the order in which it stands in the file.
@@ -102,9 +105,9 @@ pub struct Part {
 }
 
 impl Manifest {
-    pub(super) fn new(hub: HubKey, epoch: u64, of_wall_ns: i64) -> Self {
+    pub(super) fn new(hub: HubKey, epoch: u64, (of_wall_ns, complete_until_wall_ns): (i64, i64)) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { hub: hub.to_string(), epoch, of_wall_ns, version, parts: Vec::new() }
+        Self { hub: hub.to_string(), epoch, of_wall_ns, complete_until_wall_ns, version, parts: Vec::new() }
     }
 }
 
@@ -149,20 +152,23 @@ pub(super) fn write(
     // One that a killed process left: this hub's lock is held.
     let _ = fs::remove_file(&part);
     let failed = |error| BackupError::file(&part, error);
-    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part).map_err(failed).and_then(|_| {
-        store.back_up(&part)?;
-        Sqlite::check(&part)?;
-        let (manifest, bytes) = append(folder, manifest, &part)?;
-        // A link does not take the place of what is there, as a change of names would.
-        let put = if is_forced { fs::rename(&part, path) } else { fs::hard_link(&part, path) };
-        match put {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BackupError::IsThere(path.to_owned())),
-            // A file system without links.
-            Err(_) if !is_forced && fs::symlink_metadata(path).is_err() => fs::rename(&part, path).map_err(failed),
-            put => put.map_err(failed),
-        }?;
-        Ok((manifest, bytes))
-    });
+    let written =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part).map_err(failed).and_then(|_| {
+            store.back_up(&part)?;
+            Sqlite::check(&part)?;
+            let (manifest, bytes) = append(folder, manifest, &part)?;
+            // A link does not take the place of what is there, as a change of names would.
+            let put = if is_forced { fs::rename(&part, path) } else { fs::hard_link(&part, path) };
+            match put {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    Err(BackupError::IsThere(path.to_owned()))
+                }
+                // A file system without links.
+                Err(_) if !is_forced && fs::symlink_metadata(path).is_err() => fs::rename(&part, path).map_err(failed),
+                put => put.map_err(failed),
+            }?;
+            Ok((manifest, bytes))
+        });
     let _ = fs::remove_file(&part);
     let written = written?;
     kernel::whole_file::sync_folder(path).map_err(|error| BackupError::file(path, error))?;
@@ -200,11 +206,7 @@ fn append(folder: &Folder, mut manifest: Manifest, part: &Path) -> Result<(Manif
 }
 
 /// Hands the next so many bytes of a file over, at most a megabyte at once; how many there were.
-fn each_piece(
-    file: &mut impl io::Read,
-    most: u64,
-    mut take: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<u64> {
+fn each_piece(file: &mut impl io::Read, most: u64, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<u64> {
     let (mut left, mut count) = (most, 0);
     let mut piece = vec![0; PIECE];
     while left > 0 {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use farm::monitor::HubKey;
 use farm::stream::KEEP_ACKNOWLEDGED_S;
 use kernel::file_lock::FileLock;
-use store::{By, Change, Store};
+use store::{By, Change, FleetRow, Store, StoreError};
 
 use crate::apart::ApartLog;
 use crate::folder::Folder;
@@ -46,7 +46,7 @@ pub struct Made {
     pub took: Duration,
     /// What it is of.
     pub manifest: Manifest,
-    /// The moment of the backup before it (ns since 1970).
+    /// Until when the backup before it is complete (ns since 1970).
     pub before_wall_ns: Option<i64>,
     /// Older ones that were removed.
     pub removed: Vec<PathBuf>,
@@ -70,10 +70,20 @@ pub fn make(folder: &Folder, store: &mut impl Store, hub: HubKey, to: &To, by: &
         To::File { path, is_forced } => (path.clone(), *is_forced),
         To::Folder(kept) => (kept.begin(hub, of_wall_ns)?, false),
     };
-    let manifest = Manifest::new(hub, epoch, of_wall_ns);
+    // Before the copy: what comes meanwhile may be in it, and is not counted on.
+    let (complete_until_wall_ns, late) = complete_until(store, of_wall_ns)?;
+    let manifest = Manifest::new(hub, epoch, (of_wall_ns, complete_until_wall_ns));
     let (manifest, bytes) = file::write(folder, store, manifest, &path, is_forced)?;
     let mut warnings = Vec::new();
-    if let Err(error) = store.log_of_hub(&Change::BackedUp { of_wall_ns }, by) {
+    if !late.is_empty() {
+        warnings.push(format!(
+            "since this hub was restored not all was sent again, and this backup is complete until {}. Still to come, or to \
+             be retired: {}",
+            zoned(complete_until_wall_ns),
+            late.join(", ")
+        ));
+    }
+    if let Err(error) = store.log_of_hub(&Change::BackedUp { of_wall_ns, complete_until_wall_ns }, by) {
         warnings.push(format!("the backup is good, and could not be entered into the hub's log of changes: {error}"));
     }
     let logged = ApartLog::new(folder, hub).map_err(Into::into).and_then(|log| log.complete(store, of_wall_ns));
@@ -100,6 +110,18 @@ pub fn make(folder: &Folder, store: &mut impl Store, hub: HubKey, to: &To, by: &
     Ok(Made { path, bytes, took: began.elapsed(), manifest, before_wall_ns, removed, warnings })
 }
 
+/// Until when a store has all that nodes had sent, and by their names those that have not sent again what it lacks since the hub was
+/// restored. Nodes send the oldest first: one whose latest interval was measured since has sent all before it.
+fn complete_until(store: &impl Store, now_wall_ns: i64) -> Result<(i64, Vec<String>), StoreError> {
+    let Some(restored) = store.last_restore()? else { return Ok((now_wall_ns, Vec::new())) };
+    let is_late = |row: &FleetRow| {
+        let has_sent = row.measured_until.is_some_and(|until| until.utc_ns >= restored.at_wall_ns);
+        row.node.retired_wall_ns.is_none() && row.node.enrolled_wall_ns < restored.at_wall_ns && !has_sent
+    };
+    let late: Vec<String> = store.fleet(now_wall_ns)?.into_iter().filter(is_late).map(|row| row.node.name).collect();
+    Ok((if late.is_empty() { now_wall_ns } else { restored.complete_until_wall_ns }, late))
+}
+
 /// What is damaged in the log kept apart, in words.
 pub(crate) fn damage(found: &crate::apart::Found) -> Option<String> {
     if found.damaged.is_empty() {
@@ -117,12 +139,13 @@ fn is_beside(folder: &Path, file: &Path) -> bool {
 }
 
 /// What is to be said of the latest backup, where something is: what was measured since may be lost with the hub's disk. `last_wall_ns`:
-/// its moment; `now_wall_ns`: the hub's clock (ns since 1970).
+/// until when it is complete; `now_wall_ns`: the hub's clock (ns since 1970).
 #[must_use]
 pub fn overdue(last_wall_ns: Option<i64>, has_nodes: bool, now_wall_ns: i64) -> Option<String> {
     let keeps_ns = i64::try_from(KEEP_ACKNOWLEDGED_S).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
     let days = KEEP_ACKNOWLEDGED_S / 86_400;
-    let remedy = "make one every day ('punctual-hub backup', or its timer: systemctl enable --now punctual-hub-backup.timer)";
+    let remedy =
+        "make one every day ('punctual-hub backup', or its timer: systemctl enable --now punctual-hub-backup.timer)";
     let Some(last_wall_ns) = last_wall_ns else {
         return has_nodes.then(|| format!("there is no backup of this hub: {remedy}"));
     };
@@ -135,7 +158,7 @@ pub fn overdue(last_wall_ns: Option<i64>, has_nodes: bool, now_wall_ns: i64) -> 
     }
     (age_ns > keeps_ns).then(|| {
         format!(
-            "the latest backup is of {}, {} days ago; nodes keep for {days} days what this hub has acknowledged, so that \
+            "the latest backup that is complete is of {}, {} days ago; nodes keep for {days} days what this hub has acknowledged, so that \
              what is older and in no backup would be lost with this hub: {remedy}",
             zoned(last_wall_ns),
             age_ns / DAY_NS

@@ -43,6 +43,7 @@ struct MadeDocument<'a> {
     hub: &'a str,
     epoch: u64,
     of_utc_ns: i64,
+    complete_until_utc_ns: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     before_utc_ns: Option<i64>,
     removed: &'a [PathBuf],
@@ -81,6 +82,7 @@ fn json(made: &Made) -> anyhow::Result<String> {
         hub: &made.manifest.hub,
         epoch: made.manifest.epoch,
         of_utc_ns: made.manifest.of_wall_ns,
+        complete_until_utc_ns: made.manifest.complete_until_wall_ns,
         before_utc_ns: made.before_wall_ns,
         removed: &made.removed,
         warnings: &made.warnings,

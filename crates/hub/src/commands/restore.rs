@@ -33,6 +33,7 @@ struct RestoredDocument<'a> {
     folder: &'a Path,
     hub: &'a str,
     of_utc_ns: i64,
+    complete_until_utc_ns: i64,
     epoch_before: u64,
     epoch: u64,
     ended_tokens: usize,
@@ -47,15 +48,17 @@ impl RestoreArgs {
     pub(super) fn run(self, folder: &Path) -> anyhow::Result<ExitCode> {
         let backup = Backup::open(&self.file)?;
         let by = by();
-        let wanted =
-            Wanted { folder: folder.to_owned(), log: self.log, above: self.epoch_above, random: random()? };
+        let wanted = Wanted { folder: folder.to_owned(), log: self.log, above: self.epoch_above, random: random()? };
         let mut restored = restore(&backup, &wanted, &by)?;
         let manifest = &backup.manifest;
-        if overdue(Some(manifest.of_wall_ns), true, by.at_wall_ns).is_some() && by.at_wall_ns > manifest.of_wall_ns {
+        let is_in_time = overdue(Some(manifest.complete_until_wall_ns), true, by.at_wall_ns).is_none();
+        if !is_in_time && by.at_wall_ns > manifest.of_wall_ns {
             restored.warnings.push(
-                "the backup is older than nodes keep for certain what was acknowledged (seven days): what was measured \
-                 after it may be missing where a node was short of room"
-                    .to_owned(),
+                format!(
+                    "the backup is complete until {}, which is longer ago than nodes keep for certain what was acknowledged \
+                     (seven days): some of what they sent after that may be missing, of nodes that were short of room",
+                    zoned(manifest.complete_until_wall_ns)
+                ),
             );
         }
         if restored.log_epoch > restored.epochs.0 {
@@ -73,6 +76,7 @@ impl RestoreArgs {
                 folder,
                 hub: &manifest.hub,
                 of_utc_ns: manifest.of_wall_ns,
+                complete_until_utc_ns: manifest.complete_until_wall_ns,
                 epoch_before: restored.epochs.0,
                 epoch: restored.epochs.1,
                 ended_tokens: restored.ended_tokens,

@@ -51,7 +51,8 @@ fn describe(status: &Status) -> String {
     let states: Vec<String> = status.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     let nodes = if states.is_empty() { "none is enrolled: punctual-hub enrol".to_owned() } else { states.join(", ") };
     let _ = writeln!(text, "nodes: {nodes}");
-    let backup = status.last_backup_utc_ns.map_or_else(|| "none".to_owned(), |of| format!("of {}", zoned(of)));
+    let backup =
+        status.last_backup_utc_ns.map_or_else(|| "none".to_owned(), |of| format!("complete until {}", zoned(of)));
     let _ = writeln!(text, "latest backup: {backup}");
     text
 }

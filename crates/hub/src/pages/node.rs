@@ -340,7 +340,7 @@ fn write_changes(main: &mut String, page: &NodePage) {
 fn change(change: &Change) -> String {
     match change {
         Change::Epoch { epoch } => format!("the hub was restored: its life {epoch} began"),
-        Change::BackedUp { of_wall_ns } => format!("a backup of {} was made", zoned(*of_wall_ns)),
+        Change::BackedUp { of_wall_ns, .. } => format!("a backup of {} was made", zoned(*of_wall_ns)),
         Change::Restored { of_wall_ns, .. } => format!("the hub was restored from a backup of {}", zoned(*of_wall_ns)),
         Change::TokenMade { token } => format!("token {token} was made"),
         Change::TokenEnded { token } => format!("token {token} was ended"),

@@ -330,7 +330,7 @@ pub(crate) struct Status {
     pub(crate) beyond_limit: Vec<String>,
     /// Nodes of which nothing is known of how they do now, by their names.
     pub(crate) not_measured: Vec<String>,
-    /// The moment of the hub's latest backup, or of that from which it was restored.
+    /// Until when the hub's latest backup, or that from which it was restored, has all that nodes had sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_backup_utc_ns: Option<i64>,
     /// What is to be said of that: there is none, or it is older than nodes keep for certain what this hub has acknowledged.

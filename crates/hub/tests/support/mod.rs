@@ -316,12 +316,7 @@ pub(crate) fn beginning(host: &str, start_ns: i64, wall: Option<WallTime>) -> [M
 }
 
 /// An interval with the maximum of each CPU.
-pub(crate) fn interval(
-    start_ns: i64,
-    wall: Option<WallTime>,
-    maxima_ns: &[i64],
-    cause: Option<&str>,
-) -> MonitorEntry {
+pub(crate) fn interval(start_ns: i64, wall: Option<WallTime>, maxima_ns: &[i64], cause: Option<&str>) -> MonitorEntry {
     let cpu = |(cpu, maximum_ns): (u32, &i64)| CpuInterval {
         cpu,
         valid: Some(Figures {

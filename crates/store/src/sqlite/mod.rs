@@ -21,8 +21,8 @@ use self::fault::{BUSY_MS, Fault};
 use self::schema::Found;
 use crate::{
     Adopting, Arriving, AuditRow, BatchError, By, Change, ChangeError, Committed, Content, ContentAt, EnrolError,
-    Enrolling, FleetRow, History, HistoryAsked, Maintained, NewToken, Node, Quotas, Read, SecretHash, SpanHistogram,
-    Store, StoreError, Token,
+    Enrolling, FleetRow, History, HistoryAsked, LastRestore, Maintained, NewToken, Node, Quotas, Read, SecretHash,
+    SpanHistogram, Store, StoreError, Token,
 };
 
 /// Statements that are kept ready.
@@ -89,7 +89,11 @@ impl Sqlite {
                 return Ok(Err(StoreError::Foreign { path: path.display().to_string() }));
             }
             let found: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-            Ok(if found == "ok" { Ok(()) } else { Err(StoreError::Damaged { path: path.display().to_string(), why: found }) })
+            Ok(if found == "ok" {
+                Ok(())
+            } else {
+                Err(StoreError::Damaged { path: path.display().to_string(), why: found })
+            })
         };
         check().map_err(|fault: Fault| fault.of(path))?
     }
@@ -180,6 +184,10 @@ impl<R: Reads> Read for R {
 
     fn last_backup(&self) -> Result<Option<i64>, StoreError> {
         self.at_once(people::last_backup)
+    }
+
+    fn last_restore(&self) -> Result<Option<LastRestore>, StoreError> {
+        self.at_once(people::last_restore)
     }
 
     fn tokens(&self) -> Result<Vec<Token>, StoreError> {

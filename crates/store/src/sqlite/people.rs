@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use farm::stream::NodeKey;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::fault::Fault;
 use crate::cast::WithoutSign;
 use crate::{
-    Adopting, AuditRow, By, Change, ChangeError, EnrolError, Enrolling, MOST_LABELS, MOST_NAME_BYTES, NameError,
-    NewToken, Node, Place, SecretHash, Token, TokenState, check_label, check_name,
+    Adopting, AuditRow, By, Change, ChangeError, EnrolError, Enrolling, LastRestore, MOST_LABELS, MOST_NAME_BYTES,
+    NameError, NewToken, Node, Place, SecretHash, Token, TokenState, check_label, check_name,
 };
 
 /// The most bytes of a note.
@@ -28,12 +28,25 @@ pub(super) fn raise_epoch(db: &Connection, to: u64, by: &By) -> Result<u64, Faul
     Ok(epoch)
 }
 
-/// The moment of the latest backup, as the log has it.
+/// Until when the latest backup is complete, as the log has it.
 pub(super) fn last_backup(db: &Connection) -> Result<Option<i64>, Fault> {
     let mut find = db.prepare_cached(
-        "SELECT max(change ->> '$.of_wall_ns') FROM audit WHERE change ->> '$.change' IN ('backed-up', 'restored')",
+        "SELECT max(change ->> '$.complete_until_wall_ns') FROM audit
+         WHERE change ->> '$.change' IN ('backed-up', 'restored')",
     )?;
     Ok(find.query_row([], |row| row.get(0))?)
+}
+
+/// The latest restore, as the log has it.
+pub(super) fn last_restore(db: &Connection) -> Result<Option<LastRestore>, Fault> {
+    let mut find = db.prepare_cached(
+        "SELECT at_wall_ns, change ->> '$.complete_until_wall_ns' FROM audit
+         WHERE change ->> '$.change' = 'restored' ORDER BY id DESC LIMIT 1",
+    )?;
+    let found = find
+        .query_row([], |row| Ok(LastRestore { at_wall_ns: row.get(0)?, complete_until_wall_ns: row.get(1)? }))
+        .optional()?;
+    Ok(found)
 }
 
 pub(super) fn log_of_hub(db: &Connection, change: &Change, by: &By) -> Result<Result<(), ChangeError>, Fault> {
