@@ -125,7 +125,7 @@ impl Running {
         match apart.complete(&store, now_wall_ns()) {
             Ok(found) => damage(&found).iter().for_each(|said| output::warning(said)),
             Err(error) => {
-                output::warning(&format!("a hub restored from a backup would not know who was revoked: {error}"))
+                output::warning(&format!("a hub restored from a backup would not know who was revoked: {error}"));
             }
         }
         let has_nodes = !store.nodes()?.is_empty();

@@ -18,6 +18,8 @@ struct Place {
     hub: Hub,
     /// The day until which the backup was complete that it was restored from; that of its beginning for the first one.
     of_day: u64,
+    /// The day on which it began.
+    since_day: u64,
     /// Whether the node has sent all to it since.
     is_complete: bool,
 }
@@ -57,7 +59,7 @@ impl Restores {
             acknowledged: Acknowledgments::default(),
             starts: 0,
             day: 0,
-            places: vec![Place { hub: first, of_day: 0, is_complete: true }],
+            places: vec![Place { hub: first, of_day: 0, since_day: 0, is_complete: true }],
             backups: Vec::new(),
             network: Vec::new(),
             truth: BTreeSet::new(),
@@ -147,7 +149,7 @@ impl Restores {
             5 => self.day_passes(1),
             6 => self.day_passes(3),
             7 => {
-                let Place { hub, of_day, is_complete } = &self.places[latest];
+                let Place { hub, of_day, is_complete, .. } = &self.places[latest];
                 let complete_day = if *is_complete { self.day } else { *of_day };
                 self.backups.push(Backup { hub: hub.clone(), complete_day });
             }
@@ -181,7 +183,10 @@ impl Restores {
         // Restores of one day are of one second.
         let now_wall_ns = i64::try_from((FIRST_S + self.day) * 1_000_000_000).unwrap();
         let epoch = next_epoch(hub.epoch, now_wall_ns, self.random.next());
-        let place = Place { hub: Hub { epoch, ..hub.clone() }, of_day: *complete_day, is_complete: false };
+        let earlier = self.places.iter().filter(|place| place.since_day < self.day);
+        assert!(earlier.map(|place| place.hub.epoch).all(|earlier| earlier < epoch), "it outranks those of before");
+        let hub = Hub { epoch, ..hub.clone() };
+        let place = Place { hub, of_day: *complete_day, since_day: self.day, is_complete: false };
         self.log.push(format!("  epoch {epoch} of a backup that is complete until day {complete_day}"));
         self.places.push(place);
     }
