@@ -9,9 +9,9 @@
 //! what it says is answered. One that is torn or damaged is named, and costs itself alone.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use farm::monitor::HubKey;
@@ -21,7 +21,7 @@ use kernel::file_lock::FileLock;
 use serde::{Deserialize, Serialize};
 use store::{Read, StoreError};
 
-use crate::folder::{Folder, FolderError};
+use crate::folder::Folder;
 
 /// The folder of what is in no backup, in the hub's folder.
 pub const APART: &str = "keep-apart";
@@ -76,9 +76,6 @@ pub enum Event {
 /// What is wrong with a log.
 #[derive(Debug, thiserror::Error)]
 pub enum ApartError {
-    /// The folder.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
     /// The store, of which it is completed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -136,11 +133,9 @@ pub struct ApartLog {
 
 impl ApartLog {
     /// That of a hub's folder.
-    ///
-    /// # Errors
-    /// Where its folder cannot be made.
-    pub fn new(folder: &Folder, hub: HubKey) -> Result<Self, FolderError> {
-        Ok(Self { path: folder.below(APART)?.join(LOG), hub })
+    #[must_use]
+    pub fn new(folder: &Folder, hub: HubKey) -> Self {
+        Self { path: folder.join(APART).join(LOG), hub }
     }
 
     /// Its file.
@@ -158,6 +153,9 @@ impl ApartLog {
             return Ok(());
         }
         let write = || {
+            if let Some(folder) = self.path.parent() {
+                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            }
             // Commands write while the hub serves.
             let _lock = FileLock::wait(&self.path.with_extension("lock"))?;
             let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&self.path)?;
@@ -304,7 +302,7 @@ mod tests {
     fn a_torn_or_changed_line_costs_itself_alone_and_is_named() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::make(&place.path().join("hub")).unwrap();
-        let log = ApartLog::new(&folder, HUB).unwrap();
+        let log = ApartLog::new(&folder, HUB);
         assert_eq!(read(log.path(), HUB).unwrap(), None);
         let lines: Vec<Line> = (1..=3).map(revoked).collect();
         log.append(&lines[..1]).unwrap();

@@ -70,11 +70,12 @@ pub fn restore(backup: &Backup, wanted: &Wanted, by: &By) -> anyhow::Result<Rest
             );
         }
     }
-    let own = ApartLog::new(&folder, hub)?;
+    let own = ApartLog::new(&folder, hub);
     let log_path = wanted.log.clone().unwrap_or_else(|| own.path().to_owned());
     let found = apart::read(&log_path, hub)?;
     anyhow::ensure!(found.is_some() || wanted.log.is_none(), "{}: there is no such file", log_path.display());
-    if folder::read(&folder.unfinished())?.is_none() {
+    let was_unfinished = folder.unfinished().exists();
+    if !was_unfinished {
         folder::write_new(&folder.unfinished(), b"")?;
     }
     let part = folder.join("store.restoring");
@@ -83,7 +84,10 @@ pub fn restore(backup: &Backup, wanted: &Wanted, by: &By) -> anyhow::Result<Rest
         Ok(restored) => restored,
         Err(error) => {
             remove_store(&part)?;
-            fs::remove_file(folder.unfinished())?;
+            // An earlier attempt may have left keys, with which a hub would begin anew.
+            if !was_unfinished {
+                fs::remove_file(folder.unfinished())?;
+            }
             return Err(error);
         }
     };

@@ -120,9 +120,16 @@ impl Running {
         let readers = std::thread::available_parallelism().map_or(2, usize::from) * 2;
         let (for_agents, for_people) = (Readers::new(&store, readers)?, Readers::new(&store, PEOPLE_READERS)?);
         let epoch = store.epoch()?;
-        let apart = ApartLog::new(&folder, keys.hub())?;
+        let apart = ApartLog::new(&folder, keys.hub());
         // What a kill left undone; a hub without it serves, and says what a restore would not know.
         match apart.complete(&store, now_wall_ns()) {
+            Ok(found) if found.epoch() > epoch => anyhow::bail!(
+                "{} knows a later life of this hub (epoch {}) than its store has (epoch {epoch}): the hub was restored \
+                 elsewhere, or an older store was put here by hand, and nodes refuse it; 'punctual-hub restore FILE' makes a \
+                 hub of a backup",
+                apart.path().display(),
+                found.epoch()
+            ),
             Ok(found) => damage(&found).iter().for_each(|said| output::warning(said)),
             Err(error) => {
                 output::warning(&format!("a hub restored from a backup would not know who was revoked: {error}"));

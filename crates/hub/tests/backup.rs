@@ -8,7 +8,7 @@ use hub::backup::{Backup, BackupError};
 use store::{Change, Read as _, Store as _};
 use units::Random;
 
-use crate::support::{TestHub, by, now_ns, punctual_hub, text};
+use crate::support::{TestHub, by, now_ns, punctual_hub, serve_in_vain, text};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
@@ -166,10 +166,7 @@ fn a_damaged_store_is_named_with_the_remedy_and_is_not_backed_up() {
             }
         }
         if turn == 0 {
-            let mut serve = std::process::Command::new("timeout");
-            serve.args(["20", env!("CARGO_BIN_EXE_punctual-hub"), "--folder"]).arg(&hub.folder);
-            let serve = serve.args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]).output().unwrap();
-            let (code, _, error) = text(&serve);
+            let (code, _, error) = serve_in_vain(&hub.folder);
             assert!(code == 2 && error.contains("damaged") && error.contains("punctual-hub restore"), "{error}");
         }
         for name in ["store.sqlite-wal", "store.sqlite-shm"] {

@@ -5,11 +5,14 @@ use std::path::Path;
 
 use agent::SendError;
 use farm::monitor::{Purpose, Refused, ReturnBody};
+use farm::stream::NodeKey;
+use hub::apart::{ApartLog, Event, Line};
 use hub::backup::Backup;
+use hub::folder::Folder;
 use store::{Change, Read as _, Store as _, TokenState};
 
 use crate::support::agent_node::AgentNode;
-use crate::support::{TestHub, TestNode, any, by, free_port, now_ns, punctual_hub, text};
+use crate::support::{TestHub, TestNode, any, by, free_port, now_ns, punctual_hub, serve_in_vain, text};
 
 fn path(of: &Path) -> &str {
     of.to_str().unwrap()
@@ -102,7 +105,7 @@ fn a_restored_hub_has_every_maximum_again_and_the_old_one_that_wakes_up_is_refus
 
 /// The key of the hub of a folder.
 fn old_key(folder: &Path) -> farm::monitor::HubKey {
-    let folder = hub::folder::Folder::open(folder).unwrap();
+    let folder = Folder::open(folder).unwrap();
     hub::keys::Keys::load_or_make(&folder).unwrap().hub()
 }
 
@@ -150,6 +153,12 @@ fn without_the_log_nodes_show_what_the_hub_has_signed_and_the_unknown_time_is_sa
     late.measure(3);
     assert!(matches!(&late.send(), Err(SendError::Hub(error)) if error.refused() == Some(Refused::OldHub)));
     assert!(awake.store().node(late.key).unwrap().is_none());
+    // One that it knows, and that has forgotten all marks, has the life in its enrolment.
+    assert!(awake.store().node(node.key).unwrap().is_some());
+    node.restart_without_spool();
+    node.measure(4);
+    assert!(node.send().is_err());
+    assert_eq!(node.spool.lock().unwrap().counts(), (3, 3), "the old hub acknowledges nothing");
 }
 
 #[test]
@@ -230,9 +239,16 @@ fn a_restore_writes_over_nothing_and_goes_on_after_a_kill() {
     made("restore-unfinished", b"");
     made("store.restoring", b"half");
     made("store.sqlite", b"SQLite format 3\0 a whole one, not marked as such");
-    let serve = text(&punctual_hub(&folder, &["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]));
+    let serve = serve_in_vain(&folder);
     assert!(serve.0 == 2 && serve.2.contains("not finished"), "{serve:?}");
     assert_eq!(text(&punctual_hub(&folder, &["status"])).0, 2);
+    // One that is refused now does not clear the way for a hub of the keys alone.
+    let log = ApartLog::new(&Folder::make(&place.path().join("log")).unwrap(), hub.key());
+    let event = Event::Enrolled { node: NodeKey([3; 32]), name: "../x".to_owned(), token_sha256: None };
+    log.append(&[Line { at_wall_ns: now_ns(), event }]).unwrap();
+    let refused = text(&punctual_hub(&folder, &["restore", path(&backup), "--log", path(log.path())]));
+    assert!(refused.0 == 2 && refused.2.contains("slash"), "{refused:?}");
+    assert!(folder.join("restore-unfinished").exists());
     let (code, _, error) = restore(&folder);
     assert_eq!(code, 0, "{error}");
     let new = TestHub::start_in(&folder, any());
@@ -246,6 +262,32 @@ fn a_restore_writes_over_nothing_and_goes_on_after_a_kill() {
 }
 
 #[test]
+fn a_hub_whose_log_knows_a_later_life_does_not_serve() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("hub");
+    let mut hub = TestHub::start_in(&folder, any());
+    let backup = place.path().join("hub.backup");
+    back_up(&hub, &backup);
+    hub.stop();
+    hub.store().close_whole().unwrap();
+    let old = fs::read(folder.join("store.sqlite")).unwrap();
+    // Restored in its place: the log of the folder goes on.
+    fs::remove_file(folder.join("store.sqlite")).unwrap();
+    let first = restored(&folder, &[path(&backup)]);
+    assert_eq!(first["has-log"], true, "{first}");
+    let again = TestHub::start_in(&folder, any());
+    assert_eq!(Some(again.running().hub.epoch), first["epoch"].as_u64());
+    drop(again);
+    // Somebody puts the old store back by hand.
+    for name in ["store.sqlite-wal", "store.sqlite-shm"] {
+        let _ = fs::remove_file(folder.join(name));
+    }
+    fs::write(folder.join("store.sqlite"), old).unwrap();
+    let error = hub::serve::Running::start(&hub.options).err().unwrap().to_string();
+    assert!(error.contains("a later life of this hub") && error.contains("punctual-hub restore"), "{error}");
+}
+
+#[test]
 fn a_hub_that_has_lost_its_store_does_not_begin_a_new_one() {
     let mut hub = TestHub::start();
     fs::write(hub.folder.join("addresses.json"), r#"{"agents_port": 1, "people": "http://localhost/"}"#).unwrap();
@@ -253,9 +295,8 @@ fn a_hub_that_has_lost_its_store_does_not_begin_a_new_one() {
     for name in ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"] {
         let _ = fs::remove_file(hub.folder.join(name));
     }
-    for words in [&["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"][..], &["status"]] {
-        let (code, _, error) = text(&punctual_hub(&hub.folder, words));
-        assert!(code == 2 && error.contains("punctual-hub restore"), "{words:?}: {error}");
+    for (code, _, error) in [serve_in_vain(&hub.folder), text(&punctual_hub(&hub.folder, &["status"]))] {
+        assert!(code == 2 && error.contains("punctual-hub restore"), "{error}");
     }
     assert!(!hub.folder.join("store.sqlite").exists());
 }

@@ -86,8 +86,7 @@ pub fn make(folder: &Folder, store: &mut impl Store, hub: HubKey, to: &To, by: &
     if let Err(error) = store.log_of_hub(&Change::BackedUp { of_wall_ns, complete_until_wall_ns }, by) {
         warnings.push(format!("the backup is good, and could not be entered into the hub's log of changes: {error}"));
     }
-    let logged = ApartLog::new(folder, hub).map_err(Into::into).and_then(|log| log.complete(store, of_wall_ns));
-    match logged {
+    match ApartLog::new(folder, hub).complete(store, of_wall_ns) {
         Ok(found) => warnings.extend(damage(&found)),
         Err(error) => warnings.push(format!("the backup is good, and {error}")),
     }

@@ -27,11 +27,11 @@ impl RevokeArgs {
         let by = by();
         store.change_node(node, &Change::Revoked, &by)?;
         // Without it a hub that is restored from a backup of before would take the node again.
-        let log = ApartLog::new(&folder, Keys::load_or_make(&folder)?.hub())?;
+        let log = ApartLog::new(&folder, Keys::load_or_make(&folder)?.hub());
         let line = Line { at_wall_ns: by.at_wall_ns, event: Event::Revoked { node, name } };
         log.append(&[line]).context(
             "the node is revoked, and that could not be written where a restore would find it: try again when the cause \
-             is mended",
+             is gone",
         )?;
         Ok(ExitCode::SUCCESS)
     }

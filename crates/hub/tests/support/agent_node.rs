@@ -82,6 +82,12 @@ impl AgentNode {
         self.begin(2);
     }
 
+    /// The agent is started again, and its spool is gone.
+    pub(crate) fn restart_without_spool(&mut self) {
+        std::fs::remove_dir_all(self.state.spool()).unwrap();
+        self.restart();
+    }
+
     /// What a hub has of it: the maximum of each interval, and how many wake-ups are counted.
     pub(crate) fn held_by(&self, store: &impl Read) -> (Vec<i64>, u64) {
         let to_utc_ns = self.utc_ns + 10 * 86_400 * 1_000_000_000;

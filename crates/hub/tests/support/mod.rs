@@ -431,6 +431,13 @@ pub(crate) fn punctual_hub(folder: &Path, words: &[&str]) -> std::process::Outpu
     command.arg("--folder").arg(folder).args(words).output().unwrap()
 }
 
+/// What a hub says that is started where it must not serve; one that serves all the same is ended.
+pub(crate) fn serve_in_vain(folder: &Path) -> (i32, String, String) {
+    let mut serve = std::process::Command::new("timeout");
+    serve.args(["20", env!("CARGO_BIN_EXE_punctual-hub"), "--folder"]).arg(folder);
+    text(&serve.args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]).output().unwrap())
+}
+
 /// The exit code of a program, and what it printed.
 pub(crate) fn text(output: &std::process::Output) -> (i32, String, String) {
     let of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
