@@ -96,29 +96,27 @@ impl RestoreArgs {
 
 fn describe(folder: &Path, of_wall_ns: i64, restored: &Restored) -> String {
     let names = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let unknown = if restored.has_log {
+    let since = zoned(restored.unknown_since_wall_ns);
+    let decided = if restored.has_log {
         format!(
-            "known until {} by the log kept apart. Where that is a copy of an earlier time, nodes that were revoked since \
-             are enrolled again: revoke them again",
-            zoned(restored.unknown_since_wall_ns)
+            "enrolled {} since the backup\nrevoked  {} since the backup; the log kept apart knows it until {since}. Where that is \
+             a copy, nodes that were revoked after it are enrolled again: revoke them again",
+            names(&restored.enrolled),
+            names(&restored.revoked)
         )
     } else {
         format!(
-            "unknown from {} until now, since there is no log kept apart (--log): nodes that were revoked in that time are \
-             enrolled again; revoke them again",
-            zoned(restored.unknown_since_wall_ns)
+            "revoked  unknown from {since} until now, since there is no log kept apart (--log): nodes that were revoked in that \
+             time are enrolled again; revoke them again"
         )
     };
     format!(
         "restored {}\nof       {}\nepoch    {} (it was {}): nodes that hear of it refuse the hub of before\ntokens   {} ended that \
-         were not used\nenrolled {} since the backup, by the log kept apart\nrevoked  {} since the backup, by the log kept \
-         apart; {unknown}\n",
+         were not used\n{decided}\n",
         folder.display(),
         zoned(of_wall_ns),
         restored.epochs.1,
         restored.epochs.0,
         restored.ended_tokens,
-        names(&restored.enrolled),
-        names(&restored.revoked),
     )
 }
