@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farm::monitor::{
-    BatchBody, CommonBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused, RefusedBody,
+    BatchBody, CommonBody, EnrolledBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused,
+    RefusedBody, ReturnBody,
 };
 use farm::stream::{Place, StreamId};
 use flate2::Compression;
@@ -22,7 +23,7 @@ use crate::key::{NodeIdentity, is_signed};
 pub const DEFAULT_HUB_PORT: u16 = 5378;
 /// How long connecting, and each exchange, may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// Messages from this length on are compressed before they are signed (bytes). An enrolment is shorter.
+/// Messages of enrolled nodes from this length on are compressed before they are signed (bytes). A hub decompresses nobody else's.
 const COMPRESSED_FROM: usize = 1_024;
 /// The name of the protocol in TLS (ALPN).
 const PROTOCOL_NAME: &[u8] = b"http/1.1";
@@ -153,6 +154,18 @@ impl HubConnection {
         Ok(common)
     }
 
+    /// Shows the enrolment that the hub has signed: the one that it signs now, and its envelope as it came.
+    pub(crate) fn return_to(
+        &mut self,
+        enrolment: &str,
+        (node, hub): (&NodeIdentity, HubKey),
+    ) -> Result<(EnrolledBody, Vec<u8>), HubError> {
+        let message = ReturnBody { enrolment: enrolment.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+        let purposes = (Purpose::Return, Purpose::Enrolled);
+        let (signed, answer) = self.ask_signed("/v1/return", purposes, &message, (node, hub))?;
+        Ok((self.read(&answer)?, signed))
+    }
+
     /// Sends a signed message, and reads the signed answer.
     fn ask<T: DeserializeOwned>(
         &mut self,
@@ -174,7 +187,8 @@ impl HubConnection {
         (node, hub): (&NodeIdentity, HubKey),
     ) -> Result<(Vec<u8>, Vec<u8>), HubError> {
         let message = serde_json::to_vec(message).map_err(|error| self.unreadable(&error.to_string()))?;
-        let message = if message.len() < COMPRESSED_FROM {
+        let is_known = matches!(sent, Purpose::Batch | Purpose::Places);
+        let message = if !is_known || message.len() < COMPRESSED_FROM {
             message
         } else {
             deflated(&message).map_err(|error| self.http(error.into()))?

@@ -38,6 +38,7 @@ pub use explaining::ExplainChoice;
 pub use hub::{DEFAULT_HUB_PORT, HubError};
 pub use key::NodeIdentity;
 pub use monitor::{MonitorError, Program, monitor};
+pub use sender::{SendError, send_once};
 pub use settings::{SETTINGS_FILE, Settings, SettingsError};
 pub use spool::segment;
 pub use spool::{DiskSpool, Found, SpoolError, SpoolLimits};

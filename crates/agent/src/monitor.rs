@@ -98,7 +98,9 @@ struct Condition<'a> {
 pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Result<(), MonitorError> {
     let _lock = state.lock()?;
     let identity = Arc::new(state.identity()?.ok_or(StateError::NotEnrolled)?);
-    let enrolment = state.enrolment()?.ok_or(StateError::NotEnrolled)?;
+    let for_sender = state.clone();
+    // Before anything of this start is written.
+    state.enrolment()?.ok_or(StateError::NotEnrolled)?;
     let limits = SpoolLimits::of_bytes(settings.spool_bytes);
     let (mut spool, found) = DiskSpool::open(&state.spool(), identity.public(), limits)?;
     for path in &found.set_aside {
@@ -155,8 +157,8 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         supervisor,
     };
     let interval = Duration::from_nanos(settings.interval_maximum.unsigned());
-    let sender =
-        Sender::new((identity, enrolment), spool, Arc::clone(&signals), interval).map_err(MonitorError::Start)?;
+    let sender = Sender::new(for_sender, identity, spool, Arc::clone(&signals), interval)
+        .map_err(|error| MonitorError::Start(error.to_string()))?;
     let housekeeping = machine.housekeeping(&monitored);
     let keeping = spawn("punctual-keeper", housekeeping.clone(), move || keeper.run(&received))?;
     let sending = spawn("punctual-sender", housekeeping, move || sender.run())?;

@@ -12,6 +12,7 @@ use crate::enrolment::Enrolment;
 use crate::hub::{HubConnection, HubError, address_text, tls};
 use crate::key::{NodeIdentity, random};
 use crate::spool::DiskSpool;
+use crate::state::{State, StateError};
 use crate::status::SenderStatus;
 
 /// The most items of a batch, and about the most bytes.
@@ -63,19 +64,54 @@ impl Signals {
     }
 }
 
-/// Why a round ended without everything being acknowledged.
+/// Why not everything that waits was acknowledged.
 #[derive(Debug, thiserror::Error)]
-enum RoundError {
+pub enum SendError {
+    /// The hub did not take a message.
     #[error(transparent)]
     Hub(#[from] HubError),
+    /// The node's disk.
     #[error(transparent)]
     Spool(#[from] crate::spool::SpoolError),
+    /// The node's own folder, or what stands in it.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// An old life of the hub answers.
     #[error(
         "an old life of the hub answers (epoch {found}, and {seen} was seen): it was restored, and this one woke up"
     )]
-    OldHub { found: u64, seen: u64 },
+    OldHub {
+        /// The life that answers.
+        found: u64,
+        /// The latest one that was seen.
+        seen: u64,
+    },
+    /// It would go on for ever.
     #[error("the hub acknowledges nothing of what is sent")]
     NoProgress,
+    /// Nothing could be set up.
+    #[error("{0}")]
+    Start(String),
+}
+
+/// Sends all that waits to the hub that this node is enrolled at, and takes its marks: at each of its addresses in turn, until one takes
+/// all. What [`monitor`](crate::monitor()) does again and again.
+///
+/// # Errors
+/// Where not all of it was acknowledged, with what the last address answered; it is kept.
+pub fn send_once(state: &State, spool: &Arc<Mutex<DiskSpool>>) -> Result<(), SendError> {
+    let identity = Arc::new(state.identity()?.ok_or(StateError::NotEnrolled)?);
+    let signals = Arc::new(Signals::default());
+    let mut sender = Sender::new(state.clone(), identity, Arc::clone(spool), signals, Duration::ZERO)?;
+    let mut sent = sender.round();
+    for _ in 1..sender.endpoints.len() {
+        if sent.is_ok() {
+            break;
+        }
+        sender.turn();
+        sent = sender.round();
+    }
+    sent
 }
 
 /// Sends to one hub.
@@ -86,6 +122,9 @@ pub(crate) struct Sender {
     config: Arc<ClientConfig>,
     spool: Arc<Mutex<DiskSpool>>,
     signals: Arc<Signals>,
+    state: State,
+    /// Whether the enrolment was shown in this round.
+    has_shown: bool,
     /// The address that answered last.
     at: usize,
     connection: Option<HubConnection>,
@@ -94,19 +133,25 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    /// The node's way to the hub of its enrolment. `interval`: how long its intervals are.
     pub(crate) fn new(
-        (identity, enrolment): (Arc<NodeIdentity>, Enrolment),
+        state: State,
+        identity: Arc<NodeIdentity>,
         spool: Arc<Mutex<DiskSpool>>,
         signals: Arc<Signals>,
         interval: Duration,
-    ) -> Result<Self, String> {
-        let endpoints = enrolment.endpoints().map_err(|error| error.to_string())?;
-        let config = tls(&enrolment.fingerprints()).map_err(|error| error.to_string())?;
+    ) -> Result<Self, SendError> {
+        let enrolment = state.enrolment()?.ok_or(StateError::NotEnrolled)?;
+        let endpoints = enrolment.endpoints().map_err(|error| SendError::Start(error.to_string()))?;
+        let config = tls(&enrolment.fingerprints()).map_err(|error| SendError::Start(error.to_string()))?;
         let addresses = endpoints.iter().map(address_text).collect();
         *signals.status.lock().unwrap_or_else(PoisonError::into_inner) =
             SenderStatus { addresses, ..SenderStatus::default() };
         let spread = (interval / 10).min(MOST_SPREAD);
-        Ok(Self { identity, enrolment, endpoints, config, spool, signals, at: 0, connection: None, spread })
+        // An earlier life than that in which it was enrolled is an old one from the first mark on.
+        spool.lock().unwrap_or_else(PoisonError::into_inner).know_epoch(enrolment.epoch)?;
+        let (at, connection, has_shown) = (0, None, false);
+        Ok(Self { identity, enrolment, endpoints, config, spool, signals, state, has_shown, at, connection, spread })
     }
 
     /// Sends until it is over.
@@ -117,7 +162,7 @@ impl Sender {
             // A connection that waits for five minutes is one that the hub has to keep.
             self.connection = None;
             let failed = sent.as_ref().err().map(ToString::to_string);
-            let is_refused = matches!(&sent, Err(RoundError::Hub(error)) if is_lasting(error));
+            let is_refused = matches!(&sent, Err(SendError::Hub(error)) if is_lasting(error));
             self.told(|status| status.error = failed);
             let is_over = match sent {
                 Ok(()) => {
@@ -126,7 +171,7 @@ impl Sender {
                     is_over || (self.signals.wait(jittered(self.spread), false))
                 }
                 Err(_) => {
-                    self.at = (self.at + 1) % self.endpoints.len().max(1);
+                    self.turn();
                     let now = if is_refused { WAIT.1 } else { wait };
                     wait = (wait * 2).min(WAIT.1);
                     self.signals.wait(jittered(now), false)
@@ -140,6 +185,12 @@ impl Sender {
         }
     }
 
+    /// Tries the next address from now on.
+    fn turn(&mut self) {
+        self.connection = None;
+        self.at = (self.at + 1) % self.endpoints.len().max(1);
+    }
+
     fn told(&self, change: impl FnOnce(&mut SenderStatus)) {
         change(&mut self.signals.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -149,7 +200,8 @@ impl Sender {
     }
 
     /// Sends all there is.
-    fn round(&mut self) -> Result<(), RoundError> {
+    fn round(&mut self) -> Result<(), SendError> {
+        self.has_shown = false;
         loop {
             let diverged = self.spool().diverged();
             if let Some((stream, places)) = diverged {
@@ -160,7 +212,7 @@ impl Sender {
                     (spool.epoch(), spool.divert(stream, &found, common.epoch)?)
                 };
                 if common.epoch < seen {
-                    return Err(RoundError::OldHub { found: common.epoch, seen });
+                    return Err(SendError::OldHub { found: common.epoch, seen });
                 }
                 continue;
             }
@@ -174,7 +226,7 @@ impl Sender {
                 (spool.take_mark(&Mark { stream, sequence, hash, epoch, lacks })?, seen)
             };
             match marked {
-                Marked::OldHub => return Err(RoundError::OldHub { found: epoch, seen }),
+                Marked::OldHub => return Err(SendError::OldHub { found: epoch, seen }),
                 Marked::Committed if sequence > before => self.told(|status| {
                     status.batches += 1;
                     status.error = None;
@@ -184,23 +236,56 @@ impl Sender {
                 Marked::Diverged => {}
                 // It goes on from where the hub is; if that is where it was, not at once.
                 Marked::SendAgain if sequence < before => {}
-                Marked::SendAgain | Marked::Committed | Marked::Unknown => return Err(RoundError::NoProgress),
+                Marked::SendAgain | Marked::Committed | Marked::Unknown => return Err(SendError::NoProgress),
             }
         }
     }
 
-    /// Asks over the connection, or over a new one where it ended meanwhile.
+    /// Asks over the connection, or over a new one where it ended meanwhile. A hub that does not know this node is shown the enrolment
+    /// that it has signed, once a round: it was restored to before it.
     fn ask<T>(
         &mut self,
         ask: impl Fn(&mut HubConnection, (&NodeIdentity, farm::monitor::HubKey)) -> Result<T, HubError>,
-    ) -> Result<T, RoundError> {
+    ) -> Result<T, SendError> {
+        match self.ask_once(&ask) {
+            Err(SendError::Hub(error)) if error.refused() == Some(Refused::NotEnrolled) && !self.has_shown => {
+                self.has_shown = true;
+                self.show_enrolment()?;
+                self.ask_once(&ask)
+            }
+            answer => answer,
+        }
+    }
+
+    fn ask_once<T>(
+        &mut self,
+        ask: impl Fn(&mut HubConnection, (&NodeIdentity, farm::monitor::HubKey)) -> Result<T, HubError>,
+    ) -> Result<T, SendError> {
         let mut connection = match self.connection.take().filter(HubConnection::is_usable) {
             Some(connection) => connection,
             None => self.connect()?,
         };
-        let answer = ask(&mut connection, (&self.identity, self.enrolment.hub_key()))?;
-        self.connection = Some(connection);
-        Ok(answer)
+        let answer = ask(&mut connection, (&self.identity, self.enrolment.hub_key()));
+        // A hub that refuses a message listens on.
+        if answer.as_ref().err().is_none_or(|error| error.refused().is_some()) {
+            self.connection = Some(connection);
+        }
+        Ok(answer?)
+    }
+
+    fn show_enrolment(&mut self) -> Result<(), SendError> {
+        let shown = self.enrolment.signed.clone();
+        let (enrolled, signed) = self.ask_once(|connection, by| connection.return_to(&shown, by))?;
+        let seen = self.spool().epoch();
+        if enrolled.epoch < seen {
+            return Err(SendError::OldHub { found: enrolled.epoch, seen });
+        }
+        self.enrolment.name = units::printable::line(&enrolled.name).into_owned();
+        self.enrolment.epoch = enrolled.epoch;
+        self.enrolment.signed = String::from_utf8_lossy(&signed).into_owned();
+        // A disk that refuses keeps the earlier one, which is as good.
+        let _ = self.state.keep_enrolment(&self.enrolment);
+        Ok(())
     }
 
     fn connect(&mut self) -> Result<HubConnection, HubError> {

@@ -17,7 +17,7 @@ pub const STATE_FOLDER: &str = "/var/lib/punctual";
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What an agent keeps, as far as it is not the spool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct State {
     folder: PathBuf,
 }

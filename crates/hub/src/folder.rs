@@ -5,6 +5,13 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// The store's file.
+pub const STORE: &str = "store.sqlite";
+/// Where the hub serves, for the commands: it is there once it has served.
+pub const ADDRESSES: &str = "addresses.json";
+/// It is there while a backup is restored.
+const UNFINISHED: &str = "restore-unfinished";
+
 /// Where a hub keeps everything.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -42,6 +49,24 @@ pub enum FolderError {
         /// The folder.
         path: PathBuf,
     },
+    /// A backup was not restored to its end.
+    #[error(
+        "a backup was being restored into {} and that was not finished: run 'punctual-hub restore' again", path.display()
+    )]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The store is gone.
+    #[error(
+        "the hub of {} has lost its store ({STORE}): restore the latest backup ('punctual-hub restore FILE'); to begin \
+         anew without all that was measured, name another folder (--folder) and enrol the nodes again",
+        path.display()
+    )]
+    NoStore {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Nobody knows where it is.
     #[error("neither STATE_DIRECTORY, XDG_STATE_HOME nor HOME is set: name the hub's folder (--folder)")]
     NoHome,
@@ -76,6 +101,7 @@ impl Folder {
     /// Where there is none, or others have a hand in it.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let folder = Self { path: path.to_owned() };
+        folder.check_whole()?;
         if !folder.store().exists() {
             return Err(FolderError::NoHub { path: path.to_owned() });
         }
@@ -103,7 +129,29 @@ impl Folder {
     /// The store's file.
     #[must_use]
     pub fn store(&self) -> PathBuf {
-        self.path.join("store.sqlite")
+        self.path.join(STORE)
+    }
+
+    /// The file that is there while a backup is restored into it.
+    #[must_use]
+    pub fn unfinished(&self) -> PathBuf {
+        self.path.join(UNFINISHED)
+    }
+
+    /// Looks whether all is there that a hub has.
+    ///
+    /// # Errors
+    /// Where a restore was not finished, or it has served with a store that is gone.
+    pub fn check_whole(&self) -> Result<(), FolderError> {
+        let path = self.path.clone();
+        if self.unfinished().exists() {
+            return Err(FolderError::Unfinished { path });
+        }
+        let has_store = fs::metadata(self.store()).is_ok_and(|found| found.len() > 0);
+        if !has_store && self.join(ADDRESSES).exists() {
+            return Err(FolderError::NoStore { path });
+        }
+        Ok(())
     }
 
     /// A file or folder in it.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::apart::ApartLog;
 use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::readers::Readers;
@@ -20,6 +21,8 @@ pub struct Hub {
     pub for_agents: Arc<Readers>,
     /// Readers for the people's port: long answers to people do not keep nodes waiting.
     pub for_people: Arc<Readers>,
+    /// The log of enrolments and revocations that is in no backup.
+    pub apart: ApartLog,
     /// Bounds.
     pub limits: Limits,
     /// Who may read.

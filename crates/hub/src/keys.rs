@@ -9,6 +9,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use crate::apart::APART;
 use crate::folder::{self, Folder, FolderError};
 
 /// The hub's own key.
@@ -19,8 +20,10 @@ const CERTIFICATE: &str = "agents";
 const NEXT_CERTIFICATE: &str = "agents-next";
 /// The certificate of the people's port.
 const PEOPLE_CERTIFICATE: &str = "people";
-/// What nobody needs who serves: a copy of it elsewhere, and its removal here, keep a thief of this folder from the next certificate.
-const APART: &str = "keep-apart";
+/// Files that a backup has with the store: what nodes know the hub by, and what its ports speak with. The key of the next certificate is
+/// kept apart on purpose: a thief of a backup does not have it.
+pub(crate) const BACKED_UP: &[&str] =
+    &[HUB_KEY, "agents.certificate", "agents.key", "agents-next.certificate", "people.certificate", "people.key"];
 
 /// Why a hub has no keys.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +181,16 @@ pub fn new_secret() -> Result<Secret, KeyError> {
     let mut secret = [0; SECRET_BYTES];
     SystemRandom::new().fill(&mut secret).map_err(|_| KeyError::NoRandomness)?;
     Ok(Secret::new(secret))
+}
+
+/// A random number.
+///
+/// # Errors
+/// Where the kernel gives none.
+pub(crate) fn random() -> Result<u64, KeyError> {
+    let mut bytes = [0; 8];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| KeyError::NoRandomness)?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// SHA-256 of bytes.

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
+pub mod apart;
+pub mod backup;
 mod clock;
 pub mod commands;
 pub mod door;
@@ -16,6 +18,7 @@ pub mod limits;
 mod pages;
 pub mod people;
 pub mod readers;
+pub mod restore;
 pub mod serve;
 pub mod sessions;
 pub mod tls;

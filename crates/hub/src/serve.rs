@@ -13,9 +13,12 @@ use axum_server::accept::DefaultAcceptor;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use rustls::ServerConfig;
 use store::{Quotas, Read as _, Sqlite};
+use terminal::output;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle as Task;
 
+use crate::apart::ApartLog;
+use crate::backup::{damage, overdue};
 use crate::clock::now_wall_ns;
 use crate::door::{Door, Visitors};
 use crate::folder::{self, Folder};
@@ -89,6 +92,7 @@ impl Running {
     /// Where its folder, its store, a key or a port cannot be used.
     pub fn start(options: &Options) -> anyhow::Result<Self> {
         let folder = Folder::make(&options.folder)?;
+        folder.check_whole()?;
         let keys = Keys::load_or_make(&folder)?;
         let people_config = match &options.people_speak {
             PeopleSpeak::Http => None,
@@ -116,6 +120,25 @@ impl Running {
         let readers = std::thread::available_parallelism().map_or(2, usize::from) * 2;
         let (for_agents, for_people) = (Readers::new(&store, readers)?, Readers::new(&store, PEOPLE_READERS)?);
         let epoch = store.epoch()?;
+        let apart = ApartLog::new(&folder, keys.hub());
+        // What a kill left undone; a hub without it serves, and says what a restore would not know.
+        match apart.complete(&store, now_wall_ns()) {
+            Ok(found) if found.epoch() > epoch => anyhow::bail!(
+                "{} knows a later life of this hub (epoch {}) than its store has (epoch {epoch}): the hub was restored \
+                 elsewhere, or an older store was put here by hand, and nodes refuse it; 'punctual-hub restore FILE' makes a \
+                 hub of a backup",
+                apart.path().display(),
+                found.epoch()
+            ),
+            Ok(found) => damage(&found).iter().for_each(|said| output::warning(said)),
+            Err(error) => {
+                output::warning(&format!("a hub restored from a backup would not know who was revoked: {error}"));
+            }
+        }
+        let has_nodes = !store.nodes()?.is_empty();
+        if let Some(said) = overdue(store.last_backup()?, has_nodes, now_wall_ns()) {
+            output::warning(&said);
+        }
         let (writer, writing) = Writer::start(store, options.limits.queue)?;
         let hub = Arc::new(Hub {
             keys,
@@ -123,6 +146,7 @@ impl Running {
             writer,
             for_agents,
             for_people,
+            apart,
             limits: options.limits,
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,

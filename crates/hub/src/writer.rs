@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use kernel::supervisor::Supervisor;
-use store::{Arriving, BatchError, Committed, EnrolError, Enrolling, Node, Store, StoreError};
+use store::{Adopting, Arriving, BatchError, Committed, EnrolError, Enrolling, Node, Store, StoreError};
 use tokio::sync::oneshot;
 
 /// The most batches of one commit.
@@ -18,6 +18,7 @@ const MAINTAIN_MOST: usize = 512;
 enum Job {
     Batch(Arriving, oneshot::Sender<Result<Committed, BatchError>>),
     Enrol(Enrolling, oneshot::Sender<Result<Node, EnrolError>>),
+    Adopt(Adopting, oneshot::Sender<Result<Node, EnrolError>>),
 }
 
 /// The way to the thread that writes.
@@ -64,6 +65,16 @@ impl Writer {
         waits.await.map_err(|_| Busy)
     }
 
+    /// Enrols a node that has shown an enrolment of this hub's.
+    ///
+    /// # Errors
+    /// Where it is refused, or too much waits.
+    pub async fn adopt(&self, asked: Adopting) -> Result<Result<Node, EnrolError>, Busy> {
+        let (answer, waits) = oneshot::channel();
+        self.send(Job::Adopt(asked, answer))?;
+        waits.await.map_err(|_| Busy)
+    }
+
     fn send(&self, job: Job) -> Result<(), Busy> {
         self.jobs.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) | TrySendError::Disconnected(_) => Busy,
@@ -103,6 +114,9 @@ fn carry_out(store: &mut impl Store, first: Job, waiting: &Receiver<Job>) {
             Job::Enrol(asked, answer) => {
                 // Who asked may have gone: a node asks again and gets the same answer.
                 let _ = answer.send(store.enrol(&asked));
+            }
+            Job::Adopt(asked, answer) => {
+                let _ = answer.send(store.adopt(&asked));
             }
         }
         if arriving.len() >= MOST_TOGETHER {

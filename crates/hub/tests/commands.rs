@@ -9,12 +9,7 @@ use farm::monitor::{EnrolmentBody, HubKey, MarkBody, Purpose};
 use farm::stream::NodeKey;
 use hub::keys::hexadecimal;
 
-use crate::support::{Client, TestHub, TestNode, get, punctual_hub};
-
-fn text(output: &std::process::Output) -> (i32, String, String) {
-    let of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code().unwrap(), of(&output.stdout), of(&output.stderr))
-}
+use crate::support::{Client, TestHub, TestNode, get, punctual_hub, text};
 
 /// A hub that is a process, ended with its test, and what it prints: one that nobody reads any more ends a program.
 struct Serving(Child, BufReader<ChildStdout>);

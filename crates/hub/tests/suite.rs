@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 mod agents;
+mod backup;
 mod commands;
 mod conditions;
 mod people;
+mod restore;
 mod support;

@@ -4,16 +4,30 @@ use farm::stream::{Common, ContentHash, NodeKey, Place as ChainPlace, StreamId};
 
 use crate::{
     Adopting, Arriving, AuditRow, BatchError, By, Change, ChangeError, Committed, Content, ContentAt, EnrolError,
-    Enrolling, FleetRow, History, HistoryAsked, NewToken, Node, SecretHash, SpanHistogram, StoreError, Token,
+    Enrolling, FleetRow, History, HistoryAsked, LastRestore, NewToken, Node, SecretHash, SpanHistogram, StoreError,
+    Token,
 };
 
 /// What may be read, by any thread, while another one writes. What is read is of one moment, after a commit.
 pub trait Read: Send {
-    /// The hub's life: 1 at first, and raised when it is restored from a backup.
+    /// The hub's life: 1 at first, and a higher number when it is restored from a backup ([`farm::stream::next_epoch`]).
     ///
     /// # Errors
     /// Where the store cannot be read; so with all of these.
     fn epoch(&self) -> Result<u64, StoreError>;
+
+    /// Until when the latest backup that was made, or from which the hub was restored, has all that nodes had sent (ns since 1970, by
+    /// the hub's clock); `None` where there was none.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn last_backup(&self) -> Result<Option<i64>, StoreError>;
+
+    /// When the hub was last restored from a backup; `None` where it never was.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn last_restore(&self) -> Result<Option<LastRestore>, StoreError>;
 
     /// All tokens, the newest first.
     ///
@@ -104,11 +118,17 @@ pub trait Store: Read {
     /// Where it cannot be opened.
     fn reader(&self) -> Result<Box<dyn Read>, StoreError>;
 
-    /// Raises the hub's life by one; the new one.
+    /// Raises the hub's life to a number, and by one at least; the new one.
     ///
     /// # Errors
     /// Where the store cannot be written.
-    fn raise_epoch(&mut self, by: &By) -> Result<u64, StoreError>;
+    fn raise_epoch(&mut self, to: u64, by: &By) -> Result<u64, StoreError>;
+
+    /// Writes into the log of changes what happened to the hub: [`Change::BackedUp`] or [`Change::Restored`].
+    ///
+    /// # Errors
+    /// Where it is none of these, or the store cannot be written.
+    fn log_of_hub(&mut self, change: &Change, by: &By) -> Result<(), ChangeError>;
 
     /// Keeps a new token; its number.
     ///
@@ -171,9 +191,9 @@ pub trait Store: Read {
     /// Where the store cannot be written.
     fn maintain(&mut self, most: usize) -> Result<Maintained, StoreError>;
 
-    /// Writes a copy of all that is committed to a file that is not there yet, while the hub goes on.
+    /// Writes a copy of all that is committed to a file that is not there yet, or empty, while the hub goes on.
     ///
     /// # Errors
-    /// Where it is there, or cannot be written.
+    /// Where something is there, or it cannot be written.
     fn back_up(&self, to: &std::path::Path) -> Result<(), StoreError>;
 }

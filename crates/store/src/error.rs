@@ -9,7 +9,8 @@ use crate::NameError;
 pub enum StoreError {
     /// The file is damaged.
     #[error(
-        "the store {path} is damaged ({why}): stop the hub, keep a copy of the file, and restore the latest backup"
+        "the store {path} is damaged ({why}): stop the hub, move its folder aside, and restore the latest backup \
+         ('punctual-hub restore FILE'); nodes send again what it lacks"
     )]
     Damaged {
         /// The file.
@@ -150,6 +151,9 @@ pub enum ChangeError {
     /// No change that is asked of a node.
     #[error("this is no change of a node")]
     NotOfANode,
+    /// No change that is logged of the hub.
+    #[error("this is no change of the hub")]
+    NotOfTheHub,
     /// The name is not allowed.
     #[error(transparent)]
     Name(#[from] NameError),

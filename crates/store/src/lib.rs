@@ -23,8 +23,8 @@ pub use batch::{Arriving, Committed, Quotas, ReadyBatch};
 pub use contract::{Maintained, Read, Store};
 pub use error::{BatchError, ChangeError, EnrolError, StoreError};
 pub use people::{
-    Adopting, AuditRow, By, Change, Enrolling, MOST_LABELS, MOST_NAME_BYTES, NameError, NewToken, Node, Place,
-    SecretHash, Token, TokenState, check_label, check_name,
+    Adopting, AuditRow, By, Change, Enrolling, LastRestore, MOST_LABELS, MOST_NAME_BYTES, NameError, NewToken, Node,
+    Place, SecretHash, Token, TokenState, check_label, check_name,
 };
 pub use reading::{
     AgainstItself, Beyond, Content, ContentAt, CpuHistory, FleetRow, GapSpan, GapWhy, History, HistoryAsked, Maximum,

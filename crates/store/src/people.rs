@@ -191,6 +191,24 @@ pub enum Change {
         /// The new one.
         epoch: u64,
     },
+    /// A backup of the hub was made.
+    BackedUp {
+        /// Of which moment it is, by the hub's clock (ns since 1970).
+        of_wall_ns: i64,
+        /// Until when it has all that nodes had sent (ns since 1970): an earlier moment where the hub was restored itself, and nodes
+        /// have not sent all again.
+        complete_until_wall_ns: i64,
+    },
+    /// The hub was restored from a backup.
+    Restored {
+        /// Of which moment the backup is, by the clock of the hub that made it (ns since 1970).
+        of_wall_ns: i64,
+        /// Until when it has all that nodes had sent (ns since 1970).
+        complete_until_wall_ns: i64,
+        /// From here on until the restore nothing is known of what was revoked (ns since 1970); absent where all of it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revoked_unknown_since_wall_ns: Option<i64>,
+    },
     /// A token was made.
     TokenMade {
         /// Its number.
@@ -236,6 +254,15 @@ pub enum Change {
         /// What.
         text: String,
     },
+}
+
+/// When a hub was restored, and from what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastRestore {
+    /// When, by the hub's clock (ns since 1970).
+    pub at_wall_ns: i64,
+    /// Until when the backup had all that nodes had sent (ns since 1970).
+    pub complete_until_wall_ns: i64,
 }
 
 /// A line of the log.

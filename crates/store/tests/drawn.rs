@@ -3,18 +3,20 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
+use std::path::{Path, PathBuf};
 
 use farm::monitor::{
     BatchBody, Cause, CpuInterval, GapReason, Histograms, Interval, MonitorEntry, RawEntry, SourceInterval,
     sources_of_both,
 };
 use farm::stream::{Base, Head, Held, Item, Place, Says, Span, take};
-use store::{HistoryAsked, Quotas, Store, Tier};
+use store::{HistoryAsked, Quotas, Sqlite, Store, Tier};
 use units::Random;
 
 use super::support::{CONDITION, Fresh, INTERVAL, Kept, NOW, Sender, maintain_all};
 
 /// What a hub holds of one stream, in memory.
+#[derive(Clone)]
 struct Memory {
     base: Base,
     shown: BTreeMap<u64, Item<RawEntry>>,
@@ -297,9 +299,13 @@ fn cut_by_merging(node: &Sender, fine: &BatchBody, random: &mut Random) -> Vec<B
 }
 
 /// All that a seed says; how much of it there was of what matters: pieces aside, and hours that were computed.
-fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
+/// Opens the store of a file.
+type Open = dyn Fn(&Path) -> Box<dyn Store>;
+
+/// `open`: backups are made, and some become the store.
+fn run(fresh: &Fresh, seed: u64, open: Option<&Open>) -> (usize, usize) {
     let mut random = Random::new(seed);
-    let Kept { mut store, folder: _folder } = fresh(Quotas { entries: u64::MAX, bytes: u64::MAX, ..Quotas::default() });
+    let Kept { mut store, folder } = fresh(Quotas { entries: u64::MAX, bytes: u64::MAX, ..Quotas::default() });
     let mut node = Sender::enrolled(&mut *store, 1);
     let count = if seed == 0 { 700 } else { 40 + random.below(40) };
     write(&mut node, &mut random, count);
@@ -320,6 +326,7 @@ fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
     // All of a long stream is read but now and then: that takes its time.
     let is_long = count > 200;
     let (mut aside, mut cells) = (0, 0);
+    let mut backups: Vec<(PathBuf, Memory)> = Vec::new();
     let cut = if is_long { Vec::new() } else { cut_by_merging(&node, &fine, &mut random) };
     for (at, batch) in cut.iter().chain(&queue).chain([&fine]).enumerate() {
         let expected = take(&mut memory, batch.items.clone());
@@ -335,6 +342,19 @@ fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
         if random.below(2) == 0 {
             cells += store.maintain(1 + random.below(300)).unwrap().cells;
         }
+        if let Some(open) = open {
+            if random.below(3) == 0 {
+                let path = folder.path().join(format!("backup-{at}"));
+                store.back_up(&path).unwrap();
+                Sqlite::check(&path).unwrap();
+                backups.push((path, memory.clone()));
+            }
+            if random.below(3) == 0 && !backups.is_empty() {
+                let (path, then) = backups.swap_remove(random.below(backups.len()));
+                store = open(&path);
+                memory = then;
+            }
+        }
         if is_long && random.below(8) > 0 {
             continue;
         }
@@ -348,6 +368,11 @@ fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
             memory.intervals().map(|interval| interval.sources).reduce(|one, other| sources_of_both(&one, &other));
         let worst = worst.unwrap_or_default();
         assert_eq!(worst_sources(&*store, &node, 4), worst, "sources by hours or days, seed {seed}, batch {at}");
+    }
+    if open.is_some() {
+        // The last restore may have been to before it.
+        let _ = take(&mut memory, fine.items.clone());
+        store.take_batch(&node.arriving(&fine, node.now())).unwrap();
     }
     // All of the finest came: each maximum once, with all its counts.
     let truth: BTreeSet<i64> = memory.seen().iter().filter_map(|(_, _, maximum_ns, ..)| *maximum_ns).collect();
@@ -366,9 +391,18 @@ fn run(fresh: &Fresh, seed: u64) -> (usize, usize) {
 pub(crate) fn whatever_arrives_in_whatever_order_the_model_holds_the_same(fresh: &Fresh) {
     let (mut aside, mut cells) = (0, 0);
     for seed in 0..14 {
-        let (more_aside, more_cells) = run(fresh, seed);
+        let (more_aside, more_cells) = run(fresh, seed, None);
         aside += more_aside;
         cells += more_cells;
     }
     assert!(aside > 40 && cells > 100, "what was drawn exercises it: {aside} pieces aside, {cells} cells");
+}
+
+#[test]
+fn a_store_goes_on_from_any_of_its_backups_as_the_model_does() {
+    let quotas = Quotas { entries: u64::MAX, bytes: u64::MAX, ..Quotas::default() };
+    let open = move |path: &Path| -> Box<dyn Store> { Box::new(Sqlite::open(path, quotas, NOW).unwrap()) };
+    for seed in 20..25 {
+        run(&super::support::fresh_sqlite, seed, Some(&open));
+    }
 }

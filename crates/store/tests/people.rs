@@ -2,7 +2,8 @@
 
 use farm::stream::NodeKey;
 use store::{
-    Adopting, Change, ChangeError, EnrolError, Enrolling, NewToken, Place, Quotas, SecretHash, TokenState, check_name,
+    Adopting, Change, ChangeError, EnrolError, Enrolling, LastRestore, NewToken, Place, Quotas, SecretHash, TokenState,
+    check_name,
 };
 
 use super::support::{Fresh, Kept, NOW, by};
@@ -117,7 +118,12 @@ pub(crate) fn changes_are_logged_and_read_back(fresh: &Fresh) {
     assert!(node.place.is_none() && node.retired_wall_ns.is_none() && node.labels.is_empty());
     // What is refused is not logged.
     let before = store.audit(None, 1_000).unwrap().len();
-    let refused = [Change::Epoch { epoch: 9 }, Change::Noted { text: "x".repeat(5_000) }, label(Some("\u{7}"))];
+    let refused = [
+        Change::Epoch { epoch: 9 },
+        Change::BackedUp { of_wall_ns: 1, complete_until_wall_ns: 1 },
+        Change::Noted { text: "x".repeat(5_000) },
+        label(Some("\u{7}")),
+    ];
     for change in &refused {
         assert!(store.change_node(key, change, &by(NOW)).is_err(), "{change:?}");
     }
@@ -139,16 +145,43 @@ pub(crate) fn a_life_of_the_hub_is_raised_and_ends_open_tokens(fresh: &Fresh) {
     store.add_token(SecretHash::of(b"1"), &NewToken::default(), &by(NOW)).unwrap();
     store.add_token(SecretHash::of(b"2"), &NewToken::default(), &by(NOW)).unwrap();
     store.enrol(&enrolling(1, b"1")).unwrap();
-    assert_eq!(store.raise_epoch(&by(NOW)).unwrap(), 2);
-    assert_eq!(store.raise_epoch(&by(NOW)).unwrap(), 3);
+    assert_eq!(store.raise_epoch(0, &by(NOW)).unwrap(), 2);
+    assert_eq!(store.raise_epoch(0, &by(NOW)).unwrap(), 3);
     assert_eq!(store.end_all_tokens(&by(NOW)).unwrap(), 1);
     assert_eq!(store.end_all_tokens(&by(NOW)).unwrap(), 0);
     assert!(matches!(store.enrol(&enrolling(2, b"2")), Err(EnrolError::TokenEnded)));
     assert!(store.enrol(&enrolling(1, b"1")).is_ok());
     let reader = store.reader().unwrap();
     assert_eq!(reader.epoch().unwrap(), 3);
-    assert_eq!(store.raise_epoch(&by(NOW)).unwrap(), 4);
+    assert_eq!(store.raise_epoch(0, &by(NOW)).unwrap(), 4);
     assert_eq!(reader.epoch().unwrap(), 4, "a reader sees what was committed since");
+    assert_eq!(store.raise_epoch(1 << 50, &by(NOW)).unwrap(), 1 << 50);
+    assert_eq!(store.raise_epoch(1 << 50, &by(NOW)).unwrap(), (1 << 50) + 1, "it is raised in any case");
+}
+
+pub(crate) fn the_latest_backup_is_known_by_the_log(fresh: &Fresh) {
+    let Kept { mut store, folder: _folder } = fresh(Quotas::default());
+    assert_eq!((store.last_backup().unwrap(), store.last_restore().unwrap()), (None, None));
+    let made = |of_wall_ns, complete_until_wall_ns| Change::BackedUp { of_wall_ns, complete_until_wall_ns };
+    store.log_of_hub(&made(NOW, NOW), &by(NOW + 9)).unwrap();
+    assert_eq!((store.last_backup().unwrap(), store.last_restore().unwrap()), (Some(NOW), None));
+    let restored = Change::Restored {
+        of_wall_ns: NOW - 5,
+        complete_until_wall_ns: NOW - 7,
+        revoked_unknown_since_wall_ns: Some(NOW),
+    };
+    store.log_of_hub(&restored, &by(NOW + 10)).unwrap();
+    let last = LastRestore { at_wall_ns: NOW + 10, complete_until_wall_ns: NOW - 7 };
+    assert_eq!((store.last_backup().unwrap(), store.last_restore().unwrap()), (Some(NOW), Some(last)));
+    assert_eq!(store.audit(None, 2).unwrap()[0].change, restored);
+    // What is of nodes goes another way.
+    let error = store.log_of_hub(&Change::Epoch { epoch: 9 }, &by(NOW)).unwrap_err();
+    assert!(matches!(error, ChangeError::NotOfTheHub));
+    // One that is younger and lacks more.
+    store.log_of_hub(&made(NOW + 20, NOW - 7), &by(NOW + 30)).unwrap();
+    assert_eq!(store.last_backup().unwrap(), Some(NOW));
+    store.log_of_hub(&made(NOW + 40, NOW + 40), &by(NOW + 40)).unwrap();
+    assert_eq!(store.last_backup().unwrap(), Some(NOW + 40));
 }
 
 pub(crate) fn a_restored_hub_takes_a_node_back(fresh: &Fresh) {

@@ -48,7 +48,7 @@ fn hundredths(fresh: &Fresh, of_all: bool) -> u64 {
         // What is in no page of a copy is none at rest.
         let copy = folder.path().join(format!("copy-{}", store.epoch().unwrap()));
         store.back_up(&copy).unwrap();
-        store.raise_epoch(&super::support::by(0)).unwrap();
+        store.raise_epoch(0, &super::support::by(0)).unwrap();
         std::fs::metadata(copy).unwrap().len()
     };
     let mut node = Sender::enrolled(&mut *store, 1);

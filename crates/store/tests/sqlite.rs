@@ -89,6 +89,29 @@ fn a_damaged_file_is_named_and_never_makes_a_panic() {
 }
 
 #[test]
+fn a_backup_goes_into_an_empty_file_and_is_one_file_when_it_is_closed() {
+    let Kept { mut store, folder } = fresh_sqlite(Quotas::default());
+    let mut node = Sender::enrolled(&mut *store, 1);
+    node.interval(&[7]);
+    node.send_all(&mut *store, NOW);
+    let path = folder.path().join("copy");
+    fs::write(&path, b"").unwrap();
+    store.back_up(&path).unwrap();
+    assert!(store.back_up(&path).is_err(), "nothing is written over");
+    Sqlite::check(&path).unwrap();
+    let mut copy = Sqlite::open(&path, Quotas::default(), NOW).unwrap();
+    copy.raise_epoch(9, &by(NOW)).unwrap();
+    copy.close_whole().unwrap();
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("copy-")), "{names:?}");
+    let copy = Sqlite::open(&path, Quotas::default(), NOW).unwrap();
+    assert_eq!((copy.epoch().unwrap(), copy.nodes().unwrap().len()), (9, 1));
+    // A file without a store in it.
+    fs::write(folder.path().join("empty"), b"").unwrap();
+    assert!(matches!(Sqlite::check(&folder.path().join("empty")), Err(StoreError::Foreign { .. })));
+}
+
+#[test]
 fn a_store_of_version_1_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hub.db");
@@ -125,7 +148,7 @@ fn a_store_of_version_1_is_read() {
     let row = store.fleet(NOW).unwrap().remove(0);
     let ever_ns = row.ever.map(|ever| ever.maximum_ns);
     assert_eq!((ever_ns, row.state), (Some(54_321), store::NodeState::Monitoring));
-    store.raise_epoch(&by(NOW)).unwrap();
+    store.raise_epoch(0, &by(NOW)).unwrap();
     maintain_all(&mut store);
     assert_eq!(store.history(node.key, &asked).unwrap(), history);
 }

@@ -30,6 +30,7 @@ contract! {
         people::changes_are_logged_and_read_back,
         people::a_life_of_the_hub_is_raised_and_ends_open_tokens,
         people::a_restored_hub_takes_a_node_back,
+        people::the_latest_backup_is_known_by_the_log,
         taking::a_batch_is_answered_with_the_end_of_what_is_held,
         taking::nothing_of_a_refused_batch_stays_and_others_are_taken,
         taking::another_history_is_told_and_its_common_end_found,

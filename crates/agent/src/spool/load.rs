@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use farm::stream::{Base, Body, GoneReason, Item, KeptStream, NodeKey, Place, StreamId, StreamState};
+use farm::stream::{Acknowledgment, Base, Body, GoneReason, Item, KeptStream, NodeKey, Place, StreamId, StreamState};
 
 use super::kept::{Kept, Shelf, Text, segment_path};
 use super::segment::{self, EarlierLine, ItemLine, Line, Placed};
@@ -25,6 +25,7 @@ pub(super) struct Loaded {
     pub(super) last_segment: u32,
     pub(super) total_bytes: u64,
     pub(super) age_s: u64,
+    pub(super) acknowledged: Vec<Acknowledgment>,
 }
 
 #[derive(Default)]
@@ -113,6 +114,7 @@ pub(super) fn load(folder: &Path, node: &NodeKey, shelf: &Arc<Shelf>) -> io::Res
         last_segment: numbers.last().copied().unwrap_or(0),
         total_bytes: 0,
         age_s: 0,
+        acknowledged: Vec::new(),
     };
     let mut streams = Streams::default();
     for number in numbers {
@@ -145,6 +147,10 @@ pub(super) fn load(folder: &Path, node: &NodeKey, shelf: &Arc<Shelf>) -> io::Res
                 Line::Split(line) => {
                     let text = Text::OnDisk { segment: number, offset, length };
                     streams.splits.insert(line.stream, item(line, text, shelf));
+                }
+                Line::Acknowledged(all) => {
+                    loaded.age_s = all.iter().map(|one| one.age_s).fold(loaded.age_s, u64::max);
+                    loaded.acknowledged = all;
                 }
                 Line::Item(line) => {
                     loaded.age_s = loaded.age_s.max(line.age_s);

@@ -9,8 +9,9 @@ mod load;
 pub mod segment;
 #[cfg(test)]
 mod tests;
+mod writing;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,23 +19,23 @@ use std::time::Instant;
 
 use farm::monitor::{BatchBody, MonitorEntry, RawEntry};
 use farm::stream::{
-    Body, Common, Entry as _, GoneReason, Item, KeptStream, Mark, Marked, NodeKey, Place, Span, Spool, StreamId,
+    Acknowledgments, Body, Common, Entry as _, GoneReason, Item, KEEP_ACKNOWLEDGED_S, KeptStream, Mark, Marked,
+    NodeKey, Place, Span, Spool, StreamId,
 };
 
 use self::kept::{Kept, Shelf, Text, segment_path, with_text};
-use self::segment::{EarlierLine, HEAD, ItemLine, Line};
+use self::segment::{EarlierLine, ItemLine, Line};
+use self::writing::{GENERATION, Segment, generation_path, newest_generation};
 
 /// Damaged segments that are set aside, at most.
 const MOST_ASIDE: usize = 4;
-/// Generations are named by so many digits.
-const GENERATION: &str = "g";
 
 /// How much is kept, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpoolLimits {
     /// Room on the disk (bytes).
     pub bytes: u64,
-    /// What was acknowledged stays so long (s of the agent's running time), for a hub that is restored from a backup.
+    /// What was acknowledged stays so long after that (s of the agent's running time), for a hub that is restored from a backup.
     pub keep_acknowledged_s: u64,
 }
 
@@ -42,7 +43,7 @@ impl SpoolLimits {
     /// Of so much room, with seven days for what was acknowledged.
     #[must_use]
     pub const fn of_bytes(bytes: u64) -> Self {
-        Self { bytes, keep_acknowledged_s: 7 * 86_400 }
+        Self { bytes, keep_acknowledged_s: KEEP_ACKNOWLEDGED_S }
     }
 
     /// A segment ends at this length (bytes).
@@ -76,13 +77,6 @@ enum Unwritten {
     Line(Line),
 }
 
-/// The segment that is written.
-struct Segment {
-    file: File,
-    number: u32,
-    bytes: u64,
-}
-
 /// What a node keeps of its streams.
 pub struct DiskSpool {
     folder: PathBuf,
@@ -100,6 +94,7 @@ pub struct DiskSpool {
     current: Option<StreamId>,
     began: Instant,
     age_before_s: u64,
+    acknowledged: Acknowledgments,
 }
 
 impl std::fmt::Debug for DiskSpool {
@@ -136,6 +131,7 @@ impl DiskSpool {
             current: None,
             began: Instant::now(),
             age_before_s: loaded.age_s,
+            acknowledged: Acknowledgments::restore(loaded.acknowledged),
         };
         let mut found = Found { cut_bytes: loaded.cut_bytes, ..Found::default() };
         if !loaded.damaged.is_empty() {
@@ -235,15 +231,45 @@ impl DiskSpool {
     pub fn take_mark(&mut self, mark: &Mark) -> Result<Marked, SpoolError> {
         let epoch = self.spool.epoch();
         let marked = self.spool.take_mark(mark);
+        if epoch != self.spool.epoch() {
+            self.acknowledged.forget();
+        }
+        let is_news = self.note_acknowledged(mark.stream);
         match marked {
             Marked::OldHub | Marked::Unknown => {}
             Marked::Committed | Marked::Diverged if epoch == self.spool.epoch() => {
                 self.note_stream(mark.stream);
+                if is_news {
+                    self.unwritten.push(Unwritten::Line(self.acknowledged_line()));
+                }
                 self.write_unwritten()?;
             }
             _ => self.rewrite()?,
         }
         Ok(marked)
+    }
+
+    /// Takes notice of the life of the hub in which this node was enrolled: marks of an earlier one are refused from the first on.
+    ///
+    /// # Errors
+    /// Where the disk refuses to keep it; it is known in memory all the same.
+    pub fn know_epoch(&mut self, epoch: u64) -> Result<(), SpoolError> {
+        if epoch <= self.spool.epoch() {
+            return Ok(());
+        }
+        self.spool.know_epoch(epoch);
+        self.acknowledged.forget();
+        self.rewrite()
+    }
+
+    /// Whether something is known that was not.
+    fn note_acknowledged(&mut self, stream: StreamId) -> bool {
+        let Some((_, marked)) = self.spool.marks().find(|(of, _)| *of == stream) else { return false };
+        self.acknowledged.take(stream, marked, self.age_s(), self.limits.keep_acknowledged_s)
+    }
+
+    fn acknowledged_line(&self) -> Line {
+        Line::Acknowledged(self.acknowledged.known().to_vec())
     }
 
     /// A stream that has diverged, with all places in its chain.
@@ -321,15 +347,10 @@ impl DiskSpool {
 
     /// Removes what was acknowledged long ago.
     fn remove_old(&mut self) {
-        let until_s = self.age_s().saturating_sub(self.limits.keep_acknowledged_s);
-        let mut through: Vec<(StreamId, u64)> = Vec::new();
-        for (stream, item) in self.spool.items() {
-            if item.body.full().is_some_and(|kept| kept.age_s < until_s) {
-                through.retain(|(of, _)| *of != stream);
-                through.push((stream, item.span.last()));
-            }
-        }
+        let through = self.acknowledged.long_ago(self.age_s(), self.limits.keep_acknowledged_s);
         through.into_iter().for_each(|(stream, last)| self.spool.remove(stream, last));
+        let kept: Vec<StreamId> = self.spool.marks().map(|(stream, _)| stream).collect();
+        self.acknowledged.retain(|stream| kept.contains(&stream));
     }
 
     fn kept_bytes(&self) -> u64 {
@@ -404,7 +425,8 @@ impl DiskSpool {
     /// What stands at the head of each segment: how far each stream is.
     fn heads(&self) -> impl Iterator<Item = Line> {
         let streams = self.spool.marks().filter_map(|(stream, _)| self.spool.state(stream).map(Line::Stream));
-        std::iter::once(Line::Epoch(self.spool.epoch())).chain(streams)
+        let acknowledged = Some(self.acknowledged_line()).filter(|_| !self.acknowledged.known().is_empty());
+        std::iter::once(Line::Epoch(self.spool.epoch())).chain(streams).chain(acknowledged)
     }
 
     /// Writes all that is kept anew; what cannot be read is gone from then on.
@@ -516,38 +538,6 @@ struct Generation {
     total_bytes: u64,
 }
 
-impl Segment {
-    fn create(folder: &Path, number: u32, heads: &[Line]) -> io::Result<Self> {
-        let path = segment_path(folder, number);
-        let file = File::create(&path)?;
-        let mut segment = Self { file, number, bytes: 0 };
-        segment.write_bytes(HEAD.as_bytes())?;
-        for line in heads {
-            segment.write(line)?;
-        }
-        kernel::whole_file::sync_folder(&path)?;
-        Ok(segment)
-    }
-
-    /// Writes a line: where it begins, and how long it is. What the disk took of one that it did not take whole is given back.
-    fn write(&mut self, line: &Line) -> io::Result<(u64, u32)> {
-        let bytes = segment::text(line)?;
-        let offset = self.bytes;
-        self.write_bytes(&bytes)?;
-        Ok((offset, u32::try_from(bytes.len()).unwrap_or(u32::MAX)))
-    }
-
-    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        use std::os::unix::fs::FileExt as _;
-        if let Err(error) = self.file.write_all_at(bytes, self.bytes) {
-            let _ = self.file.set_len(self.bytes);
-            return Err(error);
-        }
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-}
-
 fn item_line(stream: StreamId, item: &Item<Kept>) -> Option<Line> {
     let Item { span, before, after, within, body } = item;
     let age_s = body.full().map_or(0, |kept| kept.age_s);
@@ -557,28 +547,4 @@ fn item_line(stream: StreamId, item: &Item<Kept>) -> Option<Line> {
         age_s,
         item: Item { span: *span, before: *before, after: *after, within: within.clone(), body },
     }))
-}
-
-fn generation_path(folder: &Path, generation: u64) -> PathBuf {
-    folder.join(format!("{GENERATION}{generation:08}"))
-}
-
-/// The newest generation that is whole; the others are removed. 1 where there is none.
-fn newest_generation(folder: &Path) -> io::Result<u64> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(number) = name.strip_prefix(GENERATION) else { continue };
-        match number.parse::<u64>() {
-            Ok(number) => found.push(number),
-            Err(_) if number.ends_with(".part") => fs::remove_dir_all(entry.path())?,
-            Err(_) => {}
-        }
-    }
-    let newest = found.iter().copied().max().unwrap_or(1);
-    for old in found.into_iter().filter(|number| *number < newest) {
-        fs::remove_dir_all(generation_path(folder, old))?;
-    }
-    Ok(newest)
 }

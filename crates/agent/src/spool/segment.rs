@@ -8,7 +8,7 @@
 //! line after whatever stands between.
 
 use farm::monitor::RawEntry;
-use farm::stream::{Item, Place, StreamId, StreamState};
+use farm::stream::{Acknowledgment, Item, Place, StreamId, StreamState};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub enum Line {
     Split(ItemLine),
     /// A piece of a stream.
     Item(ItemLine),
+    /// When what was acknowledged: all that is known of it.
+    Acknowledged(Vec<Acknowledgment>),
 }
 
 /// Places before what was removed of a stream.

@@ -222,6 +222,44 @@ fn what_was_acknowledged_goes_by_age_and_makes_room() {
 }
 
 #[test]
+fn what_waited_for_a_hub_that_was_away_for_days_is_kept_from_its_acknowledgment_on() {
+    const DAY_S: u64 = 86_400;
+    let dir = tempfile::tempdir().unwrap();
+    let small = SpoolLimits::of_bytes(256 * 1024);
+    let (mut spool, _) = open(dir.path(), small);
+    spool.begin(stream(1));
+    // More than the half of the room, at which what is old goes.
+    let fill = |spool: &mut DiskSpool, from: i64| {
+        for number in from..from + 300 {
+            spool.append(&interval(number, 1)).unwrap();
+            spool.flush().unwrap();
+        }
+    };
+    let first = |spool: &DiskSpool| all(spool)[0].1.first();
+    fill(&mut spool, 0);
+    spool.age_before_s = 9 * DAY_S;
+    let late = mark(&spool, stream(1), 1);
+    assert_eq!(spool.take_mark(&late).unwrap(), Marked::Committed);
+    fill(&mut spool, 300);
+    assert_eq!(first(&spool), 1, "a backup of yesterday lacks it");
+    spool.age_before_s = 15 * DAY_S;
+    drop(spool);
+    let (mut spool, _) = open(dir.path(), small);
+    assert_eq!(spool.age_before_s / DAY_S, 9, "as far as it was written down");
+    spool.begin(stream(2));
+    spool.age_before_s = 16 * DAY_S - 10;
+    fill(&mut spool, 600);
+    assert_eq!(first(&spool), 1);
+    spool.age_before_s = 16 * DAY_S + 10;
+    fill(&mut spool, 900);
+    assert!(first(&spool) > late.sequence || all(&spool)[0].0 == stream(2), "{:?}", all(&spool)[0]);
+    // A later life of the hub has acknowledged nothing yet.
+    let later = mark(&spool, stream(2), 2);
+    spool.take_mark(&Mark { sequence: 0, hash: Place::origin(&NODE, stream(2)), ..later }).unwrap();
+    assert!(spool.acknowledged.known().iter().all(|known| known.sequence == 0), "{:?}", spool.acknowledged);
+}
+
+#[test]
 fn a_mark_of_an_old_hub_changes_nothing_and_one_of_another_history_diverts() {
     let dir = tempfile::tempdir().unwrap();
     let (mut spool, _) = open(dir.path(), ROOMY);

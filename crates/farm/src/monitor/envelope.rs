@@ -52,11 +52,14 @@ pub enum Purpose {
     Places,
     /// A hub says which of these it has too.
     Common,
+    /// A node shows the enrolment that the hub has signed and does not remember.
+    Return,
 }
 
 impl Purpose {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Enrolment, Self::Enrolled, Self::Batch, Self::Mark, Self::Places, Self::Common];
+    pub const ALL: [Self; 7] =
+        [Self::Enrolment, Self::Enrolled, Self::Batch, Self::Mark, Self::Places, Self::Common, Self::Return];
 
     /// Its word in an envelope.
     #[must_use]
@@ -68,13 +71,14 @@ impl Purpose {
             Self::Mark => "mark",
             Self::Places => "places",
             Self::Common => "common",
+            Self::Return => "return",
         }
     }
 
     /// Whether nodes write it; hubs write the others.
     #[must_use]
     pub const fn is_a_node_s(self) -> bool {
-        matches!(self, Self::Enrolment | Self::Batch | Self::Places)
+        matches!(self, Self::Enrolment | Self::Batch | Self::Places | Self::Return)
     }
 }
 

@@ -95,6 +95,17 @@ pub struct EnrolledBody {
     pub next_certificate: Option<String>,
 }
 
+/// A node shows its enrolment to a hub that does not remember it: it was restored to before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ReturnBody {
+    /// The envelope with the [`EnrolledBody`], as the hub signed it.
+    pub enrolment: String,
+    /// Version of the program that sends it.
+    #[serde(default)]
+    pub version: String,
+}
+
 /// Entries of one stream, in their order, each following on the one before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -169,6 +180,8 @@ pub enum Refused {
     Token,
     /// The node is enrolled already, by another token.
     AlreadyEnrolled,
+    /// The node was enrolled by a later life of this hub: an old one has woken up.
+    OldHub,
     /// More than this node may send: it tries again later.
     Quota,
     /// The hub cannot write: it tries again later.

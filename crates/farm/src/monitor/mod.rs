@@ -15,6 +15,6 @@ pub use entry::{
 pub use envelope::{Envelope, EnvelopeError, HubKey, Purpose, SIGNATURE_BYTES};
 pub use message::{
     BatchBody, CommonBody, EnrolledBody, EnrolmentBody, MOST_BATCH_BYTES, MOST_ITEMS, MarkBody, PlacesBody, RawEntry,
-    Refused, RefusedBody, is_compressed,
+    Refused, RefusedBody, ReturnBody, is_compressed,
 };
 pub use source::{NOT_SYNCHRONIZED, SYNCHRONIZED, SYSTEM_CLOCK, SourceInterval, UNKNOWN, sources_of_both};

@@ -5,16 +5,20 @@
 //! What each side does is decided here; crates `agent` and `hub` move and keep it. `tests.rs` is the model that tries every order of loss,
 //! copy, delay, kill, snapshot and restore.
 
+mod acknowledged;
 mod holdings;
 mod id;
 mod item;
 mod kept;
+mod life;
 mod spool;
 #[cfg(test)]
 mod tests;
 
+pub use acknowledged::{Acknowledgment, Acknowledgments, KEEP_ACKNOWLEDGED_S};
 pub use holdings::{Common, Held, MOST_ASIDE, MOST_LACKING, Taken, common, may_branch, take};
 pub use id::{Base, ContentHash, NODE_KEY_BYTES, NoSpan, NodeKey, NotHexadecimal, PLACE_BYTES, Place, Span, StreamId};
 pub use item::{Body, Entry, GoneReason, Head, Item, Says};
 pub use kept::{KeptStream, StreamState};
+pub use life::next_epoch;
 pub use spool::{Batch, Mark, Marked, Spool};

@@ -218,6 +218,12 @@ impl<B: Entry + Clone> Spool<B> {
         Some(branch)
     }
 
+    /// Takes notice of a life of the hub that is known by something else than a mark: a node was enrolled in it. An earlier one is
+    /// refused from now on.
+    pub fn know_epoch(&mut self, epoch: u64) {
+        self.see_epoch(epoch);
+    }
+
     /// Takes notice of a later life of the hub: nothing is known yet of what it holds. Branches are one with their streams again, since
     /// the history that they part from may be gone with the earlier life, and a copy of this node may go on in the stream itself.
     fn see_epoch(&mut self, epoch: u64) {

@@ -4,6 +4,8 @@
 //! there. And in the end, once messages come through: the hub has the worst of everything that a node still keeps. Held for every order
 //! of four steps after some, and for 5,000 drawn lives of 119 steps (200,000 were tried).
 
+mod restores;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 

@@ -13,16 +13,19 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use farm::monitor::{
-    BatchBody, CommonBody, EnrolledBody, EnrolmentBody, HubKey, MarkBody, PlacesBody, Purpose, Refused,
+    BatchBody, CommonBody, EnrolledBody, EnrolmentBody, Envelope, HubKey, MarkBody, PlacesBody, Purpose, Refused,
+    ReturnBody,
 };
-use farm::stream::{Common, NodeKey, StreamId};
+use farm::stream::{Common, ContentHash, NodeKey, StreamId};
 use serde::Serialize;
-use store::{Arriving, BatchError, Committed, Enrolling, Read, ReadyBatch, SecretHash};
+use store::{Adopting, Arriving, BatchError, Committed, Enrolling, Node, Read, ReadyBatch, SecretHash};
+use tokio::task::spawn_blocking;
 
+use crate::apart::{Event, Line};
 use crate::clock::now_wall_ns;
 use crate::door::{Room, Visitor};
 use crate::hub::Hub;
-use crate::keys::hexadecimal;
+use crate::keys::{hexadecimal, is_signed};
 use body::{Message, Received};
 use refusal::Refusal;
 
@@ -45,6 +48,7 @@ pub fn routes(hub: Arc<Hub>) -> Router {
     Router::new()
         .route("/v1/hub", get(describe))
         .route("/v1/enrol", post(enrol))
+        .route("/v1/return", post(return_here))
         .route("/v1/batch", post(batch))
         .route("/v1/places", post(places))
         .fallback(no_route)
@@ -60,7 +64,8 @@ async fn describe(State(hub): State<Arc<Hub>>) -> Response {
 }
 
 async fn no_route() -> Response {
-    let why = "agents ask for GET /v1/hub and POST /v1/enrol, /v1/batch and /v1/places; pages are on the people's port";
+    let why = "agents ask for GET /v1/hub and POST /v1/enrol, /v1/return, /v1/batch and /v1/places; pages are on the \
+               people's port";
     Refusal::new(StatusCode::NOT_FOUND, Refused::Malformed, why).into_response()
 }
 
@@ -72,12 +77,71 @@ async fn enrol(
     let received = body::receive(&hub.limits, &visitor, request).await?;
     let key = hub.keys.hub();
     let asked = hub.for_agents.read(move |_| read_enrolment(received, key)).await??;
-    let node = asked.node;
+    let (token, at_wall_ns) = (ContentHash(asked.secret.0), asked.at_wall_ns);
     let enrolled = hub.writer.enrol(asked).await??;
     visitor.is_known();
+    answer_enrolled(&hub, enrolled, Some(token), at_wall_ns).await
+}
+
+/// A node that this hub has enrolled and does not remember: it was restored to before that.
+async fn return_here(
+    State(hub): State<Arc<Hub>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let received = body::receive(&hub.limits, &visitor, request).await?;
+    let (key, epoch) = (hub.keys.hub(), hub.epoch);
+    let asked = hub.for_agents.read(move |_| read_return(received, key, epoch)).await??;
+    let at_wall_ns = asked.at_wall_ns;
+    let enrolled = hub.writer.adopt(asked).await??;
+    visitor.is_known();
+    answer_enrolled(&hub, enrolled, None, at_wall_ns).await
+}
+
+/// Looks at what the hub itself has signed; it says which node it is of.
+fn read_return(received: Received, hub: HubKey, epoch: u64) -> Result<Adopting, Refusal> {
+    let message = received.verified(Purpose::Return, hub)?;
+    let node = message.node;
+    // The hub does not know this one.
+    let Message { text, room: _room } = message.unopened();
+    let asked: ReturnBody = serde_json::from_slice(&text).map_err(|error| Refusal::malformed(&error))?;
+    let envelope = Envelope::from_bytes(asked.enrolment.as_bytes(), Purpose::Enrolled)?;
+    let enrolled = envelope.verify(hub, is_signed)?;
+    let enrolled: EnrolledBody = serde_json::from_slice(enrolled).map_err(|error| Refusal::malformed(&error))?;
+    if envelope.node != node || enrolled.node != node {
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, Refused::NotSigned, "this is another node's enrolment"));
+    }
+    if enrolled.epoch > epoch {
+        let why = format!(
+            "a later life of this hub (epoch {}) has enrolled this node, and this is an old one (epoch {epoch})",
+            enrolled.epoch
+        );
+        terminal::output::warning(&format!("{why}: it was restored elsewhere; stop this one"));
+        return Err(Refusal::new(StatusCode::CONFLICT, Refused::OldHub, &why));
+    }
+    Ok(Adopting { node, name: enrolled.name, at_wall_ns: now_wall_ns() })
+}
+
+/// What a node keeps that is enrolled. It is in the log kept apart by then, where it is new.
+async fn answer_enrolled(
+    hub: &Arc<Hub>,
+    enrolled: Node,
+    token_sha256: Option<ContentHash>,
+    at_wall_ns: i64,
+) -> Result<Response, Refusal> {
+    let (node, name) = (enrolled.key, enrolled.name);
+    if enrolled.enrolled_wall_ns == at_wall_ns {
+        let (apart, name) = (hub.apart.clone(), name.clone());
+        let line = Line { at_wall_ns, event: Event::Enrolled { node, name, token_sha256 } };
+        let logged = spawn_blocking(move || apart.append(&[line])).await;
+        if let Ok(Err(error)) = logged {
+            // The node is enrolled all the same; it shows what it gets now to a hub that does not remember it.
+            terminal::output::warning(&error.to_string());
+        }
+    }
     let next_certificate = Some(hexadecimal(hub.keys.next));
-    let body = EnrolledBody { node, name: enrolled.name, epoch: hub.epoch, next_certificate };
-    signed(&hub, Purpose::Enrolled, node, &body)
+    let body = EnrolledBody { node, name, epoch: hub.epoch, next_certificate };
+    signed(hub, Purpose::Enrolled, node, &body)
 }
 
 fn read_enrolment(received: Received, hub: HubKey) -> Result<Enrolling, Refusal> {

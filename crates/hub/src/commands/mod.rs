@@ -1,8 +1,10 @@
 //! The commands on the hub's machine. Where a hub serves at the same time, both use the store: it takes one change after the other.
 
+mod backup;
 mod enrol;
 mod link;
 mod node;
+mod restore;
 mod serve;
 mod status;
 
@@ -18,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use store::{By, Node, Quotas, Read as _, Sqlite};
 
 use crate::clock::now_wall_ns;
-use crate::folder::{self, Folder};
+use crate::folder::{self, ADDRESSES, Folder};
 
 /// The hub of a farm: takes what nodes measured, keeps every worst case, and shows which machine to look at.
 #[derive(Debug, clap::Parser)]
@@ -41,6 +43,8 @@ enum Command {
     Node(node::NodeCommand),
     Nodes(node::NodesArgs),
     Status(status::StatusArgs),
+    Backup(backup::BackupArgs),
+    Restore(restore::RestoreArgs),
 }
 
 impl Cli {
@@ -58,6 +62,8 @@ impl Cli {
             Command::Node(command) => command.run(&folder),
             Command::Nodes(args) => args.run(&folder),
             Command::Status(args) => args.run(&folder),
+            Command::Backup(args) => args.run(&folder),
+            Command::Restore(args) => args.run(&folder),
         }
     }
 }
@@ -96,8 +102,6 @@ struct Addresses {
     /// Where people find it, as their browsers want it.
     people: String,
 }
-
-const ADDRESSES: &str = "addresses.json";
 
 impl Addresses {
     fn write(&self, folder: &Folder) -> anyhow::Result<()> {

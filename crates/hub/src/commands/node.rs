@@ -1,13 +1,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use store::{Change, Place, Read as _, Store as _};
+use anyhow::Context as _;
+use store::{Change, Node, Place, Read as _, Store as _};
 use terminal::output;
 
 use super::enrol::read_label;
 use super::{by, find, open};
+use crate::apart::{ApartLog, Event, Line};
 use crate::clock::now_wall_ns;
 use crate::fleet;
+use crate::keys::Keys;
 use crate::pages::{look, zoned};
 
 /// Takes nothing more from a node: its key is no longer good here
@@ -19,7 +22,18 @@ pub(super) struct RevokeArgs {
 
 impl RevokeArgs {
     pub(super) fn run(&self, folder: &Path) -> anyhow::Result<ExitCode> {
-        change(folder, &self.node, &[Change::Revoked])
+        let (folder, mut store) = open(folder)?;
+        let Node { key: node, name, .. } = find(&store, &self.node)?;
+        let by = by();
+        store.change_node(node, &Change::Revoked, &by)?;
+        // Without it a hub that is restored from a backup of before would take the node again.
+        let log = ApartLog::new(&folder, Keys::load_or_make(&folder)?.hub());
+        let line = Line { at_wall_ns: by.at_wall_ns, event: Event::Revoked { node, name } };
+        log.append(&[line]).context(
+            "the node is revoked, and that could not be written where a restore would find it: try again when the cause \
+             is gone",
+        )?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -9,6 +9,7 @@ use super::open;
 use crate::clock::now_wall_ns;
 use crate::fleet;
 use crate::keys::Keys;
+use crate::pages::zoned;
 use crate::people::Status;
 
 /// Says whether somebody has to look at a node: exits with 0 where not, with 1 where so, with 2 where it cannot be told
@@ -22,9 +23,14 @@ pub(super) struct StatusArgs {
 impl StatusArgs {
     pub(super) fn run(&self, folder: &Path) -> anyhow::Result<ExitCode> {
         let (folder, store) = open(folder)?;
-        let mut rows = store.fleet(now_wall_ns())?;
+        let now_wall_ns = now_wall_ns();
+        let mut rows = store.fleet(now_wall_ns)?;
         fleet::sort(&mut rows);
-        let status = Status::new(Keys::load_or_make(&folder)?.hub().to_string(), store.epoch()?, &rows);
+        let of = (Keys::load_or_make(&folder)?.hub().to_string(), store.epoch()?);
+        let status = Status::new(of, &rows, store.last_backup()?, now_wall_ns);
+        if let Some(said) = &status.backup_overdue {
+            output::warning(said);
+        }
         if self.json {
             output::data(&format!("{}\n", serde_json::to_string_pretty(&status)?));
         } else {
@@ -45,5 +51,8 @@ fn describe(status: &Status) -> String {
     let states: Vec<String> = status.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     let nodes = if states.is_empty() { "none is enrolled: punctual-hub enrol".to_owned() } else { states.join(", ") };
     let _ = writeln!(text, "nodes: {nodes}");
+    let backup =
+        status.last_backup_utc_ns.map_or_else(|| "none".to_owned(), |of| format!("complete until {}", zoned(of)));
+    let _ = writeln!(text, "latest backup: {backup}");
     text
 }

@@ -306,6 +306,8 @@ fn news(contents: &[ContentAt]) -> Vec<&ContentAt> {
 fn change(change: &Change) -> String {
     match change {
         Change::Epoch { epoch } => format!("the hub was restored: its life {epoch} began"),
+        Change::BackedUp { of_wall_ns, .. } => format!("a backup of {} was made", zoned(*of_wall_ns)),
+        Change::Restored { of_wall_ns, .. } => format!("the hub was restored from a backup of {}", zoned(*of_wall_ns)),
         Change::TokenMade { token } => format!("token {token} was made"),
         Change::TokenEnded { token } => format!("token {token} was ended"),
         Change::Enrolled { token: Some(token), name } => format!("enrolled as {name}, by token {token}"),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use store::{FleetRow, History};
 
 use super::parts::{Cause, Explaining, Source, SourceOverTime};
+use crate::backup::overdue;
 use crate::fleet::{Rank, rank};
 use crate::pages::{detail, gap_why, look};
 
@@ -362,10 +363,22 @@ pub(crate) struct Status {
     pub(crate) beyond_limit: Vec<String>,
     /// Nodes of which nothing is known of how they do now, by their names.
     pub(crate) not_measured: Vec<String>,
+    /// Until when the hub's latest backup, or that from which it was restored, has all that nodes had sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_backup_utc_ns: Option<i64>,
+    /// What is to be said of that: there is none, or it is older than nodes keep for certain what this hub has acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) backup_overdue: Option<String>,
 }
 
 impl Status {
-    pub(crate) fn new(hub: String, epoch: u64, rows: &[FleetRow]) -> Self {
+    /// `now_wall_ns`: the hub's clock (ns since 1970).
+    pub(crate) fn new(
+        (hub, epoch): (String, u64),
+        rows: &[FleetRow],
+        last_backup_utc_ns: Option<i64>,
+        now_wall_ns: i64,
+    ) -> Self {
         let mut states = BTreeMap::new();
         for row in rows {
             *states.entry(look(&row.state).word).or_default() += 1;
@@ -382,6 +395,8 @@ impl Status {
             states,
             beyond_limit: of(&|rank| matches!(rank, Rank::Beyond(_))),
             not_measured: of(&|rank| rank == Rank::NotMeasured),
+            last_backup_utc_ns,
+            backup_overdue: overdue(last_backup_utc_ns, !rows.is_empty(), now_wall_ns),
         }
     }
 

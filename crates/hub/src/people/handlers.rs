@@ -196,8 +196,10 @@ pub(super) async fn histograms_document(
 }
 
 pub(super) async fn status_document(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Result<Response, Failed> {
-    let rows = hub.for_people.read(rows).await??;
-    document(&headers, &Status::new(hub.keys.hub().to_string(), hub.epoch, &rows))
+    let read = |store: &dyn Read| Ok::<_, Failed>((rows(store)?, store.last_backup()?));
+    let (rows, last_backup_utc_ns) = hub.for_people.read(read).await??;
+    let of = (hub.keys.hub().to_string(), hub.epoch);
+    document(&headers, &Status::new(of, &rows, last_backup_utc_ns, now_wall_ns()))
 }
 
 pub(super) async fn description(headers: HeaderMap) -> Response {

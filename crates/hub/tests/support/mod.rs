@@ -1,5 +1,7 @@
 //! A hub on ports of loopback, nodes that sign, and a client that knows the hub by its fingerprint.
 
+pub(crate) mod agent_node;
+
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -33,7 +35,7 @@ pub(crate) struct TestHub {
     pub(crate) running: Option<Running>,
     pub(crate) folder: PathBuf,
     pub(crate) options: Options,
-    _place: tempfile::TempDir,
+    _place: Option<tempfile::TempDir>,
 }
 
 /// The hub's clock (ns since 1970).
@@ -49,19 +51,25 @@ impl TestHub {
 
     pub(crate) fn start_with(limits: Limits, is_public: bool) -> Self {
         let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("hub");
-        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let options = Options {
-            folder: folder.clone(),
-            agents: any,
-            people: any,
-            people_speak: PeopleSpeak::Http,
-            is_public,
-            limits,
-            quotas: Quotas::default(),
-        };
+        let options = Options { limits, is_public, ..options(&place.path().join("hub"), any()) };
+        let mut hub = Self::of(options);
+        hub._place = Some(place);
+        hub
+    }
+
+    /// A hub of a folder that stays, at a port for agents.
+    pub(crate) fn start_in(folder: &Path, agents: SocketAddr) -> Self {
+        Self::of(options(folder, agents))
+    }
+
+    fn of(options: Options) -> Self {
         let running = Running::start(&options).unwrap();
-        Self { running: Some(running), folder, options, _place: place }
+        Self { running: Some(running), folder: options.folder.clone(), options, _place: None }
+    }
+
+    /// As if its machine were switched off.
+    pub(crate) fn stop(&mut self) {
+        self.running.take().unwrap().stop();
     }
 
     pub(crate) fn restart(&mut self) {
@@ -106,6 +114,28 @@ impl TestHub {
     /// What people get for a path, with a session's cookie or without.
     pub(crate) fn get(&self, path: &str, headers: &str) -> Answer {
         get(self.running().people, path, headers)
+    }
+}
+
+/// Any port of this machine alone.
+pub(crate) fn any() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+}
+
+/// A port that nobody listens at.
+pub(crate) fn free_port() -> SocketAddr {
+    std::net::TcpListener::bind(any()).unwrap().local_addr().unwrap()
+}
+
+fn options(folder: &Path, agents: SocketAddr) -> Options {
+    Options {
+        folder: folder.to_owned(),
+        agents,
+        people: any(),
+        people_speak: PeopleSpeak::Http,
+        is_public: false,
+        limits: Limits::default(),
+        quotas: Quotas::default(),
     }
 }
 
@@ -268,6 +298,51 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
+/// What a stream begins with.
+pub(crate) fn beginning(host: &str, start_ns: i64, wall: Option<WallTime>) -> [MonitorEntry; 2] {
+    let boot = BootId("boot-1".to_owned());
+    let begin = MonitorEntry::Begin(StreamBegin {
+        boot: boot.clone(),
+        start_ns,
+        wall,
+        version: "0.1.0".to_owned(),
+        host: host.to_owned(),
+        hardware: Vec::new(),
+        earlier: Vec::new(),
+        isolated_and_not_monitored: Vec::new(),
+    });
+    let (kind, text, since_ns) = (ContentKind::Condition, CONDITION.to_owned(), start_ns);
+    [begin, MonitorEntry::Content(ContentOf { kind, text, since_ns, boot })]
+}
+
+/// An interval with the maximum of each CPU.
+pub(crate) fn interval(start_ns: i64, wall: Option<WallTime>, maxima_ns: &[i64], cause: Option<&str>) -> MonitorEntry {
+    let cpu = |(cpu, maximum_ns): (u32, &i64)| CpuInterval {
+        cpu,
+        valid: Some(Figures {
+            maximum_ns: *maximum_ns,
+            maximum_at_ns: 1_000_000,
+            samples: 300_000,
+            cause: cause.map(|name| Cause {
+                class: "thread".to_owned(),
+                name: name.to_owned(),
+                is_shown: true,
+                covers_percent: Some(90),
+            }),
+            ..Figures::default()
+        }),
+        ..CpuInterval::default()
+    };
+    MonitorEntry::Interval(Interval {
+        times: LeftTimes { boot: BootId("boot-1".to_owned()), start_ns, length_ns: INTERVAL_NS, wall },
+        condition: ContentHash::of(CONDITION),
+        made_of: 1,
+        cut_short: None,
+        cpus: (0..).zip(maxima_ns).map(cpu).collect(),
+        sources: Vec::new(),
+    })
+}
+
 /// A node.
 pub(crate) struct TestNode {
     own: Ed25519KeyPair,
@@ -305,52 +380,14 @@ impl TestNode {
 
     /// What a stream begins with.
     pub(crate) fn begin(&mut self, host: &str) {
-        let boot = BootId("boot-1".to_owned());
-        self.append(&MonitorEntry::Begin(StreamBegin {
-            boot: boot.clone(),
-            start_ns: self.next_ns,
-            wall: self.wall(),
-            version: "0.1.0".to_owned(),
-            host: host.to_owned(),
-            hardware: Vec::new(),
-            earlier: Vec::new(),
-            isolated_and_not_monitored: Vec::new(),
-        }));
-        let (kind, text, since_ns) = (ContentKind::Condition, CONDITION.to_owned(), self.next_ns);
-        self.append(&MonitorEntry::Content(ContentOf { kind, text, since_ns, boot }));
+        for entry in beginning(host, self.next_ns, self.wall()) {
+            self.append(&entry);
+        }
     }
 
     /// An interval with the maximum of each CPU.
     pub(crate) fn interval(&mut self, maxima_ns: &[i64], cause: Option<&str>) {
-        let cpu = |(cpu, maximum_ns): (u32, &i64)| CpuInterval {
-            cpu,
-            valid: Some(Figures {
-                maximum_ns: *maximum_ns,
-                maximum_at_ns: 1_000_000,
-                samples: 300_000,
-                cause: cause.map(|name| Cause {
-                    class: "thread".to_owned(),
-                    name: name.to_owned(),
-                    is_shown: true,
-                    covers_percent: Some(90),
-                }),
-                ..Figures::default()
-            }),
-            ..CpuInterval::default()
-        };
-        let entry = MonitorEntry::Interval(Interval {
-            times: LeftTimes {
-                boot: BootId("boot-1".to_owned()),
-                start_ns: self.next_ns,
-                length_ns: INTERVAL_NS,
-                wall: self.wall(),
-            },
-            condition: ContentHash::of(CONDITION),
-            made_of: 1,
-            cut_short: None,
-            cpus: (0..).zip(maxima_ns).map(cpu).collect(),
-            sources: Vec::new(),
-        });
+        let entry = interval(self.next_ns, self.wall(), maxima_ns, cause);
         self.append(&entry);
         self.next_ns += i64::try_from(INTERVAL_NS).unwrap();
     }
@@ -397,4 +434,17 @@ impl TestNode {
 pub(crate) fn punctual_hub(folder: &Path, words: &[&str]) -> std::process::Output {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
     command.arg("--folder").arg(folder).args(words).output().unwrap()
+}
+
+/// What a hub says that is started where it must not serve; one that serves all the same is ended.
+pub(crate) fn serve_in_vain(folder: &Path) -> (i32, String, String) {
+    let mut serve = std::process::Command::new("timeout");
+    serve.args(["20", env!("CARGO_BIN_EXE_punctual-hub"), "--folder"]).arg(folder);
+    text(&serve.args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]).output().unwrap())
+}
+
+/// The exit code of a program, and what it printed.
+pub(crate) fn text(output: &std::process::Output) -> (i32, String, String) {
+    let of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), of(&output.stdout), of(&output.stderr))
 }

@@ -22,8 +22,8 @@ use self::fault::{BUSY_MS, Fault};
 use self::schema::Found;
 use crate::{
     Adopting, Arriving, AuditRow, BatchError, By, Change, ChangeError, Committed, Content, ContentAt, EnrolError,
-    Enrolling, FleetRow, History, HistoryAsked, Maintained, NewToken, Node, Quotas, Read, SecretHash, SpanHistogram,
-    Store, StoreError, Token,
+    Enrolling, FleetRow, History, HistoryAsked, LastRestore, Maintained, NewToken, Node, Quotas, Read, SecretHash,
+    SpanHistogram, Store, StoreError, Token,
 };
 
 /// Statements that are kept ready.
@@ -75,6 +75,42 @@ impl Sqlite {
         db.pragma_update(None, "wal_autocheckpoint", MOST_LOG_PAGES)?;
         schema::bring_up_to_date(&mut db, now_wall_ns)?;
         Ok(Ok(Self { db, path: path.to_owned(), quotas }))
+    }
+
+    /// Looks whether a store that nobody uses is whole, as far as the engine can say: the structure of its file, and that each value is
+    /// what its table allows.
+    ///
+    /// # Errors
+    /// Where it is not, or cannot be read.
+    pub fn check(path: &Path) -> Result<(), StoreError> {
+        let check = || {
+            let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            prepare(&db)?;
+            if !matches!(schema::find(&db)?, Found::Version(_)) {
+                return Ok(Err(StoreError::Foreign { path: path.display().to_string() }));
+            }
+            let found: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+            Ok(if found == "ok" {
+                Ok(())
+            } else {
+                Err(StoreError::Damaged { path: path.display().to_string(), why: found })
+            })
+        };
+        check().map_err(|fault: Fault| fault.of(path))?
+    }
+
+    /// Closes the store so that its file alone has all of it, without a log beside it.
+    ///
+    /// # Errors
+    /// Where another program has it open, or it cannot be written.
+    pub fn close_whole(self) -> Result<(), StoreError> {
+        let Self { db, path, .. } = self;
+        // The log goes with the last connection.
+        let close = || {
+            db.pragma_update(None, "journal_mode", "delete")?;
+            db.close().map_err(|(_, error)| error)
+        };
+        close().map_err(|error: rusqlite::Error| Fault::Sql(error).of(&path))
     }
 
     /// Does something in one transaction; nothing of it stays where it fails.
@@ -147,6 +183,14 @@ impl<R: Reads> Read for R {
         self.at_once(people::epoch)
     }
 
+    fn last_backup(&self) -> Result<Option<i64>, StoreError> {
+        self.at_once(people::last_backup)
+    }
+
+    fn last_restore(&self) -> Result<Option<LastRestore>, StoreError> {
+        self.at_once(people::last_restore)
+    }
+
     fn tokens(&self) -> Result<Vec<Token>, StoreError> {
         self.at_once(people::tokens)
     }
@@ -204,8 +248,12 @@ impl Store for Sqlite {
         Ok(Box::new(reader))
     }
 
-    fn raise_epoch(&mut self, by: &By) -> Result<u64, StoreError> {
-        self.change(|db| Ok(Ok(people::raise_epoch(db, by)?)))
+    fn raise_epoch(&mut self, to: u64, by: &By) -> Result<u64, StoreError> {
+        self.change(|db| Ok(Ok(people::raise_epoch(db, to, by)?)))
+    }
+
+    fn log_of_hub(&mut self, change: &Change, by: &By) -> Result<(), ChangeError> {
+        self.change(|db| people::log_of_hub(db, change, by))
     }
 
     fn add_token(&mut self, secret: SecretHash, made_for: &NewToken, by: &By) -> Result<i64, ChangeError> {
@@ -247,7 +295,8 @@ impl Store for Sqlite {
 
     fn back_up(&self, to: &Path) -> Result<(), StoreError> {
         let name = to.display().to_string();
-        if to.exists() {
+        // A file that was made empty has the permissions that its maker wanted.
+        if std::fs::symlink_metadata(to).is_ok_and(|found| found.len() > 0) {
             return Err(StoreError::Engine { path: name, why: "it is there already".to_owned() });
         }
         self.db.execute("VACUUM INTO ?1", [&name]).map_err(|error| Fault::Sql(error).of(to))?;

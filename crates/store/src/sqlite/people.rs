@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use farm::stream::NodeKey;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::fault::Fault;
 use crate::cast::WithoutSign;
 use crate::{
-    Adopting, AuditRow, By, Change, ChangeError, EnrolError, Enrolling, MOST_LABELS, MOST_NAME_BYTES, NameError,
-    NewToken, Node, Place, SecretHash, Token, TokenState, check_label, check_name,
+    Adopting, AuditRow, By, Change, ChangeError, EnrolError, Enrolling, LastRestore, MOST_LABELS, MOST_NAME_BYTES,
+    NameError, NewToken, Node, Place, SecretHash, Token, TokenState, check_label, check_name,
 };
 
 /// The most bytes of a note.
@@ -20,11 +20,41 @@ pub(super) fn epoch(db: &Connection) -> Result<u64, Fault> {
     Ok(epoch.without_sign())
 }
 
-pub(super) fn raise_epoch(db: &Connection, by: &By) -> Result<u64, Fault> {
-    db.execute("UPDATE hub SET epoch = epoch + 1", [])?;
+pub(super) fn raise_epoch(db: &Connection, to: u64, by: &By) -> Result<u64, Fault> {
+    let to = i64::try_from(to).unwrap_or(i64::MAX);
+    db.execute("UPDATE hub SET epoch = max(epoch + 1, ?1)", [to])?;
     let epoch = epoch(db)?;
     log(db, by, None, &Change::Epoch { epoch })?;
     Ok(epoch)
+}
+
+/// Until when the latest backup is complete, as the log has it.
+pub(super) fn last_backup(db: &Connection) -> Result<Option<i64>, Fault> {
+    let mut find = db.prepare_cached(
+        "SELECT max(change ->> '$.complete_until_wall_ns') FROM audit
+         WHERE change ->> '$.change' IN ('backed-up', 'restored')",
+    )?;
+    Ok(find.query_row([], |row| row.get(0))?)
+}
+
+/// The latest restore, as the log has it.
+pub(super) fn last_restore(db: &Connection) -> Result<Option<LastRestore>, Fault> {
+    let mut find = db.prepare_cached(
+        "SELECT at_wall_ns, change ->> '$.complete_until_wall_ns' FROM audit
+         WHERE change ->> '$.change' = 'restored' ORDER BY id DESC LIMIT 1",
+    )?;
+    let found = find
+        .query_row([], |row| Ok(LastRestore { at_wall_ns: row.get(0)?, complete_until_wall_ns: row.get(1)? }))
+        .optional()?;
+    Ok(found)
+}
+
+pub(super) fn log_of_hub(db: &Connection, change: &Change, by: &By) -> Result<Result<(), ChangeError>, Fault> {
+    if !matches!(change, Change::BackedUp { .. } | Change::Restored { .. }) {
+        return Ok(Err(ChangeError::NotOfTheHub));
+    }
+    log(db, by, None, change)?;
+    Ok(Ok(()))
 }
 
 fn log(db: &Connection, by: &By, node: Option<NodeKey>, change: &Change) -> Result<(), Fault> {
@@ -330,7 +360,12 @@ pub(super) fn change_node(
             return Ok(Err(ChangeError::NoteTooLong { found: text.len(), most: MOST_NOTE_BYTES }));
         }
         Change::Noted { .. } => {}
-        Change::Epoch { .. } | Change::TokenMade { .. } | Change::TokenEnded { .. } | Change::Enrolled { .. } => {
+        Change::Epoch { .. }
+        | Change::BackedUp { .. }
+        | Change::Restored { .. }
+        | Change::TokenMade { .. }
+        | Change::TokenEnded { .. }
+        | Change::Enrolled { .. } => {
             return Ok(Err(ChangeError::NotOfANode));
         }
     }
