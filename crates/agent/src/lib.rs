@@ -1,7 +1,8 @@
 //! Monitors a node for ever: a measurement without an end whose intervals go to the disk as they end, and from there to a hub.
 //!
 //! Three threads, none of which the measurement waits for. The measurement hands intervals to the keeper; the keeper makes entries of
-//! them and brings them to the disk, once an interval; the sender sends what is on the disk and takes the hub's marks.
+//! them and brings them to the disk, once an interval; the sender sends what is on the disk and takes the hub's marks. As long as a run
+//! lasts, a fourth one follows the services of time, and the keeper takes over what they say.
 //!
 //! - [`Settings`]: the node's own file, which says what is measured.
 //! - [`State`]: the node's key, its enrolment, the lock of its folder.
