@@ -7,6 +7,7 @@
 //! - [`State`]: the node's key, its enrolment, the lock of its folder.
 //! - [`DiskSpool`]: what is kept of the node's streams, in segments that survive a kill and a power cut.
 //! - [`enrol`]: a token becomes an enrolment.
+//! - [`Sender`]: sends what the spool keeps, and takes the hub's marks.
 //! - [`monitor`]: all of it, until it is stopped.
 //!
 //! What an entry is, and what a mark means, is decided in `farm`.
@@ -35,6 +36,7 @@ pub use enrolment::Enrolment;
 pub use hub::{DEFAULT_HUB_PORT, HubError};
 pub use key::NodeIdentity;
 pub use monitor::{MonitorError, Program, monitor};
+pub use sender::{Sender, Signals};
 pub use settings::{SETTINGS_FILE, Settings, SettingsError};
 pub use spool::segment;
 pub use spool::{DiskSpool, Found, SpoolError, SpoolLimits};

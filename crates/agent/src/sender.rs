@@ -23,7 +23,7 @@ const MOST_SPREAD: Duration = Duration::from_secs(20);
 
 /// What the sender shares with those who give it something to send.
 #[derive(Debug, Default)]
-pub(crate) struct Signals {
+pub struct Signals {
     state: Mutex<Asked>,
     news: Condvar,
     status: Mutex<SenderStatus>,
@@ -36,19 +36,21 @@ struct Asked {
 }
 
 impl Signals {
-    /// There is something to send.
-    pub(crate) fn has_news(&self) {
+    /// Tells the sender that there is something to send.
+    pub fn has_news(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).has_news = true;
         self.news.notify_one();
     }
 
-    /// Nothing comes any more: the sender tries once more, and ends.
-    pub(crate) fn is_over(&self) {
+    /// Tells the sender that nothing comes any more: it tries once more, and ends.
+    pub fn is_over(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
         self.news.notify_one();
     }
 
-    pub(crate) fn status(&self) -> SenderStatus {
+    /// How the sending goes.
+    #[must_use]
+    pub fn status(&self) -> SenderStatus {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -78,8 +80,8 @@ enum RoundError {
     NoProgress,
 }
 
-/// Sends to one hub.
-pub(crate) struct Sender {
+/// Sends what a spool keeps to one hub.
+pub struct Sender {
     identity: Arc<NodeIdentity>,
     enrolment: Enrolment,
     endpoints: Vec<Endpoint>,
@@ -93,8 +95,18 @@ pub(crate) struct Sender {
     spread: Duration,
 }
 
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender").field("enrolment", &self.enrolment).finish_non_exhaustive()
+    }
+}
+
 impl Sender {
-    pub(crate) fn new(
+    /// A sender to the hub of an enrolment. `interval`: how often there are news, which are sent within a tenth of that.
+    ///
+    /// # Errors
+    /// Where an address of the hub is none, or TLS cannot be set up.
+    pub fn new(
         (identity, enrolment): (Arc<NodeIdentity>, Enrolment),
         spool: Arc<Mutex<DiskSpool>>,
         signals: Arc<Signals>,
@@ -109,8 +121,8 @@ impl Sender {
         Ok(Self { identity, enrolment, endpoints, config, spool, signals, at: 0, connection: None, spread })
     }
 
-    /// Sends until it is over.
-    pub(crate) fn run(mut self) {
+    /// Sends until it is over; for a thread of its own.
+    pub fn run(mut self) {
         let mut wait = WAIT.0;
         loop {
             let sent = self.round();

@@ -3,6 +3,7 @@
 
 mod drawn;
 mod fleet;
+mod known;
 mod people;
 mod reading;
 mod size;

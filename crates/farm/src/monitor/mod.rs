@@ -4,6 +4,7 @@
 mod entry;
 mod envelope;
 mod message;
+mod quick;
 
 pub use entry::{
     BootId, ContentKind, ContentOf, CpuFigures, CpuHistogram, CpuInterval, Figures, GapReason, Histograms, Interval,

@@ -12,9 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use farm::monitor::{
-    BatchBody, CommonBody, EnrolledBody, EnrolmentBody, HubKey, MarkBody, PlacesBody, Purpose, Refused,
-};
+use farm::monitor::{CommonBody, EnrolledBody, EnrolmentBody, HubKey, MarkBody, PlacesBody, Purpose, Refused};
 use farm::stream::{Common, NodeKey, StreamId};
 use serde::Serialize;
 use store::{Arriving, BatchError, Committed, Enrolling, Read, ReadyBatch, SecretHash};
@@ -130,9 +128,8 @@ fn read_batch(received: Received, hub: HubKey, store: &dyn Read) -> Result<Recei
     let node = signed.node;
     check_enrolled(store, node)?;
     let Message { text, room } = signed.opened()?;
-    let batch = BatchBody::from_json(&text).map_err(|error| Refusal::malformed(&error))?;
-    let ready = ReadyBatch::new(&batch).map_err(|error| Refusal::malformed(&error))?;
-    Ok(ReceivedBatch { node, stream: batch.stream, ready, room })
+    let ready = ReadyBatch::from_json(&text).map_err(|error| Refusal::malformed(&error))?;
+    Ok(ReceivedBatch { node, stream: ready.stream(), ready, room })
 }
 
 async fn places(

@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use super::fault::Fault;
 use super::fleet;
 use super::held::HOUR_NS;
+use super::known::Known;
 use super::packs;
 use crate::Maintained;
 use crate::coding::{Row, rows_from_bytes, rows_to_bytes};
@@ -170,7 +171,7 @@ fn renew(db: &Connection, most: usize) -> Result<usize, Fault> {
 }
 
 /// Does a little of what is left to do.
-pub(super) fn maintain(db: &Connection, most: usize) -> Result<Maintained, Fault> {
+pub(super) fn maintain(db: &Connection, known: &Known, most: usize) -> Result<Maintained, Fault> {
     let cells = renew(db, most)?;
     let mut packed = 0;
     let streams: Vec<i64> = {
@@ -185,7 +186,7 @@ pub(super) fn maintain(db: &Connection, most: usize) -> Result<Maintained, Fault
         }
         packed += packs::pack(db, *stream)?;
     }
-    let summaries = fleet::renew(db, most)?;
+    let summaries = fleet::renew(db, known, most)?;
     let is_more = cells >= most || packed >= most || summaries >= most;
     Ok(Maintained { cells, packed, is_more })
 }
