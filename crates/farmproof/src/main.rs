@@ -7,6 +7,8 @@
 
 mod client;
 mod clock;
+mod fuzz;
+mod hubs;
 mod journal;
 mod kill;
 mod load;
@@ -30,6 +32,7 @@ struct Cli {
 enum Command {
     Kill(kill::KillArgs),
     Load(load::LoadArgs),
+    Fuzz(fuzz::FuzzArgs),
     #[command(hide = true)]
     Node(kill::NodeArgs),
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let kept = match Cli::parse().command {
         Command::Kill(args) => args.run(),
         Command::Load(args) => args.run(),
+        Command::Fuzz(args) => args.run(),
         Command::Node(args) => args.run(),
     };
     match kept {

@@ -70,11 +70,15 @@ impl MadeNode {
     }
 
     fn item(&mut self, entry: &MonitorEntry) -> anyhow::Result<Item<RawEntry>> {
-        let raw = RawEntry::new(entry)?;
+        Ok(self.item_of(RawEntry::new(entry)?))
+    }
+
+    /// The next item, whatever text its entry has.
+    pub(crate) fn item_of(&mut self, raw: RawEntry) -> Item<RawEntry> {
         let (sequence, before) = self.end;
         let after = before.then(&raw.bytes());
         self.end = (sequence + 1, after);
-        Ok(Item { span: Span::one(sequence + 1), before, after, within: Vec::new(), body: Body::Full(raw) })
+        Item { span: Span::one(sequence + 1), before, after, within: Vec::new(), body: Body::Full(raw) }
     }
 
     /// The next batch, of so many slots; the first one begins the stream.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::agents::Spent;
 use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::readers::Readers;
@@ -22,6 +23,8 @@ pub struct Hub {
     pub for_people: Arc<Readers>,
     /// Bounds.
     pub limits: Limits,
+    /// What nodes have cost of whose messages nothing was taken.
+    pub spent: Spent,
     /// Who may read.
     pub sessions: Sessions,
     /// Whether everybody may read.

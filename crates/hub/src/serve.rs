@@ -124,6 +124,7 @@ impl Running {
             for_agents,
             for_people,
             limits: options.limits,
+            spent: agents::Spent::default(),
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,
             is_over_tls: people_config.is_some(),

@@ -205,7 +205,7 @@ fn check_histograms(
     found.histograms += hours;
     let of = |slots: &BTreeSet<u64>| -> u64 {
         let hours = slots.iter().filter(|slot| truth.has_histograms(**slot));
-        hours.map(|slot| truth.histogram_samples(*slot)).fold(0, |sum, one| sum + one)
+        units::total(hours.map(|slot| truth.histogram_samples(*slot)))
     };
     let most = of(&noted.begun);
     let least = if node.room == Room::Enough { of(&noted.whole) } else { 0 };

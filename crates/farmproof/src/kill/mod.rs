@@ -43,7 +43,7 @@ pub(crate) struct KillArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     nodes: u64,
     /// Time from one kill to the next, on average (ms)
-    #[arg(long, value_name = "MS", default_value_t = 3_000)]
+    #[arg(long, value_name = "MS", default_value_t = 2_500)]
     between_ms: u64,
     /// Where the random numbers begin; the same seed draws the same kills [default: another one each time]
     #[arg(long, value_name = "N")]

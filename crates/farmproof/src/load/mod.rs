@@ -5,17 +5,14 @@ mod made;
 mod nonsense;
 mod sending;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use farm::monitor::HubKey;
-use store::{Quotas, Sqlite};
 use terminal::output;
 
-use crate::client::PersonClient;
-use crate::clock::now_wall_ns;
-use crate::processes::{HubProcess, HubProgram, StartingHub};
+use crate::hubs::{key_of, make_hub, start_hub, store_of};
+use crate::processes::{HubProcess, HubProgram};
 
 /// Load a hub, and print how fast it is, each figure with its target
 ///
@@ -118,35 +115,6 @@ impl LoadArgs {
         ));
         Ok(figures.wrong.is_empty())
     }
-}
-
-/// The store of a hub that does not serve.
-fn store_of(folder: &Path) -> anyhow::Result<Sqlite> {
-    Ok(Sqlite::open(&folder.join("store.sqlite"), unlimited(), now_wall_ns())?)
-}
-
-const fn unlimited() -> Quotas {
-    Quotas { streams: u64::MAX, entries: u64::MAX, bytes: u64::MAX }
-}
-
-/// A folder in which a hub has made its keys and its empty store.
-fn make_hub(program: &HubProgram, folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let mut hub = start_hub(program, folder)?;
-    hub.process.kill();
-    Ok(())
-}
-
-fn start_hub(program: &HubProgram, folder: &Path) -> anyhow::Result<HubProcess> {
-    StartingHub::start(program, &folder.join("hub"), &folder.join("hub.log"), None)?.ready()
-}
-
-/// The key of a hub, as it says it itself.
-fn key_of(hub: &HubProcess) -> anyhow::Result<HubKey> {
-    let status = PersonClient::connect(hub.people)?.get("/api/v1/status")?;
-    let status: serde_json::Value = serde_json::from_slice(&status.body)?;
-    let key = status.get("hub").and_then(|key| key.as_str()).context("the hub says no key")?;
-    Ok(HubKey(key.parse::<farm::stream::NodeKey>()?.0))
 }
 
 /// Memory of a process (bytes): what it has now, and the most that it had.

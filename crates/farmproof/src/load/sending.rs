@@ -1,5 +1,6 @@
 //! Nodes that are connected at once and send: one interval after the other, and days at once.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex, PoisonError};
@@ -15,8 +16,9 @@ use terminal::output;
 use super::{
     CPUS, Figures, LoadArgs, SEED, Times, in_ms, key_of, make_hub, per_second, resident_bytes, start_hub, store_of,
 };
-use crate::client::{self, NodeClient};
+use crate::client::{self, Answer, NodeClient};
 use crate::clock::now_wall_ns;
+use crate::hubs::cpu_time_us;
 use crate::nodes::{MadeNode, mark};
 use crate::processes::{HubProcess, HubProgram};
 use crate::truth::{SLOT_NS, Truth};
@@ -37,6 +39,19 @@ struct Sender {
     node: MadeNode,
     messages: Vec<Vec<u8>>,
     client: NodeClient,
+    agents: SocketAddr,
+    config: Arc<ClientConfig>,
+}
+
+impl Sender {
+    /// Sends a message; over a new connection where the hub has ended one that was silent for long.
+    fn post(&mut self, message: &[u8]) -> anyhow::Result<Answer> {
+        if let Ok(answer) = self.client.post("/v1/batch", message) {
+            return Ok(answer);
+        }
+        self.client = NodeClient::connect(self.agents, &self.config).context("a node cannot connect")?;
+        self.client.post("/v1/batch", message).context("the hub does not answer")
+    }
 }
 
 /// What came of sending.
@@ -44,6 +59,8 @@ struct Sent {
     took: Duration,
     times: Times,
     busy: u64,
+    /// Time of CPUs that the hub used meanwhile (us): what it is on a machine where others run too.
+    cpu_us: u64,
 }
 
 pub(super) fn measure(
@@ -71,25 +88,19 @@ pub(super) fn measure(
         "{} nodes of {CPUS} CPUs, each with a connection; messages are signed before the time is taken\n",
         args.nodes
     ));
-    let mut senders = connect(nodes, &hub, &config)?;
-    for sender in &mut senders {
-        sender.messages = messages(&mut sender.node, key, args.requests, 1)?;
-    }
-    let (senders, sent) = send(senders, key, usize::MAX)?;
-    tell_requests(&hub, senders.len(), args, sent, figures)?;
-    let mut senders = senders;
+    let all = connect(nodes, &hub, &config, (key, args.requests, 1))?;
+    let (mut nodes, sent) = send(all, &hub, key, usize::MAX)?;
+    tell_requests(&hub, nodes.len(), args, sent, figures)?;
     if days > 0 {
-        for sender in &mut senders {
-            sender.messages = messages(&mut sender.node, key, days, DAY_SLOTS)?;
-        }
-        let (after, sent) = send(senders, key, AT_ONCE)?;
-        senders = after;
+        let all = connect(nodes, &hub, &config, (key, days, DAY_SLOTS))?;
+        let (after, sent) = send(all, &hub, key, AT_ONCE)?;
+        nodes = after;
         tell_catch_up(&hub, folder, args, &sent, figures)?;
     }
     // Without any chance to tidy up: what was acknowledged is there.
     hub.process.kill();
     let store = store_of(&folder.join("hub"))?;
-    for Sender { node, .. } in &senders {
+    for node in &nodes {
         let (sequence, place) = node.end;
         let held = store.common(node.key, node.stream, &[(sequence, place)])?;
         if (held.sequence, held.end) != (sequence, sequence) {
@@ -99,28 +110,34 @@ pub(super) fn measure(
     Ok(())
 }
 
-fn messages(node: &mut MadeNode, hub: HubKey, count: u64, slots: u64) -> anyhow::Result<Vec<Vec<u8>>> {
-    (0..count).map(|_| node.message(hub, slots)).collect()
-}
-
-/// Connects all of them, several at the same time.
-fn connect(nodes: Vec<MadeNode>, hub: &HubProcess, config: &Arc<ClientConfig>) -> anyhow::Result<Vec<Sender>> {
-    let sender = |node| {
-        let client = NodeClient::connect(hub.agents, config).context("a node cannot connect")?;
-        Ok(Sender { node, messages: Vec::new(), client })
+/// Makes the messages of all nodes, so many of so many slots each, and connects them then: a connection that is silent for long ends.
+fn connect(
+    nodes: Vec<MadeNode>,
+    hub: &HubProcess,
+    config: &Arc<ClientConfig>,
+    (key, count, slots): (HubKey, u64, u64),
+) -> anyhow::Result<Vec<Sender>> {
+    let with_messages = |mut node: MadeNode| {
+        let messages = (0..count).map(|_| node.message(key, slots)).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok((node, messages))
     };
-    nodes.into_iter().map(sender).collect()
+    let made = nodes.into_iter().map(with_messages).collect::<anyhow::Result<Vec<_>>>()?;
+    let sender = |(node, messages)| {
+        let client = NodeClient::connect(hub.agents, config).context("a node cannot connect")?;
+        Ok(Sender { node, messages, client, agents: hub.agents, config: Arc::clone(config) })
+    };
+    made.into_iter().map(sender).collect()
 }
 
 /// Sends all messages of all nodes, so many nodes at the same moment; each waits for its answer before it sends the next one.
-fn send(senders: Vec<Sender>, hub: HubKey, at_once: usize) -> anyhow::Result<(Vec<Sender>, Sent)> {
+fn send(senders: Vec<Sender>, hub: &HubProcess, key: HubKey, at_once: usize) -> anyhow::Result<(Vec<MadeNode>, Sent)> {
     let begins = Arc::new(Barrier::new(senders.len() + 1));
     let gate = Arc::new(Gate::new(at_once));
     let busy = Arc::new(AtomicU64::new(0));
     let mut threads = Vec::new();
     for mut sender in senders {
         let (begins, gate, busy) = (Arc::clone(&begins), Arc::clone(&gate), Arc::clone(&busy));
-        let work = move || -> anyhow::Result<(Sender, Vec<Duration>, Instant)> {
+        let work = move || -> anyhow::Result<(MadeNode, Vec<Duration>, Instant)> {
             begins.wait();
             let mut times = Vec::with_capacity(sender.messages.len());
             let mut answers = Vec::with_capacity(MOST_KEPT);
@@ -128,7 +145,7 @@ fn send(senders: Vec<Sender>, hub: HubKey, at_once: usize) -> anyhow::Result<(Ve
                 let passed = gate.pass();
                 let began = Instant::now();
                 loop {
-                    let answer = sender.client.post("/v1/batch", &message)?;
+                    let answer = sender.post(&message)?;
                     match answer.status {
                         200 => answers.push(answer.body),
                         503 => {
@@ -146,28 +163,29 @@ fn send(senders: Vec<Sender>, hub: HubKey, at_once: usize) -> anyhow::Result<(Ve
             let ended = Instant::now();
             // What was answered is looked at when nobody's time is taken.
             let last = answers.pop().context("nothing was answered")?;
-            let mark = mark(&last, hub, sender.node.key)?;
+            let mark = mark(&last, key, sender.node.key)?;
             let (sequence, place) = sender.node.end;
             anyhow::ensure!(
                 (mark.sequence, mark.hash) == (sequence, place),
                 "acknowledged {} of {sequence}",
                 mark.sequence
             );
-            Ok((sender, times, ended))
+            Ok((sender.node, times, ended))
         };
         threads.push(std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work)?);
     }
+    let before_us = cpu_time_us(hub)?;
     begins.wait();
     let began = Instant::now();
-    let (mut senders, mut times, mut ended) = (Vec::new(), Vec::new(), began);
+    let (mut nodes, mut times, mut ended) = (Vec::new(), Vec::new(), began);
     for thread in threads {
-        let (sender, of, at) = thread.join().map_err(|_| anyhow!("a thread of a node died"))??;
-        senders.push(sender);
+        let (node, of, at) = thread.join().map_err(|_| anyhow!("a thread of a node died"))??;
+        nodes.push(node);
         times.extend(of);
         ended = ended.max(at);
     }
-    let busy = busy.load(Ordering::Relaxed);
-    Ok((senders, Sent { took: ended - began, times: Times(times), busy }))
+    let (busy, cpu_us) = (busy.load(Ordering::Relaxed), cpu_time_us(hub)? - before_us);
+    Ok((nodes, Sent { took: ended - began, times: Times(times), busy, cpu_us }))
 }
 
 /// Lets so many through at once.
@@ -219,6 +237,7 @@ fn tell_requests(
     let (middle, far) = (sent.times.of_thousand(500), sent.times.of_thousand(990));
     figures.plain("  answered within, half and 99 of 100", &format!("{}, {}", in_ms(middle), in_ms(far)));
     figures.plain("  told to wait", &format!("{}", sent.busy));
+    figures.plain("  CPU time of the hub for each", &in_us(sent.cpu_us, requests));
     let (now, most) = resident_bytes(hub)?;
     figures.with_target(
         "  memory of the hub with all of them connected, now and most",
@@ -244,6 +263,7 @@ fn tell_catch_up(
         ">= 40000/s",
         rate >= 40_000,
     );
+    figures.plain("  CPU time of the hub for each", &in_us(sent.cpu_us, intervals));
     figures.plain("  told to wait", &format!("{}", sent.busy));
     let began = Instant::now();
     let is_done = wait_until_done(&folder.join("hub/store.sqlite"))?;
@@ -278,4 +298,10 @@ fn wait_until_done(path: &Path) -> anyhow::Result<bool> {
         std::thread::sleep(Duration::from_millis(100));
     }
     Ok(false)
+}
+
+/// A time for each of so many, as people read it.
+fn in_us(all_us: u64, count: u64) -> String {
+    let tenths = all_us * 10 / count.max(1);
+    format!("{}.{} us", tenths / 10, tenths % 10)
 }
