@@ -17,6 +17,8 @@ use crate::truth::SLOT_NS;
 const CONNECTIONS: u64 = 8;
 /// How often a node sends, in a farm (s).
 const INTERVAL_S: u64 = 300;
+/// The longest time from one message of a connection to its next.
+const MOST_BETWEEN: Duration = Duration::from_secs(1);
 /// Askings of a page, at least.
 const LEAST_ASKED: usize = 10;
 /// The most bytes of the page's script when it is compressed.
@@ -41,8 +43,9 @@ pub(super) fn measure(args: &LoadArgs, program: &HubProgram, figures: &mut Figur
             let (config, is_over, sent) = (&config, &is_over, &sent);
             sending.push(scope.spawn(move || -> anyhow::Result<()> {
                 let mut client = NodeClient::connect(hub.agents, config)?;
-                // As many in a second as 300 s have them all.
+                // As many in a second as 300 s have them all; in a small farm they send more often.
                 let between = Duration::from_millis(INTERVAL_S * 1_000 * CONNECTIONS / args.fleet_nodes.max(1));
+                let between = between.min(MOST_BETWEEN);
                 let mut next = number;
                 while !is_over.load(Ordering::Relaxed) {
                     let began = Instant::now();
