@@ -37,11 +37,15 @@ impl Known {
         let node = people::node_numbered(db, id)?.ok_or(Fault::Damaged("a node is gone"))?;
         let mut find = db.prepare_cached("SELECT body FROM summary WHERE node = ?1 AND changed = ?2")?;
         let kept: Option<String> = find.query_row([id, changed], |row| row.get(0)).optional()?;
-        let summary = match kept.as_deref().and_then(Summary::from_json) {
+        let kept = kept.as_deref().and_then(Summary::from_json).filter(|kept| !kept.lacks_condition);
+        let summary = match kept {
             Some(summary) => summary,
             None => summary(db, id)?,
         };
         let fresh = Arc::new(KnownNode { changed, node, summary });
+        if fresh.summary.lacks_condition {
+            return Ok(fresh);
+        }
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Who reads an earlier moment takes nothing away from those who read a later one.
         if all.get(&id).is_none_or(|known| known.changed < changed) {
