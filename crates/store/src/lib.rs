@@ -27,7 +27,7 @@ pub use people::{
     SecretHash, Token, TokenState, check_label, check_name,
 };
 pub use reading::{
-    AgainstItself, Beyond, Content, ContentAt, CpuHistory, FleetRow, GapSpan, History, HistoryAsked, Maximum,
+    AgainstItself, Beyond, Content, ContentAt, CpuHistory, FleetRow, GapSpan, History, HistoryAsked, Maxima, Maximum,
     NodeState, Placed, PlacedBy, Point, SpanHistogram, Tier,
 };
 pub use sqlite::Sqlite;

@@ -268,9 +268,10 @@ mod tests {
     #[test]
     fn a_hostile_name_is_text_wherever_it_stands() {
         let mut hostile = row(SCRIPT_NAME, 5_000, NodeState::Invalid { reasons: vec![SCRIPT_NAME.to_owned()] });
-        hostile.node.labels.insert(SCRIPT_NAME.to_owned(), "\"><img src=x>".to_owned());
-        hostile.node.version = SCRIPT_NAME.to_owned();
-        hostile.node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
+        let node = std::sync::Arc::make_mut(&mut hostile.node);
+        node.labels.insert(SCRIPT_NAME.to_owned(), "\"><img src=x>".to_owned());
+        node.version = SCRIPT_NAME.to_owned();
+        node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
         if let Some(latest) = &mut hostile.latest {
             latest.cause = Some(SCRIPT_NAME.to_owned());
         }

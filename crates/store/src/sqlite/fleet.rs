@@ -1,13 +1,15 @@
 //! The page of all nodes: what it shows of each is kept, and computed again where something has arrived since.
 
+use std::sync::Arc;
+
 use farm::monitor::{BootId, GapReason};
 use farm::stream::NodeKey;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::fault::Fault;
 use super::known::{Known, KnownNode};
-use super::summary::{DAY_NS, Latest, Summary};
-use crate::{AgainstItself, Beyond, FleetRow, Node, NodeState};
+use super::summary::{DAY_NS, KeptBeyond, Latest, Summary};
+use crate::{AgainstItself, FleetRow, Node, NodeState};
 
 /// Intervals of the same condition from which on a node is held against its own history: a day.
 const ENOUGH: u64 = 288;
@@ -52,29 +54,29 @@ pub(super) fn renew(db: &Connection, known: &Known, most: usize) -> Result<usize
 }
 
 fn row(known: &KnownNode, now_wall_ns: i64) -> FleetRow {
-    let (node, of) = (known.node.clone(), known.summary.clone());
+    let KnownNode { node, summary: of, maxima_ns, half_hours_ns, .. } = known;
     let day_ago_ns = now_wall_ns.saturating_sub(DAY_NS);
     // What cannot be placed was measured before something of the node last arrived.
-    let is_recent = |beyond: &Beyond| match beyond.maximum.at {
+    let is_recent = |beyond: &&KeptBeyond| match beyond.at() {
         Some(at) => at.utc_ns.saturating_add_unsigned(at.error_ns) >= day_ago_ns,
         None => node.seen_wall_ns.is_some_and(|seen_ns| seen_ns >= day_ago_ns),
     };
     FleetRow {
-        state: state(&node, &of, now_wall_ns),
+        state: state(node, of, now_wall_ns),
         condition: of.condition,
         limit_ns: of.limit_ns,
-        latest: of.maximum.map(Into::into),
+        latest: of.maximum.clone().map(Into::into),
         measured_until: of.measured_until.map(Into::into),
-        day: of.day.map(Into::into),
-        beyond: of.beyond.into_iter().map(Beyond::from).find(is_recent),
-        ever: of.ever.map(Into::into),
-        maxima_ns: of.maxima_ns,
-        half_hours_ns: of.half_hours_ns,
+        day: of.day.clone().map(Into::into),
+        beyond: of.beyond.iter().find(is_recent).cloned().map(Into::into),
+        ever: of.ever.clone().map(Into::into),
+        maxima_ns: maxima_ns.clone(),
+        half_hours_ns: half_hours_ns.clone(),
         against_itself: (of.intervals >= ENOUGH)
             .then_some(AgainstItself { intervals: of.intervals, as_large: of.as_large }),
         profile: of.profile,
-        isolated_and_not_monitored: of.isolated,
-        node,
+        isolated_and_not_monitored: of.isolated.clone(),
+        node: Arc::clone(node),
     }
 }
 

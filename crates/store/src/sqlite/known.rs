@@ -11,15 +11,18 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::fault::Fault;
 use super::people;
 use super::summary::{Summary, summary};
-use crate::Node;
+use crate::{Maxima, Node};
 
 /// What is known of a node.
 #[derive(Debug)]
 pub(super) struct KnownNode {
     /// The number that it is of.
     changed: i64,
-    pub(super) node: Node,
+    pub(super) node: Arc<Node>,
     pub(super) summary: Summary,
+    /// Those of the summary, for rows to share.
+    pub(super) maxima_ns: Maxima,
+    pub(super) half_hours_ns: Maxima,
 }
 
 /// What is known of nodes, by their numbers in the store.
@@ -42,7 +45,8 @@ impl Known {
             Some(summary) => summary,
             None => summary(db, id)?,
         };
-        let fresh = Arc::new(KnownNode { changed, node, summary });
+        let (maxima_ns, half_hours_ns) = (summary.maxima_ns.clone().into(), summary.half_hours_ns.clone().into());
+        let fresh = Arc::new(KnownNode { changed, node: Arc::new(node), summary, maxima_ns, half_hours_ns });
         if fresh.summary.lacks_condition {
             return Ok(fresh);
         }

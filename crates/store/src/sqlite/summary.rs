@@ -134,6 +134,13 @@ impl From<KeptBeyond> for Beyond {
     }
 }
 
+impl KeptBeyond {
+    /// When its largest latency was, where it can be placed.
+    pub(super) fn at(&self) -> Option<Placed> {
+        self.maximum.at.map(Into::into)
+    }
+}
+
 impl KeptMaximum {
     fn new(relations: &Relations, row: &Row, cpu: &RowCpu, figures: &Figures) -> Self {
         let at_ns = row.start_ns.saturating_add_unsigned(figures.maximum_at_ns);
