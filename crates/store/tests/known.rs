@@ -73,3 +73,22 @@ fn whatever_changes_in_whatever_order_what_is_known_is_what_is_computed_anew() {
     }
     assert!(changes > 10, "{changes}");
 }
+
+#[test]
+fn what_another_release_has_kept_is_computed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hub.db");
+    let mut store = Sqlite::open(&path, Quotas::default(), NOW).unwrap();
+    let mut node = Sender::enrolled(&mut store, 1);
+    node.interval(&[7]);
+    node.send_all(&mut store, NOW);
+    super::support::maintain_all(&mut store);
+    let shown = store.fleet(NOW).unwrap();
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(r#"UPDATE summary SET body = '{"form":1,' || substr(body, 11)"#).unwrap();
+    let mut store = Sqlite::open(&path, Quotas::default(), NOW).unwrap();
+    assert_eq!(store.fleet(NOW).unwrap(), shown);
+    super::support::maintain_all(&mut store);
+    let begins: String = db.query_row("SELECT substr(body, 1, 9) FROM summary", [], |row| row.get(0)).unwrap();
+    assert_eq!(begins, r#"{"form":4"#);
+}

@@ -36,6 +36,17 @@ pub(super) fn one(db: &Connection, known: &Known, key: NodeKey, now_wall_ns: i64
     found.map(|(id, changed)| Ok(row(&*known.node(db, id, changed)?, now_wall_ns))).transpose()
 }
 
+/// What another release has kept is computed again, little by little.
+pub(super) fn forget_other_forms(db: &Connection) -> Result<(), Fault> {
+    let begins = Summary::begins();
+    let mut find = db.prepare("SELECT node FROM summary WHERE substr(body, 1, length(?1)) <> ?1")?;
+    let nodes: Vec<i64> = find.query_map([begins], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for node in nodes {
+        db.prepare_cached("UPDATE node SET summarized = 0 WHERE id = ?1")?.execute([node])?;
+    }
+    Ok(())
+}
+
 /// Keeps what the page shows of nodes that have changed; of how many.
 pub(super) fn renew(db: &Connection, known: &Known, most: usize) -> Result<usize, Fault> {
     let nodes: Vec<(i64, i64)> = {

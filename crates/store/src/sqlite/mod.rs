@@ -78,6 +78,9 @@ impl Sqlite {
         db.pragma_update(None, "synchronous", "full")?;
         db.pragma_update(None, "wal_autocheckpoint", MOST_LOG_PAGES)?;
         schema::bring_up_to_date(&mut db, now_wall_ns)?;
+        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        fleet::forget_other_forms(&change)?;
+        change.commit()?;
         Ok(Ok(Self { db, path: path.to_owned(), quotas, known: Arc::default() }))
     }
 

@@ -164,6 +164,11 @@ impl Summary {
         serde_json::from_str::<Self>(text).ok().filter(|summary| summary.form == FORM)
     }
 
+    /// How one begins that is read.
+    pub(super) fn begins() -> String {
+        format!("{{\"form\":{FORM},")
+    }
+
     pub(super) fn to_json(&self) -> Result<String, Fault> {
         Ok(serde_json::to_string(self)?)
     }

@@ -14,6 +14,8 @@ use crate::Maintained;
 use crate::coding::{Row, rows_from_bytes, rows_to_bytes};
 use crate::tier::combined;
 
+/// What the page of all nodes shows of a node takes as long to compute as so many hours.
+const SUMMARY_COSTS: usize = 8;
 /// Hours of a day.
 const HOURS: i64 = 24;
 /// Rows of a boot by their condition's number.
@@ -186,7 +188,8 @@ pub(super) fn maintain(db: &Connection, known: &Known, most: usize) -> Result<Ma
         }
         packed += packs::pack(db, *stream)?;
     }
-    let summaries = fleet::renew(db, known, most)?;
-    let is_more = cells >= most || packed >= most || summaries >= most;
+    let most_summaries = most.div_ceil(SUMMARY_COSTS);
+    let summaries = fleet::renew(db, known, most_summaries)?;
+    let is_more = cells >= most || packed >= most || summaries >= most_summaries;
     Ok(Maintained { cells, packed, is_more })
 }
