@@ -7,7 +7,7 @@ export PREFIX ?= /usr/local
 export DESTDIR ?=
 export BINARY ?= target/release/punctual
 
-.PHONY: help run hub test install uninstall fresh conclusions lab lab-quick armhf bench build lint fuzz viewer clean
+.PHONY: help run hub test install uninstall fresh conclusions farm-kill farm-load farm-fuzz lab lab-quick armhf bench build lint fuzz viewer clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -40,6 +40,21 @@ conclusions: ## set up, build, and check the commands' conclusions against cases
 	@scripts/setup run
 	@scripts/build proof
 	target/release/punctual-proof conclusions $(ARGS)
+
+farm-kill: ## set up, build, and kill a hub and 20 agents 50 times; what is kept has to be what was measured (ARGS="--seed 7")
+	@scripts/setup run
+	@scripts/build farm
+	target/release/punctual-farmproof kill --hub target/release/punctual-hub $(ARGS)
+
+farm-load: ## set up, build, and load a hub: each figure with its target (ARGS="--only sending", "--fleet-nodes 1000"; makes a store of 5 GB once)
+	@scripts/setup run
+	@scripts/build farm
+	target/release/punctual-farmproof load --hub target/release/punctual-hub $(ARGS)
+
+farm-fuzz: ## set up, build, and let hostile nodes and drawn questions at a hub for a minute (ARGS="--seconds 600")
+	@scripts/setup run
+	@scripts/build farm
+	target/release/punctual-farmproof fuzz --hub target/release/punctual-hub $(ARGS)
 
 lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels, and the calibration
 	@scripts/lab

@@ -68,6 +68,7 @@ targets! {
     of_findings_json "../fuzz_targets/findings_json.rs"
     of_flight "../fuzz_targets/flight.rs"
     of_histogram "../fuzz_targets/histogram.rs"
+    of_hub "../fuzz_targets/hub.rs"
     of_import "../fuzz_targets/import.rs"
     of_isochron "../fuzz_targets/isochron.rs"
     of_linuxptp "../fuzz_targets/linuxptp.rs"

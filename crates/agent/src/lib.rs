@@ -8,6 +8,7 @@
 //! - [`State`]: the node's key, its enrolment, the lock of its folder.
 //! - [`DiskSpool`]: what is kept of the node's streams, in segments that survive a kill and a power cut.
 //! - [`enrol`]: a token becomes an enrolment.
+//! - [`Sender`]: sends what the spool keeps, and takes the hub's marks.
 //! - [`monitor`]: all of it, until it is stopped.
 //!
 //! What an entry is, and what a mark means, is decided in `farm`.
@@ -39,7 +40,7 @@ pub use explaining::ExplainChoice;
 pub use hub::{DEFAULT_HUB_PORT, HubError};
 pub use key::NodeIdentity;
 pub use monitor::{MonitorError, Program, monitor};
-pub use sender::{SendError, send_once};
+pub use sender::{SendError, Sender, Signals, send_once};
 pub use settings::{SETTINGS_FILE, Settings, SettingsError};
 pub use spool::segment;
 pub use spool::{DiskSpool, Found, SpoolError, SpoolLimits};

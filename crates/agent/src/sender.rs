@@ -24,7 +24,7 @@ const MOST_SPREAD: Duration = Duration::from_secs(20);
 
 /// What the sender shares with those who give it something to send.
 #[derive(Debug, Default)]
-pub(crate) struct Signals {
+pub struct Signals {
     state: Mutex<Asked>,
     news: Condvar,
     status: Mutex<SenderStatus>,
@@ -37,19 +37,21 @@ struct Asked {
 }
 
 impl Signals {
-    /// There is something to send.
-    pub(crate) fn has_news(&self) {
+    /// Tells the sender that there is something to send.
+    pub fn has_news(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).has_news = true;
         self.news.notify_one();
     }
 
-    /// Nothing comes any more: the sender tries once more, and ends.
-    pub(crate) fn is_over(&self) {
+    /// Tells the sender that nothing comes any more: it tries once more, and ends.
+    pub fn is_over(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
         self.news.notify_one();
     }
 
-    pub(crate) fn status(&self) -> SenderStatus {
+    /// How the sending goes.
+    #[must_use]
+    pub fn status(&self) -> SenderStatus {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -114,8 +116,8 @@ pub fn send_once(state: &State, spool: &Arc<Mutex<DiskSpool>>) -> Result<(), Sen
     sent
 }
 
-/// Sends to one hub.
-pub(crate) struct Sender {
+/// Sends what a spool keeps to one hub.
+pub struct Sender {
     identity: Arc<NodeIdentity>,
     enrolment: Enrolment,
     endpoints: Vec<Endpoint>,
@@ -132,9 +134,19 @@ pub(crate) struct Sender {
     spread: Duration,
 }
 
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender").field("enrolment", &self.enrolment).finish_non_exhaustive()
+    }
+}
+
 impl Sender {
-    /// The node's way to the hub of its enrolment. `interval`: how long its intervals are.
-    pub(crate) fn new(
+    /// The node's way to the hub of its enrolment. `interval`: how long its intervals are; what one brought is sent within a tenth of
+    /// that.
+    ///
+    /// # Errors
+    /// Where the node is not enrolled, an address of the hub is none, or TLS cannot be set up.
+    pub fn new(
         state: State,
         identity: Arc<NodeIdentity>,
         spool: Arc<Mutex<DiskSpool>>,
@@ -154,8 +166,8 @@ impl Sender {
         Ok(Self { identity, enrolment, endpoints, config, spool, signals, state, has_shown, at, connection, spread })
     }
 
-    /// Sends until it is over.
-    pub(crate) fn run(mut self) {
+    /// Sends until it is over; for a thread of its own.
+    pub fn run(mut self) {
         let mut wait = WAIT.0;
         loop {
             let sent = self.round();

@@ -105,7 +105,7 @@ pub(crate) mod tests {
             replaces: None,
         };
         FleetRow {
-            node,
+            node: node.into(),
             state,
             condition: None,
             limit_ns: Some(100_000),
@@ -114,8 +114,8 @@ pub(crate) mod tests {
             day: Some(maximum(maximum_ns)),
             beyond: None,
             ever: Some(maximum(maximum_ns)),
-            maxima_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)],
-            half_hours_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)],
+            maxima_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)].into(),
+            half_hours_ns: vec![Some(maximum_ns), None, Some(maximum_ns / 2)].into(),
             against_itself: None,
             profile: None,
             isolated_and_not_monitored: Vec::new(),

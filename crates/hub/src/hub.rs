@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::agents::Spent;
 use crate::apart::ApartLog;
 use crate::keys::Keys;
 use crate::limits::Limits;
@@ -25,6 +26,8 @@ pub struct Hub {
     pub apart: ApartLog,
     /// Bounds.
     pub limits: Limits,
+    /// What nodes have cost of whose messages nothing was taken.
+    pub spent: Spent,
     /// Who may read.
     pub sessions: Sessions,
     /// Whether everybody may read.

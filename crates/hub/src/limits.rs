@@ -26,6 +26,8 @@ pub struct Limits {
     pub body_bytes_of_host: usize,
     /// Batches that wait for the thread that writes.
     pub queue: usize,
+    /// Bytes of an enrolled node's messages, as decompressed, that are opened in a day and of which nothing is taken.
+    pub refused_bytes_of_node: u64,
 }
 
 impl Default for Limits {
@@ -41,6 +43,7 @@ impl Default for Limits {
             body_bytes: 64 << 20,
             body_bytes_of_host: 32 << 20,
             queue: 1_024,
+            refused_bytes_of_node: 64 << 20,
         }
     }
 }

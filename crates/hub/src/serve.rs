@@ -148,6 +148,7 @@ impl Running {
             for_people,
             apart,
             limits: options.limits,
+            spent: agents::Spent::default(),
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,
             is_over_tls: people_config.is_some(),

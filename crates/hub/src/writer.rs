@@ -12,6 +12,8 @@ use tokio::sync::oneshot;
 const MOST_TOGETHER: usize = 256;
 /// How often what is left to do in the store is done.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(2);
+/// Where much is left to do while batches wait: so many times as long as it took they have before more of it is done.
+const MAINTAIN_SHARE: u32 = 3;
 /// How much of it at once (hours and rows): little enough that batches do not wait for it.
 const MAINTAIN_MOST: usize = 512;
 
@@ -83,21 +85,33 @@ impl Writer {
 }
 
 fn write(mut store: impl Store, waiting: &Receiver<Job>, supervisor: &Supervisor) {
-    let mut maintained = Instant::now();
+    let (mut is_more, mut due, mut told) = (false, Instant::now() + MAINTAIN_EVERY, Instant::now());
     loop {
-        match waiting.recv_timeout(MAINTAIN_EVERY.saturating_sub(maintained.elapsed())) {
-            Ok(first) => carry_out(&mut store, first, waiting),
-            Err(RecvTimeoutError::Timeout) => {}
+        // Where much is left to do it is done whenever nobody waits.
+        let patience = if is_more { Duration::ZERO } else { due.saturating_duration_since(Instant::now()) };
+        let is_idle = match waiting.recv_timeout(patience) {
+            Ok(first) => {
+                carry_out(&mut store, first, waiting);
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => true,
             Err(RecvTimeoutError::Disconnected) => return,
-        }
-        if maintained.elapsed() >= MAINTAIN_EVERY {
+        };
+        let began = Instant::now();
+        if began >= due || (is_more && is_idle) {
             // A store that cannot be written is no reason to start again: nodes keep what they have, and it is said.
-            if let Err(error) = store.maintain(MAINTAIN_MOST) {
+            let maintained = store.maintain(MAINTAIN_MOST);
+            is_more = maintained.as_ref().is_ok_and(|maintained| maintained.is_more);
+            if let Err(error) = maintained {
                 complain(&error);
             }
+            let wait = if is_more { (began.elapsed() * MAINTAIN_SHARE).min(MAINTAIN_EVERY) } else { MAINTAIN_EVERY };
+            due = Instant::now() + wait;
+        }
+        if told.elapsed() >= MAINTAIN_EVERY {
             // This thread shows by it that it is not stuck.
             supervisor.still_works();
-            maintained = Instant::now();
+            told = Instant::now();
         }
     }
 }

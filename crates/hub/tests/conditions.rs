@@ -176,3 +176,37 @@ fn many_nodes_at_once_are_all_committed() {
     assert_eq!(rows.len(), 16);
     assert!(rows.iter().all(|row| row.maxima_ns == [Some(2_000); 5]), "{rows:?}");
 }
+
+#[test]
+fn a_node_whose_messages_are_opened_in_vain_too_often_waits_and_others_do_not() {
+    let hub = TestHub::start_with(Limits { refused_bytes_of_node: 1_000, ..Limits::default() }, false);
+    let (mut hostile, mut honest) = (hub.enrolled("hostile"), hub.enrolled("honest"));
+    let send = |node: &TestNode, purpose, path: &str, text: Vec<u8>| {
+        hub.connect().post(path, &node.signed(purpose, hub.key(), text)).refused()
+    };
+    let refused = |status: u16, word: &str| (status, word.to_owned());
+    let nonsense = || vec![b'{'; 499];
+    // What is refused before it is opened is nobody's cost.
+    assert_eq!(send(&TestNode::new(), Purpose::Batch, "/v1/batch", nonsense()), refused(403, "not-enrolled"));
+    assert_eq!(send(&hostile, Purpose::Batch, "/v1/batch", nonsense()), refused(400, "malformed"));
+    assert_eq!(send(&hostile, Purpose::Places, "/v1/places", nonsense()), refused(400, "malformed"));
+    // A batch that reads well, and does not begin where its stream does, is refused by the store.
+    hostile.begin("hostile");
+    let batch = hostile.spool.batch(10).unwrap();
+    let base = farm::stream::Base { sequence: 0, place: farm::stream::Place([1; 16]), branch_of: None };
+    let items =
+        vec![farm::stream::Item { before: base.place, body: farm::stream::Body::Emptied, ..batch.items[0].clone() }];
+    let body = farm::monitor::BatchBody { stream: batch.stream, base, items, version: String::new() };
+    let body = serde_json::to_vec(&body).unwrap();
+    assert_eq!(send(&hostile, Purpose::Batch, "/v1/batch", body.clone()), refused(400, "malformed"));
+    assert_eq!(send(&hostile, Purpose::Batch, "/v1/batch", body), refused(429, "quota"));
+    assert_eq!(send(&hostile, Purpose::Places, "/v1/places", nonsense()), refused(429, "quota"));
+    assert_eq!(hub.connect().post("/v1/batch", &hostile.batch(hub.key())).refused(), refused(429, "quota"));
+    honest.begin("honest");
+    assert_eq!(honest.send(&hub).sequence, 2);
+    // One that would become too large costs as much as it may become.
+    let mut bomb = ZlibEncoder::new(Vec::new(), Compression::best());
+    bomb.write_all(&vec![b'x'; MOST_BATCH_BYTES + 1]).unwrap();
+    assert_eq!(send(&honest, Purpose::Batch, "/v1/batch", bomb.finish().unwrap()).0, 413);
+    assert_eq!(send(&honest, Purpose::Batch, "/v1/batch", nonsense()), refused(429, "quota"));
+}

@@ -95,7 +95,8 @@ pub(crate) struct KeptEntry {
 }
 
 impl KeptEntry {
-    fn new(raw: &RawEntry) -> Result<Self, NotAllowed> {
+    /// An entry, with what was read of it.
+    fn new(raw: &RawEntry, entry: MonitorEntry) -> Self {
         let plain = |kind, boot: &BootId, start_ns| Self {
             kind,
             boot: Some(boot.clone()),
@@ -107,7 +108,7 @@ impl KeptEntry {
             body: raw.0.get().as_bytes().to_vec(),
             content: None,
         };
-        Ok(match raw.entry()? {
+        match entry {
             MonitorEntry::Begin(begin) => Self { wall: begin.wall, ..plain(Kind::Begin, &begin.boot, begin.start_ns) },
             MonitorEntry::Interval(interval) => Self::of_interval(&interval),
             MonitorEntry::Histograms(histograms) => {
@@ -137,7 +138,7 @@ impl KeptEntry {
             }
             MonitorEntry::End { boot, at_ns, .. } => plain(Kind::End, &boot, at_ns),
             MonitorEntry::Unknown => Self { boot: None, ..plain(Kind::Unknown, &BootId(String::new()), 0) },
-        })
+        }
     }
 
     fn of_interval(interval: &Interval) -> Self {
@@ -180,23 +181,45 @@ impl ReadyBatch {
     /// # Errors
     /// Where an entry is none.
     pub fn new(batch: &BatchBody) -> Result<Self, NotAllowed> {
-        let item = |item: &Item<RawEntry>| {
-            let body = match &item.body {
-                Body::Full(raw) => Body::Full(KeptEntry::new(raw)?),
-                Body::Emptied => Body::Emptied,
-                Body::Gone(reason) => Body::Gone(*reason),
+        let entry = |item: &Item<RawEntry>| item.body.full().map(RawEntry::entry).transpose();
+        let entries = batch.items.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::of(batch, entries))
+    }
+
+    /// Reads a batch, and looks at what must hold of it ([`BatchBody::from_json`]). Each entry is read once.
+    ///
+    /// # Errors
+    /// Where it is none, or not allowed, with what of it.
+    pub fn from_json(json: &[u8]) -> Result<Self, NotAllowed> {
+        let (batch, entries) = BatchBody::with_entries(json)?;
+        Ok(Self::of(&batch, entries))
+    }
+
+    /// Of a batch with what was read of its entries.
+    fn of(batch: &BatchBody, entries: Vec<Option<MonitorEntry>>) -> Self {
+        let item = |(item, entry): (&Item<RawEntry>, Option<MonitorEntry>)| {
+            let body = match (&item.body, entry) {
+                (Body::Full(raw), Some(entry)) => Body::Full(KeptEntry::new(raw, entry)),
+                (Body::Gone(reason), _) => Body::Gone(*reason),
+                (Body::Emptied | Body::Full(_), _) => Body::Emptied,
             };
-            Ok(Item { span: item.span, before: item.before, after: item.after, within: item.within.clone(), body })
+            Item { span: item.span, before: item.before, after: item.after, within: item.within.clone(), body }
         };
         let bytes = batch.items.iter().filter_map(|item| item.body.full()).map(|raw| raw.0.get().len());
-        Ok(Self {
+        Self {
             stream: batch.stream,
             base: batch.base,
             first_place: batch.first_place(),
             version: short_line(&batch.version),
-            items: batch.items.iter().map(item).collect::<Result<_, _>>()?,
+            items: batch.items.iter().zip(entries).map(item).collect(),
             bytes: u64::try_from(bytes.sum::<usize>()).unwrap_or(u64::MAX),
-        })
+        }
+    }
+
+    /// The stream that it is of.
+    #[must_use]
+    pub const fn stream(&self) -> StreamId {
+        self.stream
     }
 }
 

@@ -73,6 +73,12 @@ pub trait Read: Send {
     /// Where the store cannot be read.
     fn fleet(&self, now_wall_ns: i64) -> Result<Vec<FleetRow>, StoreError>;
 
+    /// One node as it stands among all of them ([`fleet`](Self::fleet)); `None` where there is none, or it was revoked.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn fleet_row(&self, node: NodeKey, now_wall_ns: i64) -> Result<Option<FleetRow>, StoreError>;
+
     /// What was measured on a node in a stretch of time, CPU by CPU.
     ///
     /// # Errors

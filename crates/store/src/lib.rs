@@ -27,7 +27,7 @@ pub use people::{
     Place, SecretHash, Token, TokenState, check_label, check_name,
 };
 pub use reading::{
-    AgainstItself, Beyond, Content, ContentAt, CpuHistory, FleetRow, GapSpan, GapWhy, History, HistoryAsked, Maximum,
-    NodeState, Placed, PlacedBy, Point, SourceHistory, SourcePoint, SpanHistogram, Tier,
+    AgainstItself, Beyond, Content, ContentAt, CpuHistory, FleetRow, GapSpan, GapWhy, History, HistoryAsked, Maxima,
+    Maximum, NodeState, Placed, PlacedBy, Point, SourceHistory, SourcePoint, SpanHistogram, Tier,
 };
 pub use sqlite::Sqlite;

@@ -1,5 +1,8 @@
 //! What is read of a store.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use farm::monitor::{BootId, Cause, ContentKind, GapReason, SourceInterval};
 use farm::stream::ContentHash;
 use histogram::Histogram;
@@ -102,11 +105,35 @@ pub struct AgainstItself {
     pub as_large: u64,
 }
 
+/// Maxima one after the other (ns), absent where nothing stands. Copies share them: those of ten thousand nodes are copied for each page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maxima(Arc<[Option<i64>]>);
+
+impl From<Vec<Option<i64>>> for Maxima {
+    fn from(maxima_ns: Vec<Option<i64>>) -> Self {
+        Self(maxima_ns.into())
+    }
+}
+
+impl Deref for Maxima {
+    type Target = [Option<i64>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T: AsRef<[Option<i64>]>> PartialEq<T> for Maxima {
+    fn eq(&self, other: &T) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
 /// A node on the page of all nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetRow {
     /// The node.
-    pub node: Node,
+    pub node: Arc<Node>,
     /// What it does.
     pub state: NodeState,
     /// Under which condition its latest interval was measured.
@@ -125,10 +152,10 @@ pub struct FleetRow {
     /// The largest latency that stands of all time, of any condition.
     pub ever: Option<Maximum>,
     /// The maxima of the last intervals (ns), up to 48, the latest last; absent where nothing stands.
-    pub maxima_ns: Vec<Option<i64>>,
+    pub maxima_ns: Maxima,
     /// The largest latency that stands of each half hour of the day that ends with its latest interval (ns), the latest last; absent
     /// where nothing stands. An interval that lies in two of them counts in both: it is not known in which half its maximum was.
-    pub half_hours_ns: Vec<Option<i64>>,
+    pub half_hours_ns: Maxima,
     /// Against its own history, where it has enough.
     pub against_itself: Option<AgainstItself>,
     /// Its latest profile.

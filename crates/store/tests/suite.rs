@@ -4,6 +4,7 @@
 mod between;
 mod drawn;
 mod fleet;
+mod known;
 mod people;
 mod reading;
 mod size;

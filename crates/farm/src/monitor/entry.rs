@@ -389,7 +389,8 @@ impl MonitorEntry {
         Ok(entry)
     }
 
-    fn check(&self) -> Result<(), NotAllowed> {
+    /// Looks at the bounds of an entry that was read.
+    pub(super) fn check(&self) -> Result<(), NotAllowed> {
         let within = |what: &str, found: usize, most: usize| {
             if found <= most { Ok(()) } else { Err(NotAllowed::new(&format!("{what}: {found}, and at most {most}"))) }
         };

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::stream::{Base, Entry as _, GoneReason, Item, NodeKey, Place, Span, StreamId};
 
-use super::{MonitorEntry, NotAllowed};
+use super::{MonitorEntry, NotAllowed, quick};
 
 /// The most bytes of a batch, as sent (4 MiB): a week of a machine with 64 CPUs comes in several.
 pub const MOST_BATCH_BYTES: usize = 4 << 20;
@@ -38,7 +38,10 @@ impl RawEntry {
     /// # Errors
     /// Where it is none, or one that is not allowed.
     pub fn entry(&self) -> Result<MonitorEntry, NotAllowed> {
-        MonitorEntry::from_json(self.0.get())
+        let Some(interval) = quick::interval(self.0.get()) else { return MonitorEntry::from_json(self.0.get()) };
+        let entry = MonitorEntry::Interval(interval);
+        entry.check()?;
+        Ok(entry)
     }
 }
 
@@ -212,11 +215,20 @@ impl BatchBody {
     /// # Errors
     /// Where it is none, or not allowed, with what of it.
     pub fn from_json(json: &[u8]) -> Result<Self, NotAllowed> {
+        Self::with_entries(json).map(|(batch, _)| batch)
+    }
+
+    /// The same, with what was read of the entry of each item: to read them is most of the work. `None` of items without one.
+    ///
+    /// # Errors
+    /// Where it is none, or not allowed, with what of it.
+    pub fn with_entries(json: &[u8]) -> Result<(Self, Vec<Option<MonitorEntry>>), NotAllowed> {
         let batch: Self = serde_json::from_slice(json).map_err(|error| NotAllowed::new(&error))?;
         if batch.items.len() > MOST_ITEMS {
             return Err(NotAllowed::new(&format!("{} items, and at most {MOST_ITEMS} are allowed", batch.items.len())));
         }
         let mut end: Option<(u64, Place)> = None;
+        let mut entries = Vec::with_capacity(batch.items.len());
         for item in &batch.items {
             let span = item.span;
             if end.is_some_and(|end| end != (span.before(), item.before)) {
@@ -227,16 +239,19 @@ impl BatchBody {
             if places != 0 && places != span.count() - 1 {
                 return Err(NotAllowed::new(&format!("item {span} with {places} places within it")));
             }
-            let Some(entry) = item.body.full() else { continue };
+            let Some(entry) = item.body.full() else {
+                entries.push(None);
+                continue;
+            };
             if !span.is_aligned() || places != span.count() - 1 {
                 return Err(NotAllowed::new(&format!("item {span} is no piece of the tree, or lacks its places")));
             }
             if span == Span::one(span.first()) && item.after != item.before.then(&entry.bytes()) {
                 return Err(NotAllowed::new(&format!("the place after {span} is not that of its bytes")));
             }
-            entry.entry()?;
+            entries.push(Some(entry.entry()?));
         }
-        Ok(batch)
+        Ok((batch, entries))
     }
 
     /// Reasons why sequences are gone, for people.

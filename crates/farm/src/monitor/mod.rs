@@ -5,6 +5,7 @@ mod cause;
 mod entry;
 mod envelope;
 mod message;
+mod quick;
 mod source;
 
 pub use cause::{Cause, Explaining, ExplainingCost, MOST_CAUSE_NAME};

@@ -2,6 +2,7 @@
 
 mod body;
 mod refusal;
+mod spent;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,8 +14,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use farm::monitor::{
-    BatchBody, CommonBody, EnrolledBody, EnrolmentBody, Envelope, HubKey, MarkBody, PlacesBody, Purpose, Refused,
-    ReturnBody,
+    CommonBody, EnrolledBody, EnrolmentBody, Envelope, HubKey, MOST_BATCH_BYTES, MarkBody, PlacesBody, Purpose,
+    Refused, ReturnBody,
 };
 use farm::stream::{Common, ContentHash, NodeKey, StreamId};
 use serde::Serialize;
@@ -26,8 +27,9 @@ use crate::clock::now_wall_ns;
 use crate::door::{Room, Visitor};
 use crate::hub::Hub;
 use crate::keys::{hexadecimal, is_signed};
-use body::{Message, Received};
+use body::{Message, Received, Signed};
 use refusal::Refusal;
+pub use spent::Spent;
 
 /// What a hub says of itself to everybody.
 #[derive(Debug, Serialize)]
@@ -169,12 +171,16 @@ async fn batch(
     // What is received now was sent no longer ago than the head of the request needed to come, and the body since then.
     let round_trip = visitor.handshake.saturating_add(began.elapsed());
     let received_wall_ns = now_wall_ns();
-    let key = hub.keys.hub();
-    let ReceivedBatch { node, stream, ready: batch, room: _room } =
-        hub.for_agents.read(move |store| read_batch(received, key, store)).await??;
+    let looking = Arc::clone(&hub);
+    let ReceivedBatch { node, stream, ready: batch, bytes, room: _room } =
+        hub.for_agents.read(move |store| read_batch(received, &looking, store)).await??;
     visitor.is_known();
     let round_trip_ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX);
-    let committed = hub.writer.batch(Arriving { node, batch, received_wall_ns, round_trip_ns }).await??;
+    let taken = hub.writer.batch(Arriving { node, batch, received_wall_ns, round_trip_ns }).await?;
+    if taken.as_ref().is_err_and(|refused| !matches!(refused, BatchError::Store(_))) {
+        hub.spent.add(node, bytes, received_wall_ns);
+    }
+    let committed = taken?;
     let Committed { sequence, hash, lacks, .. } = committed;
     let mark = MarkBody { stream, sequence, hash, epoch: hub.epoch, lacks };
     signed(&hub, Purpose::Mark, node, &mark)
@@ -185,18 +191,39 @@ struct ReceivedBatch {
     node: NodeKey,
     stream: StreamId,
     ready: ReadyBatch,
+    /// Bytes of its text.
+    bytes: usize,
     room: Room,
 }
 
 /// Its entries are looked at last: that is the most expensive part, and only for nodes that are enrolled.
-fn read_batch(received: Received, hub: HubKey, store: &dyn Read) -> Result<ReceivedBatch, Refusal> {
-    let signed = received.verified(Purpose::Batch, hub)?;
+fn read_batch(received: Received, hub: &Hub, store: &dyn Read) -> Result<ReceivedBatch, Refusal> {
+    let signed = received.verified(Purpose::Batch, hub.keys.hub())?;
     let node = signed.node;
     check_enrolled(store, node)?;
-    let Message { text, room } = signed.opened()?;
-    let batch = BatchBody::from_json(&text).map_err(|error| Refusal::malformed(&error))?;
-    let ready = ReadyBatch::new(&batch).map_err(|error| Refusal::malformed(&error))?;
-    Ok(ReceivedBatch { node, stream: batch.stream, ready, room })
+    let ((bytes, ready), room) = opened(signed, hub, |text| {
+        let ready = ReadyBatch::from_json(text).map_err(|error| Refusal::malformed(&error))?;
+        Ok((text.len(), ready))
+    })?;
+    Ok(ReceivedBatch { node, stream: ready.stream(), ready, bytes, room })
+}
+
+/// Opens an enrolled node's message and reads its text, unless as much of this node was opened in vain as may be in a day.
+fn opened<T>(signed: Signed, hub: &Hub, read: impl FnOnce(&[u8]) -> Result<T, Refusal>) -> Result<(T, Room), Refusal> {
+    let (node, now_wall_ns) = (signed.node, now_wall_ns());
+    hub.spent.check(node, hub.limits.refused_bytes_of_node, now_wall_ns)?;
+    let Message { text, room } = signed.opened().inspect_err(|refusal| {
+        // What has no room now is sent again; what cannot be decompressed may have become as large as is allowed.
+        if !refusal.is_busy() {
+            hub.spent.add(node, MOST_BATCH_BYTES, now_wall_ns);
+        }
+    })?;
+    let read = read(&text).inspect_err(|refusal| {
+        if !refusal.is_busy() {
+            hub.spent.add(node, text.len(), now_wall_ns);
+        }
+    })?;
+    Ok((read, room))
 }
 
 async fn places(
@@ -205,25 +232,25 @@ async fn places(
     request: Request,
 ) -> Result<Response, Refusal> {
     let received = body::receive(&hub.limits, &visitor, request).await?;
-    let key = hub.keys.hub();
-    let (node, stream, found) = hub.for_agents.read(move |store| read_places(received, key, store)).await??;
+    let looking = Arc::clone(&hub);
+    let (node, stream, found) = hub.for_agents.read(move |store| read_places(received, &looking, store)).await??;
     visitor.is_known();
     let common = CommonBody { stream, sequence: found.sequence, end: found.end, of: found.of, epoch: hub.epoch };
     signed(&hub, Purpose::Common, node, &common)
 }
 
-fn read_places(received: Received, hub: HubKey, store: &dyn Read) -> Result<(NodeKey, StreamId, Common), Refusal> {
-    let signed = received.verified(Purpose::Places, hub)?;
+fn read_places(received: Received, hub: &Hub, store: &dyn Read) -> Result<(NodeKey, StreamId, Common), Refusal> {
+    let signed = received.verified(Purpose::Places, hub.keys.hub())?;
     let node = signed.node;
     check_enrolled(store, node)?;
-    let Message { text, room: _room } = signed.opened()?;
-    let asked: PlacesBody = serde_json::from_slice(&text).map_err(|error| Refusal::malformed(&error))?;
-    if asked.places.len() > MOST_PLACES {
-        return Err(Refusal::malformed(&format!(
-            "{} places, and at most {MOST_PLACES} are allowed",
-            asked.places.len()
-        )));
-    }
+    let (asked, _room) = opened(signed, hub, |text| {
+        let asked: PlacesBody = serde_json::from_slice(text).map_err(|error| Refusal::malformed(&error))?;
+        let found = asked.places.len();
+        if found > MOST_PLACES {
+            return Err(Refusal::malformed(&format!("{found} places, and at most {MOST_PLACES} are allowed")));
+        }
+        Ok(asked)
+    })?;
     let common = store.common(node, asked.stream, &asked.places).map_err(|error| Refusal::of_store(&error))?;
     Ok((node, asked.stream, common))
 }

@@ -45,10 +45,22 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, Refused::Busy, &format!("{why}: try again in {BUSY_WAIT_S} s"))
     }
 
+    /// A node's messages were opened in vain too often.
+    pub(super) fn spent(bytes: u64, most_bytes: u64) -> Self {
+        let why =
+            format!("{bytes} bytes of this node's messages were opened today and refused, of at most {most_bytes}");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, Refused::Quota, &why)
+    }
+
     /// The store cannot do it. What it says names files of the hub's machine: it is for the hub's user.
     pub(super) fn of_store(error: &StoreError) -> Self {
         terminal::output::warning(&error.to_string());
         Self::busy("the hub cannot use its store")
+    }
+
+    /// Whether the same message may be taken in a while.
+    pub(super) fn is_busy(&self) -> bool {
+        self.body.refused == Refused::Busy
     }
 
     /// Its status.

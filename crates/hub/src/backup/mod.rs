@@ -117,7 +117,8 @@ fn complete_until(store: &impl Store, now_wall_ns: i64) -> Result<(i64, Vec<Stri
         let has_sent = row.measured_until.is_some_and(|until| until.utc_ns >= restored.at_wall_ns);
         row.node.retired_wall_ns.is_none() && row.node.enrolled_wall_ns < restored.at_wall_ns && !has_sent
     };
-    let late: Vec<String> = store.fleet(now_wall_ns)?.into_iter().filter(is_late).map(|row| row.node.name).collect();
+    let late: Vec<String> =
+        store.fleet(now_wall_ns)?.into_iter().filter(is_late).map(|row| row.node.name.clone()).collect();
     Ok((if late.is_empty() { now_wall_ns } else { restored.complete_until_wall_ns }, late))
 }
 

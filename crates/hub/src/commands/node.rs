@@ -146,7 +146,7 @@ impl NodesArgs {
         };
         for row in rows {
             table.row(vec![
-                row.node.name,
+                row.node.name.clone(),
                 look(&row.state).word.to_owned(),
                 latency(row.latest.as_ref()),
                 latency(row.day.as_ref()),

@@ -10,12 +10,18 @@ use super::html::{InUrl, Text};
 use super::words::{Moment, clock_is_wrong, detail, local, look, zone_note};
 use crate::fleet::{Rank, rank, unusual};
 
+/// Rows of the page at most: of ten thousand nodes nobody looks at more at once, and a browser takes seconds to draw them.
+const MOST_ROWS: usize = 200;
+
 /// What of the fleet is asked for, in the URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub(crate) struct Asked {
     /// Only nodes in which all of these words occur.
     #[serde(default)]
     pub(crate) q: String,
+    /// How many of them are left out, those that are to be looked at first.
+    #[serde(default)]
+    pub(crate) skip: usize,
 }
 
 /// Whether a node is asked for: each word occurs in its name, state, version, place, labels or key.
@@ -85,12 +91,33 @@ pub(crate) fn fleet(rows: &[FleetRow], asked: &Asked) -> String {
          <th class=\"number\">Latest</th><th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>That day</th><th>Last seen</th>\
          <th class=\"aside\">Agent</th><th class=\"aside\">Place, labels</th></tr></thead>\n<tbody>\n",
     );
-    for row in wanted {
+    for row in wanted.iter().skip(asked.skip).take(MOST_ROWS) {
         write_row(&mut main, row);
     }
     main.push_str("</tbody></table></div>\n");
+    write_others(&mut main, wanted.len(), asked);
     main.push_str(&zone_note());
     super::page(&title(rows), &main)
+}
+
+/// Where the nodes are that are not on this page.
+fn write_others(main: &mut String, count: usize, asked: &Asked) {
+    if count <= MOST_ROWS && asked.skip == 0 {
+        return;
+    }
+    let first = asked.skip.min(count);
+    let last = first.saturating_add(MOST_ROWS).min(count);
+    let _ = write!(main, "<p>Nodes {} to {last} of {count}, by what to look at first.", (first + 1).min(last));
+    let mut link = |skip: usize, word: &str| {
+        let _ = write!(main, " <a href=\"/?q={}&amp;skip={skip}\">{word}</a>", InUrl(&asked.q));
+    };
+    if first > 0 {
+        link(first.saturating_sub(MOST_ROWS), "Those before");
+    }
+    if last < count {
+        link(last, "Those after");
+    }
+    main.push_str("</p>\n");
 }
 
 fn count(rows: &[FleetRow], of: impl Fn(&FleetRow) -> bool) -> usize {
@@ -245,14 +272,15 @@ mod tests {
     #[test]
     fn a_hostile_name_is_text_wherever_it_stands() {
         let mut hostile = row(SCRIPT_NAME, 5_000, NodeState::Invalid { reasons: vec![SCRIPT_NAME.to_owned()] });
-        hostile.node.labels.insert(SCRIPT_NAME.to_owned(), "\"><img src=x>".to_owned());
-        hostile.node.version = SCRIPT_NAME.to_owned();
-        hostile.node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
+        let node = std::sync::Arc::make_mut(&mut hostile.node);
+        node.labels.insert(SCRIPT_NAME.to_owned(), "\"><img src=x>".to_owned());
+        node.version = SCRIPT_NAME.to_owned();
+        node.place = Some(store::Place { rack: SCRIPT_NAME.to_owned(), slot: SCRIPT_NAME.to_owned() });
         if let Some(latest) = &mut hostile.latest {
             latest.cause =
                 Some(Cause { class: SCRIPT_NAME.to_owned(), name: SCRIPT_NAME.to_owned(), ..Cause::default() });
         }
-        let page = fleet(&[hostile], &Asked { q: SCRIPT_NAME.replace("\u{1b}[31m", "") });
+        let page = fleet(&[hostile], &Asked { q: SCRIPT_NAME.replace("\u{1b}[31m", ""), skip: 0 });
         // The page's own is the only one.
         assert_eq!(page.matches("<script").count(), 1, "{page}");
         assert!(!page.contains("<img") && !page.contains('\u{1b}') && page.contains("&lt;script&gt;alert(1)"));
@@ -297,9 +325,33 @@ mod tests {
         let page = fleet(&rows, &Asked::default());
         assert!(page.contains("1 node beyond the limit in the last day, within it now, 1 node"), "{page}");
         assert!(page.contains("<title>1 beyond their limit"), "{page}");
-        let only = fleet(&rows, &Asked { q: "MUTE priority".to_owned() });
+        let only = fleet(&rows, &Asked { q: "MUTE priority".to_owned(), skip: 0 });
         assert!(only.contains(">mute<") && !only.contains(">calm<"));
-        assert!(fleet(&rows, &Asked { q: "nothing".to_owned() }).contains("No node has all of these words"));
+        assert!(fleet(&rows, &Asked { q: "nothing".to_owned(), skip: 0 }).contains("No node has all of these words"));
         assert!(fleet(&[], &Asked::default()).contains("punctual-hub enrol"));
+    }
+
+    #[test]
+    fn a_large_fleet_is_shown_in_parts_none_of_which_is_left_out() {
+        let name = |at: usize| format!("node-{at:03}.");
+        let mut rows: Vec<FleetRow> = (0..450).map(|at| row(&name(at), 9_000, NodeState::Monitoring)).collect();
+        crate::fleet::sort(&mut rows);
+        let mut seen = Vec::new();
+        let mut skip = Some(0);
+        while let Some(at) = skip {
+            let page = fleet(&rows, &Asked { q: "node-".to_owned(), skip: at });
+            assert!(page.contains("450 of 450 nodes monitored"));
+            let here: Vec<usize> = (0..450).filter(|at| page.contains(&format!("<b>{}</b>", name(*at)))).collect();
+            assert!(here.len() <= MOST_ROWS);
+            seen.extend(here);
+            skip = page
+                .split("skip=")
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next()?.parse().ok())
+                .find(|next| *next > at);
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, (0..450).collect::<Vec<_>>());
+        assert!(fleet(&rows, &Asked { q: String::new(), skip: usize::MAX }).contains("of 450"));
     }
 }

@@ -162,7 +162,7 @@ impl Node {
         };
         Self {
             key: row.node.key.to_string(),
-            name: row.node.name,
+            name: row.node.name.clone(),
             state: look(&row.state).word,
             detail: detail(&row.state),
             attention,
@@ -172,13 +172,13 @@ impl Node {
             measured_until_utc_ns: row.measured_until.map(|until| until.utc_ns),
             day: row.day.map(Into::into),
             ever: row.ever.map(Into::into),
-            maxima_ns: row.maxima_ns,
-            half_hours_ns: row.half_hours_ns,
+            maxima_ns: row.maxima_ns.to_vec(),
+            half_hours_ns: row.half_hours_ns.to_vec(),
             seen_utc_ns: row.node.seen_wall_ns,
             enrolled_utc_ns: row.node.enrolled_wall_ns,
-            version: row.node.version,
-            place: row.node.place.map(|place| Place { rack: place.rack, slot: place.slot }),
-            labels: row.node.labels,
+            version: row.node.version.clone(),
+            place: row.node.place.clone().map(|place| Place { rack: place.rack, slot: place.slot }),
+            labels: row.node.labels.clone(),
             isolated_and_not_monitored: row.isolated_and_not_monitored,
             sources: row.sources.into_iter().map(Into::into).collect(),
         }

@@ -45,7 +45,7 @@ fn key_of(text: &str) -> Result<NodeKey, Failed> {
 }
 
 fn row_of(store: &dyn Read, key: NodeKey) -> Result<FleetRow, Failed> {
-    let found = store.fleet(now_wall_ns())?.into_iter().find(|row| row.node.key == key);
+    let found = store.fleet_row(key, now_wall_ns())?;
     found.ok_or(Failed::NoSuch("There is no such node, or it was revoked."))
 }
 

@@ -54,6 +54,12 @@ const WORDS: Parameter = Parameter {
     kind: "string",
     what: "Only nodes in which all of these words occur: in name, state, version, place, labels or key.",
 };
+const SKIP: Parameter = Parameter {
+    name: "skip",
+    place: "query",
+    kind: "integer",
+    what: "How many nodes are left out, those that are to be looked at first: a page has 200.",
+};
 const LAST: Parameter =
     Parameter { name: "last", place: "query", kind: "string", what: "The last 6h, 1d, 7d, 30d, 112d or 1y." };
 const FROM: Parameter =
@@ -67,7 +73,7 @@ const ROUTES: &[Route] = &[
     Route {
         path: "/",
         what: "All nodes, what is to be looked at first.",
-        parameters: &[WORDS],
+        parameters: &[WORDS, SKIP],
         answer: Answer::Page,
         handler: || get(handlers::fleet_page),
     },
@@ -129,7 +135,7 @@ pub(super) fn readable() -> Router<Arc<Hub>> {
 
 /// The OpenAPI document.
 pub(super) fn open_api() -> Value {
-    let mut generator = SchemaSettings::openapi3().into_generator();
+    let mut generator = SchemaSettings::openapi3().for_serialize().into_generator();
     let mut paths = Map::new();
     for route in ROUTES {
         let content = match route.answer {

@@ -5,6 +5,7 @@ mod fault;
 mod fleet;
 mod held;
 mod history;
+mod known;
 mod packs;
 mod people;
 mod schema;
@@ -13,12 +14,14 @@ mod taking;
 mod tiers;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use farm::stream::{Common, ContentHash, NodeKey, Place as ChainPlace, StreamId};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use self::fault::{BUSY_MS, Fault};
+use self::known::Known;
 use self::schema::Found;
 use crate::{
     Adopting, Arriving, AuditRow, BatchError, By, Change, ChangeError, Committed, Content, ContentAt, EnrolError,
@@ -39,6 +42,7 @@ pub struct Sqlite {
     db: Connection,
     path: PathBuf,
     quotas: Quotas,
+    known: Arc<Known>,
 }
 
 /// A reader of a store in a file.
@@ -46,6 +50,7 @@ pub struct Sqlite {
 struct Reader {
     db: Connection,
     path: PathBuf,
+    known: Arc<Known>,
 }
 
 impl Sqlite {
@@ -74,7 +79,10 @@ impl Sqlite {
         db.pragma_update(None, "synchronous", "full")?;
         db.pragma_update(None, "wal_autocheckpoint", MOST_LOG_PAGES)?;
         schema::bring_up_to_date(&mut db, now_wall_ns)?;
-        Ok(Ok(Self { db, path: path.to_owned(), quotas }))
+        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        fleet::forget_other_forms(&change)?;
+        change.commit()?;
+        Ok(Ok(Self { db, path: path.to_owned(), quotas, known: Arc::default() }))
     }
 
     /// Looks whether a store that nobody uses is whole, as far as the engine can say: the structure of its file, and that each value is
@@ -144,6 +152,7 @@ fn prepare(db: &Connection) -> Result<(), Fault> {
 trait Reads: Send {
     fn db(&self) -> &Connection;
     fn path(&self) -> &Path;
+    fn known(&self) -> &Known;
 
     /// Reads something of one moment.
     fn at_once<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, StoreError>
@@ -166,6 +175,10 @@ impl Reads for Sqlite {
     fn path(&self) -> &Path {
         &self.path
     }
+
+    fn known(&self) -> &Known {
+        &self.known
+    }
 }
 
 impl Reads for Reader {
@@ -175,6 +188,10 @@ impl Reads for Reader {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn known(&self) -> &Known {
+        &self.known
     }
 }
 
@@ -216,7 +233,11 @@ impl<R: Reads> Read for R {
     }
 
     fn fleet(&self, now_wall_ns: i64) -> Result<Vec<FleetRow>, StoreError> {
-        self.at_once(|db| fleet::fleet(db, now_wall_ns))
+        self.at_once(|db| fleet::fleet(db, self.known(), now_wall_ns))
+    }
+
+    fn fleet_row(&self, node: NodeKey, now_wall_ns: i64) -> Result<Option<FleetRow>, StoreError> {
+        self.at_once(|db| fleet::one(db, self.known(), node, now_wall_ns))
     }
 
     fn history(&self, node: NodeKey, asked: &HistoryAsked) -> Result<History, StoreError> {
@@ -242,7 +263,7 @@ impl Store for Sqlite {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let db = Connection::open_with_flags(&self.path, flags)?;
             prepare(&db)?;
-            Ok(Reader { db, path: self.path.clone() })
+            Ok(Reader { db, path: self.path.clone(), known: Arc::clone(&self.known) })
         };
         let reader = open().map_err(|fault: Fault| fault.of(&self.path))?;
         Ok(Box::new(reader))
@@ -286,7 +307,8 @@ impl Store for Sqlite {
     }
 
     fn maintain(&mut self, most: usize) -> Result<Maintained, StoreError> {
-        let maintained = self.change(|db| Ok(Ok::<_, StoreError>(tiers::maintain(db, most)?)))?;
+        let known = Arc::clone(&self.known);
+        let maintained = self.change(|db| Ok(Ok::<_, StoreError>(tiers::maintain(db, &known, most)?)))?;
         // Readers are not waited for: what they still need stays in the log.
         let checkpoint = self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         checkpoint.map_err(|error| Fault::Sql(error).of(&self.path))?;

@@ -207,6 +207,11 @@ pub(super) fn nodes(db: &Connection) -> Result<Vec<(i64, Node)>, Fault> {
     find_nodes(db, "", [])
 }
 
+/// A node by its number.
+pub(super) fn node_numbered(db: &Connection, id: i64) -> Result<Option<Node>, Fault> {
+    Ok(find_nodes(db, "WHERE id = ?1", [id])?.pop().map(|(_, node)| node))
+}
+
 /// A node with its number.
 pub(super) fn node(db: &Connection, key: NodeKey) -> Result<Option<(i64, Node)>, Fault> {
     Ok(find_nodes(db, "WHERE key = ?1", [key.0])?.pop())
@@ -312,7 +317,8 @@ pub(super) fn adopt(db: &Connection, asked: &Adopting) -> Result<Result<Node, En
 }
 
 fn set(db: &Connection, node: NodeKey, column: &str, value: impl rusqlite::ToSql) -> Result<(), Fault> {
-    db.prepare_cached(&format!("UPDATE node SET {column} = ?2 WHERE key = ?1"))?.execute(params![node.0, value])?;
+    let sql = format!("UPDATE node SET {column} = ?2, changed = changed + 1 WHERE key = ?1");
+    db.prepare_cached(&sql)?.execute(params![node.0, value])?;
     Ok(())
 }
 

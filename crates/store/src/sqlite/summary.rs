@@ -90,6 +90,9 @@ pub(super) struct Summary {
     pub(super) profile: Option<ContentHash>,
     pub(super) isolated: Vec<u32>,
     pub(super) sources: Vec<SourceInterval>,
+    /// Whether it names a condition that has not come. One that comes by another node changes nothing of this one's own: such a summary
+    /// is good for nobody who reads later.
+    pub(super) lacks_condition: bool,
 }
 
 /// The part of a condition that is read here.
@@ -132,6 +135,13 @@ impl From<KeptBeyond> for Beyond {
     }
 }
 
+impl KeptBeyond {
+    /// When its largest latency was, where it can be placed.
+    pub(super) fn at(&self) -> Option<Placed> {
+        self.maximum.at.map(Into::into)
+    }
+}
+
 impl KeptMaximum {
     fn new(relations: &Relations, row: &Row, cpu: &RowCpu, figures: &Figures) -> Self {
         let at_ns = row.start_ns.saturating_add_unsigned(figures.maximum_at_ns);
@@ -153,6 +163,11 @@ impl Summary {
     /// Reads one that was kept; `None` where another release kept it.
     pub(super) fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str::<Self>(text).ok().filter(|summary| summary.form == FORM)
+    }
+
+    /// How one begins that is read.
+    pub(super) fn begins() -> String {
+        format!("{{\"form\":{FORM},")
     }
 
     pub(super) fn to_json(&self) -> Result<String, Fault> {
@@ -263,14 +278,23 @@ fn measured(row: &Row) -> Latest {
     Latest::Measured { spoiled: Some(reasons.into_iter().cloned().collect()) }
 }
 
-/// The name and the limit of a condition; one that has not come, or is no such document, has no limit.
-fn condition_of(db: &Connection, content: i64) -> Result<(ContentHash, Option<u64>), Fault> {
+/// A condition, as far as it matters here.
+#[derive(Clone, Copy)]
+struct Condition {
+    hash: ContentHash,
+    has_come: bool,
+    /// One that has not come, or is no such document, has none.
+    limit_ns: Option<u64>,
+}
+
+fn condition_of(db: &Connection, content: i64) -> Result<Condition, Fault> {
     let mut find = db.prepare_cached("SELECT hash, compressed FROM content WHERE id = ?1")?;
     let (hash, compressed): ([u8; 32], Option<Vec<u8>>) =
         find.query_row([content], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let text = compressed.map(|compressed| text_of(&compressed)).transpose()?;
-    let limit = text.and_then(|text| serde_json::from_str::<Limit>(&text).ok()?.limit_ns);
-    Ok((ContentHash(hash), limit))
+    let has_come = text.is_some();
+    let limit_ns = text.and_then(|text| serde_json::from_str::<Limit>(&text).ok()?.limit_ns);
+    Ok(Condition { hash: ContentHash(hash), has_come, limit_ns })
 }
 
 /// The latest interval, and how unusual it is for the node.
@@ -278,8 +302,9 @@ fn read_interval(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Sum
     let (row, condition) = (latest.row, latest.content);
     of.interval_ns = Some(row.length_ns);
     of.sources.clone_from(&row.sources);
-    let (hash, limit_ns) = condition_of(db, condition)?;
-    (of.condition, of.limit_ns) = (Some(hash), limit_ns);
+    let named = condition_of(db, condition)?;
+    (of.condition, of.limit_ns) = (Some(named.hash), named.limit_ns);
+    of.lacks_condition |= !named.has_come;
     let relations = relations(db, latest.boot)?;
     of.measured_until = relations.place(row.end_ns()).map(Into::into);
     let Some((cpu, figures)) = row.worst() else { return Ok(()) };
@@ -315,7 +340,7 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
     let mut boots = db.prepare_cached("SELECT id FROM boot WHERE node = ?1 ORDER BY id DESC LIMIT ?2")?;
     let boots: Vec<i64> = boots.query_map(params![node, MOST_BOOTS], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut half_hours = HalfHours::default();
-    let mut limits = Limits::default();
+    let mut conditions = Conditions::default();
     for boot in boots {
         let relations = relations(db, boot)?;
         // Without an end: where the node's clock was set back, what it measured before lies later.
@@ -336,8 +361,9 @@ fn read_day(db: &Connection, node: i64, latest: &Measured<'_>, of: &mut Summary)
             if let (Some(from_ns), Some(to_ns)) = (before_end_ns(one.start_ns), before_end_ns(one.end_ns)) {
                 half_hours.add(from_ns, to_ns, one.worst_ns);
             }
-            let limit_ns = limits.of(db, one.content)?;
-            let beyond = limit_ns.and_then(|limit_ns| Some((limit_ns, beyond(one.worst_ns, limit_ns)?)));
+            let named = conditions.of(db, one.content)?;
+            of.lacks_condition |= !named.has_come;
+            let beyond = named.limit_ns.and_then(|limit_ns| Some((limit_ns, beyond(one.worst_ns, limit_ns)?)));
             let is_largest = of.day.as_ref().is_none_or(|known| one.worst_ns >= known.maximum_ns);
             if beyond.is_none() && !is_largest {
                 return Ok(());
@@ -418,18 +444,18 @@ fn each_worst(
     Ok(())
 }
 
-/// Limits of conditions, each read once.
+/// Conditions, each read once.
 #[derive(Default)]
-struct Limits(BTreeMap<i64, Option<u64>>);
+struct Conditions(BTreeMap<i64, Condition>);
 
-impl Limits {
-    fn of(&mut self, db: &Connection, content: i64) -> Result<Option<u64>, Fault> {
-        if let Some(limit_ns) = self.0.get(&content) {
-            return Ok(*limit_ns);
+impl Conditions {
+    fn of(&mut self, db: &Connection, content: i64) -> Result<Condition, Fault> {
+        if let Some(condition) = self.0.get(&content) {
+            return Ok(*condition);
         }
-        let (_, limit_ns) = condition_of(db, content)?;
-        self.0.insert(content, limit_ns);
-        Ok(limit_ns)
+        let condition = condition_of(db, content)?;
+        self.0.insert(content, condition);
+        Ok(condition)
     }
 }
 

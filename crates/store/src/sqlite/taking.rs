@@ -94,7 +94,7 @@ impl Sender {
 
     fn keep(&self, db: &Connection, arriving: &Arriving) -> Result<(), Fault> {
         let mut keep = db.prepare_cached(
-            "UPDATE node SET seen_wall_ns = max(coalesce(seen_wall_ns, ?2), ?2), version = ?3, summary = NULL,
+            "UPDATE node SET seen_wall_ns = max(coalesce(seen_wall_ns, ?2), ?2), version = ?3, changed = changed + 1,
                  quota_day = ?4, quota_streams = ?5, quota_entries = ?6, quota_bytes = ?7
              WHERE id = ?1",
         )?;

@@ -8,11 +8,14 @@ use rusqlite::{Connection, params};
 use super::fault::Fault;
 use super::fleet;
 use super::held::HOUR_NS;
+use super::known::Known;
 use super::packs;
 use crate::Maintained;
 use crate::coding::{Row, rows_from_bytes, rows_to_bytes};
 use crate::tier::combined;
 
+/// What the page of all nodes shows of a node takes as long to compute as so many hours.
+const SUMMARY_COSTS: usize = 8;
 /// Hours of a day.
 const HOURS: i64 = 24;
 /// Rows of a boot by their condition's number.
@@ -170,7 +173,7 @@ fn renew(db: &Connection, most: usize) -> Result<usize, Fault> {
 }
 
 /// Does a little of what is left to do.
-pub(super) fn maintain(db: &Connection, most: usize) -> Result<Maintained, Fault> {
+pub(super) fn maintain(db: &Connection, known: &Known, most: usize) -> Result<Maintained, Fault> {
     let cells = renew(db, most)?;
     let mut packed = 0;
     let streams: Vec<i64> = {
@@ -185,7 +188,8 @@ pub(super) fn maintain(db: &Connection, most: usize) -> Result<Maintained, Fault
         }
         packed += packs::pack(db, *stream)?;
     }
-    let summaries = fleet::renew(db, most)?;
-    let is_more = cells >= most || packed >= most || summaries >= most;
+    let most_summaries = most.div_ceil(SUMMARY_COSTS);
+    let summaries = fleet::renew(db, known, most_summaries)?;
+    let is_more = cells >= most || packed >= most || summaries >= most_summaries;
     Ok(Maintained { cells, packed, is_more })
 }
