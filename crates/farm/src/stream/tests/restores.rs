@@ -180,7 +180,7 @@ impl Restores {
             return;
         }
         let Backup { hub, complete_day } = good[self.random.below(good.len())];
-        // Restores of one day are of one second; a restore of a life that began in it counts as one of the next.
+        // Restores of one day are of one second.
         let now_wall_ns = i64::try_from((FIRST_S + self.day * 86_400) * 1_000_000_000).unwrap();
         let epoch = next_epoch(hub.epoch, now_wall_ns, self.random.next());
         let earlier = self.places.iter().filter(|place| place.since_day < self.day);
