@@ -18,6 +18,7 @@ pub mod people;
 pub mod readers;
 pub mod serve;
 pub mod sessions;
+pub mod spent;
 pub mod tls;
 pub mod writer;
 

@@ -24,6 +24,7 @@ use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
+use crate::spent::Spent;
 use crate::writer::Writer;
 use crate::{agents, people, tls};
 
@@ -124,7 +125,7 @@ impl Running {
             for_agents,
             for_people,
             limits: options.limits,
-            spent: agents::Spent::default(),
+            spent: Spent::default(),
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,
             is_over_tls: people_config.is_some(),
