@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::agents::Spent;
 use crate::apart::ApartLog;
 use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
+use crate::spent::Spent;
 use crate::writer::Writer;
 
 /// A hub that serves.

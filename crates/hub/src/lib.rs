@@ -21,6 +21,7 @@ pub mod readers;
 pub mod restore;
 pub mod serve;
 pub mod sessions;
+pub mod spent;
 pub mod tls;
 pub mod writer;
 

@@ -27,6 +27,7 @@ use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
+use crate::spent::Spent;
 use crate::writer::Writer;
 use crate::{agents, people, tls};
 
@@ -148,7 +149,7 @@ impl Running {
             for_people,
             apart,
             limits: options.limits,
-            spent: agents::Spent::default(),
+            spent: Spent::default(),
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,
             is_over_tls: people_config.is_some(),

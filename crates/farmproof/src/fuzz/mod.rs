@@ -94,7 +94,7 @@ impl FuzzArgs {
         make_hub(&program, &folder)?;
         let slots = self.seconds * 10 + 100;
         let first_utc_ns = now_wall_ns() - i64::try_from(slots)? * SLOT_NS;
-        let made = |node| MadeNode::new(Truth { seed, node, cpus: 4, first_utc_ns }, 1, 0);
+        let made = |node| MadeNode::new(Truth { seed, node, cpus: 4, first_utc_ns, are_maxima_apart: true }, 1, 0);
         {
             let mut store = store_of(&folder.join("hub"))?;
             (0..=HOSTILE).try_for_each(|node| made(node)?.enrol(&mut store, now_wall_ns()))?;

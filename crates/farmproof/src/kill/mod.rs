@@ -168,7 +168,7 @@ impl Farm {
             let opened = State::open(&state)?;
             agent::enrol(&opened, &[hub.agents.to_string()], &token, &format!("node-{number}"))?;
             let key = opened.identity()?.context("a node has no key")?.public();
-            let truth = Truth { seed, node: number, cpus: CPUS, first_utc_ns };
+            let truth = Truth { seed, node: number, cpus: CPUS, first_utc_ns, are_maxima_apart: true };
             all.push(Node { truth, key, process: start_node(&truth, &state)?, state });
         }
         let at = (hub.agents, hub.people);

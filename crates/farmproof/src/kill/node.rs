@@ -77,14 +77,15 @@ pub(crate) struct NodeArgs {
 impl NodeArgs {
     /// Writes until it is killed, or told to be quiet.
     pub(crate) fn run(self) -> anyhow::Result<bool> {
-        let truth = Truth { seed: self.seed, node: self.number, cpus: self.cpus, first_utc_ns: self.first_utc_ns };
-        let state = State::open(&self.state)?;
+        let Self { state: folder, seed, number, cpus, first_utc_ns } = self;
+        let truth = Truth { seed, node: number, cpus, first_utc_ns, are_maxima_apart: true };
+        let state = State::open(&folder)?;
         let _lock = state.lock()?;
         let identity = Arc::new(state.identity()?.context("no key")?);
-        let (mut spool, found) = DiskSpool::open(&state.spool(), identity.public(), room(self.number).limits())?;
+        let (mut spool, found) = DiskSpool::open(&state.spool(), identity.public(), room(number).limits())?;
         // A kill leaves what was written: only a disk damages lines.
         ensure!(found.set_aside.is_empty(), "a kill has damaged the spool: {:?}", found.set_aside);
-        let path = Node::journal(&self.state);
+        let path = Node::journal(&folder);
         let noted = Noted::read(&path)?;
         let mut journal = Journal::open(&path)?;
         let mut random = Random::new(truth.seed ^ now_wall_ns().unsigned_abs());
@@ -105,7 +106,7 @@ impl NodeArgs {
         let (spool, signals) = (Arc::new(Mutex::new(spool)), Arc::new(Signals::default()));
         let sender = Sender::new(state.clone(), identity, Arc::clone(&spool), Arc::clone(&signals), NEWS_EVERY)?;
         let sending = std::thread::Builder::new().name("sender".to_owned()).spawn(move || sender.run())?;
-        let quiet = self.state.join(QUIET);
+        let quiet = folder.join(QUIET);
         loop {
             let is_quiet = quiet.exists();
             let current = {

@@ -38,7 +38,7 @@ const COPIED: [(&str, &str, &str, &str); 8] = [
 
 /// The truth of a node of the large store.
 pub(super) fn truth(node: u64, first_utc_ns: i64) -> Truth {
-    Truth { seed: SEED, node, cpus: CPUS, first_utc_ns }
+    Truth { seed: SEED, node, cpus: CPUS, first_utc_ns, are_maxima_apart: false }
 }
 
 /// The folder of a store with so many nodes and days, which is made where it is not there.

@@ -41,7 +41,8 @@ pub(super) fn measure(
     make_hub(program, folder)?;
     let slots = args.seconds * 10;
     let first_utc_ns = now_wall_ns() - i64::try_from(slots).unwrap_or(0) * SLOT_NS;
-    let made = |node| MadeNode::new(Truth { seed: SEED, node, cpus: CPUS, first_utc_ns }, 1, 0);
+    let made =
+        |node| MadeNode::new(Truth { seed: SEED, node, cpus: CPUS, first_utc_ns, are_maxima_apart: false }, 1, 0);
     let mut nodes = (0..NODES).map(made).collect::<anyhow::Result<Vec<_>>>()?;
     {
         let mut store = store_of(&folder.join("hub"))?;

@@ -77,7 +77,11 @@ pub(super) fn measure(
     {
         let mut store = store_of(&folder.join("hub"))?;
         for number in 0..args.nodes {
-            let node = MadeNode::new(Truth { seed: SEED, node: number, cpus: CPUS, first_utc_ns }, 1, 0)?;
+            let node = MadeNode::new(
+                Truth { seed: SEED, node: number, cpus: CPUS, first_utc_ns, are_maxima_apart: false },
+                1,
+                0,
+            )?;
             node.enrol(&mut store, now_wall_ns())?;
             nodes.push(node);
         }

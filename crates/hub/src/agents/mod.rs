@@ -2,7 +2,6 @@
 
 mod body;
 mod refusal;
-mod spent;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +28,6 @@ use crate::hub::Hub;
 use crate::keys::{hexadecimal, is_signed};
 use body::{Message, Received, Signed};
 use refusal::Refusal;
-pub use spent::Spent;
 
 /// What a hub says of itself to everybody.
 #[derive(Debug, Serialize)]

@@ -10,6 +10,7 @@ use farm::monitor::{Refused, RefusedBody};
 use store::{BatchError, EnrolError, StoreError};
 
 use crate::readers::NotRead;
+use crate::spent::SpentAll;
 use crate::writer::Busy;
 
 /// How long a node waits before it asks a busy hub again (s).
@@ -43,13 +44,6 @@ impl Refusal {
     /// It is not the message's fault.
     pub(super) fn busy(why: &str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, Refused::Busy, &format!("{why}: try again in {BUSY_WAIT_S} s"))
-    }
-
-    /// A node's messages were opened in vain too often.
-    pub(super) fn spent(bytes: u64, most_bytes: u64) -> Self {
-        let why =
-            format!("{bytes} bytes of this node's messages were opened today and refused, of at most {most_bytes}");
-        Self::new(StatusCode::TOO_MANY_REQUESTS, Refused::Quota, &why)
     }
 
     /// The store cannot do it. What it says names files of the hub's machine: it is for the hub's user.
@@ -94,6 +88,12 @@ impl From<Busy> for Refusal {
 impl From<NotRead> for Refusal {
     fn from(_: NotRead) -> Self {
         Self::busy("the hub could not look at the message")
+    }
+}
+
+impl From<SpentAll> for Refusal {
+    fn from(error: SpentAll) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, Refused::Quota, &error.to_string())
     }
 }
 

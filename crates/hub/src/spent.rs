@@ -9,28 +9,37 @@ use std::sync::{Mutex, PoisonError};
 
 use farm::stream::NodeKey;
 
-use super::refusal::Refusal;
-
 /// A day (ns).
 const DAY_NS: i64 = 86_400 * 1_000_000_000;
+
+/// A node has cost as much as it may in a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{bytes} bytes of this node's messages were opened today and refused, of at most {most_bytes}")]
+pub struct SpentAll {
+    bytes: u64,
+    most_bytes: u64,
+}
 
 /// What was spent on each node.
 #[derive(Debug, Default)]
 pub struct Spent(Mutex<HashMap<NodeKey, (i64, u64)>>);
 
 impl Spent {
-    /// Refuses a node that has cost as much as it may on the day of a time (ns since 1970).
-    pub(super) fn check(&self, node: NodeKey, most_bytes: u64, now_wall_ns: i64) -> Result<(), Refusal> {
+    /// Looks whether a node may cost more on the day of a time (ns since 1970).
+    ///
+    /// # Errors
+    /// Where it has cost so many bytes.
+    pub fn check(&self, node: NodeKey, most_bytes: u64, now_wall_ns: i64) -> Result<(), SpentAll> {
         let day = now_wall_ns.div_euclid(DAY_NS);
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&node).copied();
         match spent {
-            Some((of, bytes)) if of == day && bytes >= most_bytes => Err(Refusal::spent(bytes, most_bytes)),
+            Some((of, bytes)) if of == day && bytes >= most_bytes => Err(SpentAll { bytes, most_bytes }),
             _ => Ok(()),
         }
     }
 
     /// Counts an enrolled node's message that was opened, and of which nothing was taken.
-    pub(super) fn add(&self, node: NodeKey, bytes: usize, now_wall_ns: i64) {
+    pub fn add(&self, node: NodeKey, bytes: usize, now_wall_ns: i64) {
         let day = now_wall_ns.div_euclid(DAY_NS);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = all.entry(node).or_insert((day, 0));
