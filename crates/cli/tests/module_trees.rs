@@ -13,7 +13,7 @@ const KNOWN_CIRCLES: &[(&str, usize)] = &[
     ("cli", 9),
     ("codecs", 2),
     ("guest", 4),
-    ("histogram", 4),
+    ("histogram", 3),
     ("knobs", 9),
     ("lab", 4),
     ("measure", 3),

@@ -1,7 +1,7 @@
 //! Counts of short samples, one for each nanosecond: counting one takes neither a bin's index nor a square, and the bins are
 //! made of the counts when somebody asks.
 
-use crate::recorder::lowest_of_bin;
+use crate::bin::lowest_of_bin;
 
 /// Samples below this are counted by their value (ns): 128 KiB, of which only pages with samples become resident. A machine that
 /// is fit for real time wakes its threads faster.

@@ -7,7 +7,7 @@ use std::io::{BufReader, Read};
 
 use flate2::read::ZlibDecoder;
 
-use crate::recorder::lowest_of_bin;
+use crate::bin::lowest_of_bin;
 use crate::{HistogramError, MAX_ENCODABLE_NS};
 
 const COOKIE: u32 = 0x1c84_9313;

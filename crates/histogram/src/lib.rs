@@ -4,6 +4,7 @@
 //! them. This type adds the exact values that the format rounds away.
 #![forbid(unsafe_code)]
 
+mod bin;
 mod fine;
 mod hdr;
 mod recorder;
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use units::approx_f64;
 
 use self::wire::ENCODING;
-use crate::recorder::{highest_of_bin, lowest_of_bin};
+use crate::bin::{highest_of_bin, lowest_of_bin};
 
 /// Significant decimal digits of a bin: it is at most 0.1 % wide.
 pub const SIGNIFICANT_DIGITS: u8 = 3;

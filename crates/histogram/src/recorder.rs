@@ -1,13 +1,10 @@
 //! A dense histogram for counting samples during a run: no search, and no allocation for samples up to 1.07 s.
 //!
-//! The layout is HdrHistogram's at three significant digits with a unit of one nanosecond: each value below 2048 has its
-//! own bin, and every octave above has 1024 bins. Short samples are counted more finely until the bins are asked for.
+//! Short samples are counted more finely than by bins until these are asked for.
 
 use crate::Histogram;
+use crate::bin::{OCTAVE_BITS, bin_index, bin_index_of_common, bin_value, highest_of_bin, lowest_of_bin};
 use crate::fine::FineCounts;
-
-/// Bins of one octave, as a power of two.
-const OCTAVE_BITS: u32 = 10;
 
 /// Samples below this (16.8 ms), at most [`PLAIN_AT_ONCE`] in one call, are summed in 64 bits without an overflow check:
 /// so are their squares.
@@ -20,54 +17,6 @@ const FIRST_OCTAVES: u32 = 19;
 
 /// Bins that are allocated at the start.
 const FIRST_BINS: usize = (FIRST_OCTAVES as usize + 2) << OCTAVE_BITS;
-
-/// The width of a value's bin, as a power of two in nanoseconds.
-#[inline(always)]
-pub(crate) const fn coarseness(value_ns: u64) -> u32 {
-    // The top 11 bits of a value are kept.
-    (value_ns | ((2 << OCTAVE_BITS) - 1)).ilog2() - OCTAVE_BITS
-}
-
-/// The lowest value of the bin that `value_ns` falls into.
-pub(crate) const fn lowest_of_bin(value_ns: u64) -> u64 {
-    let bits = coarseness(value_ns);
-    value_ns >> bits << bits
-}
-
-/// The highest value of the bin that `value_ns` falls into.
-pub(crate) const fn highest_of_bin(value_ns: u64) -> u64 {
-    value_ns | ((1 << coarseness(value_ns)) - 1)
-}
-
-#[inline(always)]
-fn bin_index(value_ns: u64) -> usize {
-    let bits = coarseness(value_ns);
-    let index = (u64::from(bits) << OCTAVE_BITS) + (value_ns >> bits);
-    // At most 54 octaves of 1024 bins: fits every usize.
-    #[expect(clippy::cast_possible_truncation, reason = "below 2^16")]
-    let index = index as usize;
-    index
-}
-
-/// [`bin_index`] of a value from 1,024 to 2^24 ns, in a third of the instructions: exponent and upper mantissa bits of a floating
-/// point number, which holds such a value exactly, are the octave and the bin within it.
-#[inline(always)]
-fn bin_index_of_common(value_ns: u64) -> usize {
-    const MANTISSA_BITS: u32 = f32::MANTISSA_DIGITS - 1;
-    /// The exponent that 1,024 is written with.
-    const FIRST_EXPONENT: usize = OCTAVE_BITS as usize + 127;
-    // Signed: processors convert that in one instruction.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "below 2^24")]
-    let number = value_ns as i32 as f32;
-    let octave_and_bin = usize::try_from(number.to_bits() >> (MANTISSA_BITS - OCTAVE_BITS)).unwrap_or(0);
-    octave_and_bin.wrapping_sub((FIRST_EXPONENT - 1) << OCTAVE_BITS)
-}
-
-fn bin_value(index: usize) -> u64 {
-    let index = u64::try_from(index).unwrap_or(u64::MAX);
-    let bits = (index >> OCTAVE_BITS).saturating_sub(1);
-    (index - (bits << OCTAVE_BITS)) << bits
-}
 
 /// The end of the range in which bins of equal width can be made from a recorder's own (ns, exclusive): no own bin below
 /// it is wider than they are, so that none has more than one of their boundaries.
@@ -405,18 +354,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_is_hdrhistogram_s() {
-        let theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, u64::MAX / 4, 3).unwrap();
-        for exponent in 0..62 {
-            for value in [(1_u64 << exponent) - 1, 1 << exponent, (1 << exponent) + (1 << exponent) / 3] {
-                assert_eq!(lowest_of_bin(value), theirs.lowest_equivalent(value), "{value}");
-                assert_eq!(highest_of_bin(value), theirs.highest_equivalent(value), "{value}");
-                assert_eq!(bin_value(bin_index(value)), lowest_of_bin(value), "{value}");
-            }
-        }
-    }
-
-    #[test]
     fn samples_above_a_second_are_not_clipped() {
         let mut recorder = HistogramRecorder::new();
         for value in [0, 1_073_741_823, 1_073_741_824, 86_400_000_000_000, u64::MAX] {
@@ -445,14 +382,6 @@ mod tests {
         assert_eq!(recorder.record_common(&[5_000, 5_001, 5_001, 16_383, 5_001], |ns| *ns, 16_383), 3);
         assert_eq!(recorder.record_common(&[16_384, 20_000, 20_001], |ns| *ns, u64::MAX), 2);
         assert_eq!((recorder.count(), recorder.min_ns(), recorder.max_ns()), (9, Some(5_000), Some(20_000)));
-    }
-
-    #[test]
-    fn common_values_fall_into_the_bins_of_all_others() {
-        let edges = (10..24).flat_map(|bit| [1_u64 << bit, (1 << bit) + 1, (2 << bit) - 1, (3 << bit) / 2]);
-        for value_ns in edges.chain((1_024..1 << 24).step_by(997)) {
-            assert_eq!(bin_index_of_common(value_ns), bin_index(value_ns), "{value_ns}");
-        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
 
-use crate::recorder::{highest_of_bin, lowest_of_bin};
+use crate::bin::{highest_of_bin, lowest_of_bin};
 use crate::{Histogram, HistogramError, MAX_ENCODABLE_COUNT, MAX_ENCODABLE_NS, Unplaced};
 
 /// The only encoding of bins that is written and read.
