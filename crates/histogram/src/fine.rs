@@ -12,14 +12,13 @@ const FINE: usize = 1 << 14;
 pub(crate) struct FineCounts {
     /// By value, the count below zero: one less with each sample. So a subtraction that borrows is a value's first sample, and
     /// two instructions count a sample and see that.
-    negated: Box<[u64; FINE]>,
+    negated: Vec<u64>,
 }
 
 impl FineCounts {
     pub(crate) fn new() -> Self {
-        // By way of a vector: its zeros are pages that nobody has touched.
-        let zeros: Box<[u64]> = vec![0; FINE].into_boxed_slice();
-        Self { negated: zeros.try_into().unwrap_or_else(|_| Box::new([0; FINE])) }
+        // Zeros are pages that nobody has touched.
+        Self { negated: vec![0; FINE] }
     }
 
     /// Counts a sample; whether it is the first of its value, `None` where the value is not below 16,384 ns.

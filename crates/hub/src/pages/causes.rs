@@ -37,7 +37,7 @@ pub(super) fn write_worst(main: &mut String, history: &History, explaining: Opti
     let _ = writeln!(
         main,
         "<h2>Worst</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"number\">Maximum</th><th>CPU</th><th>When</th>\
-         {head}<th class=\"number\">Beyond the limit</th><th class=\"number\">Missed periods</th></tr></thead><tbody>",
+         {head}<th class=\"number aside\">Beyond the limit</th><th class=\"number aside\">Missed periods</th></tr></thead><tbody>",
     );
     for (cpu, maximum_ns, point) in worst {
         let cause = match &point.cause {
@@ -47,8 +47,8 @@ pub(super) fn write_worst(main: &mut String, history: &History, explaining: Opti
         };
         let _ = writeln!(
             main,
-            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td>{cause}<td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td></tr>",
+            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td>{cause}<td class=\"number aside\">{}</td>\
+             <td class=\"number aside\">{}</td></tr>",
             Text(&format::latency(maximum_ns)),
             Moment(point.maximum_utc_ns.unwrap_or(point.start_utc_ns)),
             Text(&format::count(point.beyond_limit)),

@@ -90,8 +90,9 @@ pub(crate) struct Collector {
     notable_from_ns: u64,
     /// Late samples since the last look that a limit of the kernel's can have made, in the order of time.
     long: Vec<Pair>,
-    /// One sample for each schedule that was swallowed in the open interval.
-    swallowed: HistogramRecorder,
+    /// One sample for each schedule that was swallowed in the open interval; nothing before the first one of the run, since most
+    /// runs have none and locked memory is resident.
+    swallowed: Option<HistogramRecorder>,
     keeping: Keeping,
     /// Whether what was collected up to the last finished interval is wanted.
     wants_closed: bool,
@@ -137,7 +138,7 @@ impl Collector {
             last_ns: 0,
             notable_from_ns: 0,
             long: Vec::new(),
-            swallowed: HistogramRecorder::new(),
+            swallowed: None,
             keeping: Keeping::All,
             wants_closed: false,
             closed: None,
@@ -318,7 +319,7 @@ impl Collector {
         let corrections = missed.min(MAX_CORRECTIONS);
         self.current_left_out += missed - corrections;
         for swallowed in 1..=corrections {
-            self.swallowed.record(match &self.timetable {
+            self.swallowed.get_or_insert_default().record(match &self.timetable {
                 None => latency_ns.unsigned_abs() - swallowed * self.interval_ns,
                 Some(table) => {
                     let turn = table.turn_of(pair.first_ns).saturating_add_unsigned(swallowed);
@@ -395,7 +396,7 @@ impl Collector {
                 max_at: self.current_max.take().map(|(_, at)| at),
             },
             at_ns: start_ns..end_ns,
-            swallowed: self.swallowed.take(),
+            swallowed: self.swallowed.as_mut().map(HistogramRecorder::take).unwrap_or_default(),
             corrections_left_out: std::mem::take(&mut self.current_left_out),
             stalls,
             rows,
