@@ -3,11 +3,11 @@
 
 use crate::bin::lowest_of_bin;
 
-/// Samples below this are counted by their value (ns): 128 KiB, of which only pages with samples become resident. A machine that
+/// Samples below this are counted by their value (ns): 64 KiB, of which only pages with samples become resident. A machine that
 /// is fit for real time wakes its threads faster.
-const FINE: usize = 1 << 14;
+const FINE: usize = 1 << 13;
 
-/// How often each value below 16,384 ns was seen.
+/// How often each value below 8,192 ns was seen.
 #[derive(Clone, Debug)]
 pub(crate) struct FineCounts {
     /// By value, the count below zero: one less with each sample. So a subtraction that borrows is a value's first sample, and
@@ -21,7 +21,7 @@ impl FineCounts {
         Self { negated: vec![0; FINE] }
     }
 
-    /// Counts a sample; whether it is the first of its value, `None` where the value is not below 16,384 ns.
+    /// Counts a sample; whether it is the first of its value, `None` where the value is not below 8,192 ns.
     #[inline(always)]
     pub(crate) fn add(&mut self, value_ns: u64) -> Option<bool> {
         let at = usize::try_from(value_ns).unwrap_or(FINE);
@@ -40,24 +40,19 @@ impl FineCounts {
         }
     }
 
-    /// The bins of the values of a range (ns), in ascending order: the lowest value (ns) and the count of each that is not empty.
-    pub(crate) fn bins(&self, range_ns: (u64, u64)) -> Vec<(u64, u64)> {
-        let mut bins: Vec<(u64, u64)> = Vec::new();
+    /// The bins of the values of a range (ns), in ascending order: the lowest value (ns) and the count of each that is not empty. Beside
+    /// them the sum of the squares of all samples (ns²).
+    pub(crate) fn bins(&self, range_ns: (u64, u64)) -> (Vec<(u64, u64)>, u128) {
+        let (mut bins, mut sum_squares_ns2): (Vec<(u64, u64)>, u128) = (Vec::new(), 0);
         self.for_each(range_ns, |value_ns, count| {
+            sum_squares_ns2 += u128::from(value_ns * value_ns) * u128::from(count);
             let from_ns = lowest_of_bin(value_ns);
             match bins.last_mut() {
                 Some((last_ns, in_bin)) if *last_ns == from_ns => *in_bin += count,
                 _ => bins.push((from_ns, count)),
             }
         });
-        bins
-    }
-
-    /// The sum of the squares of all samples within a range (ns²).
-    pub(crate) fn sum_squares_ns2(&self, range_ns: (u64, u64)) -> u128 {
-        let mut sum = 0;
-        self.for_each(range_ns, |value_ns, count| sum += u128::from(value_ns * value_ns) * u128::from(count));
-        sum
+        (bins, sum_squares_ns2)
     }
 
     /// Forgets the samples within a range (ns).
