@@ -75,7 +75,7 @@ pub enum NodeState {
 pub struct Maximum {
     /// The latency (ns).
     pub maximum_ns: i64,
-    /// Its CPU.
+    /// The CPU of the maximum, by the kernel's number.
     pub cpu: u32,
     /// When, placed in UTC; absent where it cannot be.
     pub at: Option<Placed>,
@@ -222,7 +222,7 @@ pub struct Point {
 /// One CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuHistory {
-    /// The CPU.
+    /// The CPU, by the kernel's number.
     pub cpu: u32,
     /// By their time.
     pub points: Vec<Point>,
@@ -290,9 +290,9 @@ pub struct History {
 /// The wake-ups of one CPU in a stretch of time under one condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpanHistogram {
-    /// The CPU.
+    /// The CPU, by the kernel's number.
     pub cpu: u32,
-    /// The condition.
+    /// What it was measured under, by the hash of its text.
     pub condition: ContentHash,
     /// The wake-ups that stand.
     pub histogram: Histogram,
@@ -320,7 +320,7 @@ pub struct ContentAt {
     pub kind: ContentKind,
     /// Its name.
     pub hash: ContentHash,
-    /// The boot.
+    /// The boot that its times are counted in.
     pub boot: BootId,
     /// Since when (ns, CLOCK_BOOTTIME).
     pub since_ns: i64,

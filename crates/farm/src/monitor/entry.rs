@@ -68,7 +68,7 @@ pub struct WallTime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LeftTimes {
-    /// The boot.
+    /// The boot that its times are counted in.
     pub boot: BootId,
     /// When it begins (ns, CLOCK_BOOTTIME).
     pub start_ns: i64,
@@ -153,7 +153,7 @@ impl Figures {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct CpuInterval {
-    /// The CPU.
+    /// The CPU, by the kernel's number.
     pub cpu: u32,
     /// What stands; absent where nothing was measured or all of it was spoiled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,7 +169,7 @@ pub struct CpuInterval {
 /// The figures of one CPU that count or do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuFigures<'a> {
-    /// The CPU.
+    /// The CPU, by the kernel's number.
     pub cpu: u32,
     /// Its figures.
     pub figures: &'a Figures,
@@ -251,7 +251,7 @@ fn all_of(first: &[String], later: &[String]) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CpuHistogram {
-    /// The CPU.
+    /// The CPU, by the kernel's number.
     pub cpu: u32,
     /// What stands of them.
     pub histogram: Histogram,
@@ -293,7 +293,7 @@ pub enum GapReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StreamBegin {
-    /// The boot.
+    /// The boot that its times are counted in.
     pub boot: BootId,
     /// When the agent started (ns, CLOCK_BOOTTIME).
     pub start_ns: i64,
@@ -319,7 +319,7 @@ pub struct StreamBegin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StreamEnd {
-    /// The stream.
+    /// The stream, by the number and the random part of its start.
     pub stream: StreamId,
     /// Its last sequence.
     pub sequence: u64,
@@ -337,7 +337,7 @@ pub struct ContentOf {
     pub text: String,
     /// Since when it holds (ns, CLOCK_BOOTTIME).
     pub since_ns: i64,
-    /// The boot.
+    /// The boot that its times are counted in.
     pub boot: BootId,
 }
 
@@ -366,7 +366,7 @@ pub enum MonitorEntry {
     },
     /// The agent ends in order: it is silent from here on purpose.
     End {
-        /// The boot.
+        /// The boot that its times are counted in.
         boot: BootId,
         /// When (ns, CLOCK_BOOTTIME).
         at_ns: i64,

@@ -113,7 +113,7 @@ pub struct ReturnBody {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BatchBody {
-    /// The stream.
+    /// The stream that the message is about.
     pub stream: StreamId,
     /// Where it begins.
     pub base: Base,
@@ -128,7 +128,7 @@ pub struct BatchBody {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MarkBody {
-    /// The stream.
+    /// The stream that the message is about.
     pub stream: StreamId,
     /// The last sequence that is committed; 0 for none.
     pub sequence: u64,
@@ -145,7 +145,7 @@ pub struct MarkBody {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PlacesBody {
-    /// The stream.
+    /// The stream that the message is about.
     pub stream: StreamId,
     /// Ends of pieces: the sequence, and the place after it.
     pub places: Vec<(u64, Place)>,
@@ -155,7 +155,7 @@ pub struct PlacesBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CommonBody {
-    /// The stream.
+    /// The stream that the message is about.
     pub stream: StreamId,
     /// Its last sequence that both have; 0 for none.
     pub sequence: u64,

@@ -443,9 +443,36 @@ impl World {
     }
 }
 
-/// Runs a world, and prints what happened where something of it is wrong.
+/// A model of nodes and hubs, which goes on by steps that somebody chooses.
+trait Model {
+    /// Takes a step, and checks what has to hold at every one.
+    fn step(&mut self, choice: usize);
+    /// Lets everything come to rest, and checks what has to hold then.
+    fn end(&mut self);
+    /// What has happened.
+    fn log(&self) -> &[String];
+}
+
+impl Model for World {
+    fn step(&mut self, choice: usize) {
+        self.step(choice);
+    }
+
+    fn end(&mut self) {
+        self.end();
+    }
+
+    fn log(&self) -> &[String] {
+        &self.log
+    }
+}
+
 fn lives(seed: u64, choices: &mut dyn FnMut(&mut Random) -> Option<usize>) {
-    let mut world = World::new(seed);
+    run(seed, &mut World::new(seed), choices);
+}
+
+/// Runs a model, and prints what happened where something of it is wrong.
+fn run(seed: u64, world: &mut dyn Model, choices: &mut dyn FnMut(&mut Random) -> Option<usize>) {
     let mut chooser = Random::new(seed ^ 0x5eed);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         while let Some(choice) = choices(&mut chooser) {
@@ -454,7 +481,7 @@ fn lives(seed: u64, choices: &mut dyn FnMut(&mut Random) -> Option<usize>) {
         world.end();
     }));
     if let Err(panic) = outcome {
-        println!("seed {seed}:\n{}", world.log.join("\n"));
+        println!("seed {seed}:\n{}", world.log().join("\n"));
         std::panic::resume_unwind(panic);
     }
 }

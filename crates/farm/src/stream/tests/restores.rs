@@ -223,19 +223,22 @@ impl Restores {
     }
 }
 
-fn lives(seed: u64, choices: &mut dyn FnMut(&mut Random) -> Option<usize>) {
-    let mut world = Restores::new(seed);
-    let mut chooser = Random::new(seed ^ 0x5eed);
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        while let Some(choice) = choices(&mut chooser) {
-            world.step(choice);
-        }
-        world.end();
-    }));
-    if let Err(panic) = outcome {
-        println!("seed {seed}:\n{}", world.log.join("\n"));
-        std::panic::resume_unwind(panic);
+impl Model for Restores {
+    fn step(&mut self, choice: usize) {
+        self.step(choice);
     }
+
+    fn end(&mut self) {
+        self.end();
+    }
+
+    fn log(&self) -> &[String] {
+        &self.log
+    }
+}
+
+fn lives(seed: u64, choices: &mut dyn FnMut(&mut Random) -> Option<usize>) {
+    run(seed, &mut Restores::new(seed), choices);
 }
 
 #[test]
