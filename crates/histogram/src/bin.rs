@@ -40,9 +40,9 @@ pub(crate) fn bin_index_of_common(value_ns: u64) -> usize {
     const MANTISSA_BITS: u32 = f32::MANTISSA_DIGITS - 1;
     /// The exponent that 1,024 is written with.
     const FIRST_EXPONENT: usize = OCTAVE_BITS as usize + 127;
-    // Signed: processors convert that in one instruction.
+    // Of 32 bits: processors convert that in one instruction.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "below 2^24")]
-    let number = value_ns as i32 as f32;
+    let number = value_ns as u32 as f32;
     let octave_and_bin = usize::try_from(number.to_bits() >> (MANTISSA_BITS - OCTAVE_BITS)).unwrap_or(0);
     octave_and_bin.wrapping_sub((FIRST_EXPONENT - 1) << OCTAVE_BITS)
 }

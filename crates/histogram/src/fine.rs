@@ -15,20 +15,42 @@ pub(crate) struct FineCounts {
     negated: Vec<u64>,
 }
 
+/// The counts of all values below a limit: one comparison tells both whether a sample is below it and whether it has a count.
+pub(crate) struct CountsBelow<'a> {
+    negated: &'a mut [u64],
+}
+
+impl CountsBelow<'_> {
+    /// Counts a sample; whether it is the first of its value, `None` where the value is not below the limit.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, value_ns: u64) -> Option<bool> {
+        let negated = self.negated.get_mut(usize::try_from(value_ns).ok()?)?;
+        let is_first;
+        (*negated, is_first) = negated.overflowing_sub(1);
+        Some(is_first)
+    }
+}
+
 impl FineCounts {
+    /// The first value (ns) that is not counted here.
+    pub(crate) const END_NS: u64 = FINE as u64;
+
     pub(crate) fn new() -> Self {
         // Zeros are pages that nobody has touched.
         Self { negated: vec![0; FINE] }
     }
 
+    /// The counts of the values below `limit_ns`, as far as they are here.
+    #[inline(always)]
+    pub(crate) fn below(&mut self, limit_ns: u64) -> CountsBelow<'_> {
+        let end = usize::try_from(limit_ns).unwrap_or(FINE).min(FINE);
+        CountsBelow { negated: &mut self.negated[..end] }
+    }
+
     /// Counts a sample; whether it is the first of its value, `None` where the value is not below 8,192 ns.
     #[inline(always)]
     pub(crate) fn add(&mut self, value_ns: u64) -> Option<bool> {
-        let at = usize::try_from(value_ns).unwrap_or(FINE);
-        let negated = self.negated.get_mut(at)?;
-        let is_first;
-        (*negated, is_first) = negated.overflowing_sub(1);
-        Some(is_first)
+        CountsBelow { negated: &mut self.negated }.add(value_ns)
     }
 
     /// Calls `take` with each value of a range (ns) that was seen, in ascending order, and how often it was.

@@ -5,13 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod bin;
+mod bin_counts;
 mod fine;
 mod hdr;
 mod recorder;
 mod weighted;
 mod wire;
 
-pub use recorder::{HistogramRecorder, equal_bins_end_ns};
+pub use bin_counts::equal_bins_end_ns;
+pub use recorder::HistogramRecorder;
 pub use weighted::weighted_sum;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 //! Short samples are counted more finely than by bins until these are asked for.
 
 use crate::Histogram;
-use crate::bin::{OCTAVE_BITS, bin_index, bin_index_of_common, bin_value, highest_of_bin, lowest_of_bin};
+use crate::bin::{bin_index, bin_index_of_common};
+use crate::bin_counts::BinCounts;
 use crate::fine::FineCounts;
 
 /// Samples below this (16.8 ms), at most [`PLAIN_AT_ONCE`] in one call, are summed in 64 bits without an overflow check:
@@ -12,90 +13,13 @@ const PLAIN_BELOW_NS: u64 = 1 << 24;
 /// See [`PLAIN_BELOW_NS`]: the sum of so many squares is below 2^64.
 const PLAIN_AT_ONCE: usize = 1 << 16;
 
-/// Octaves above the first 2048 bins that are allocated at the start: up to 2^30 ns, 1.07 s.
-const FIRST_OCTAVES: u32 = 19;
-
-/// Bins that are allocated at the start.
-const FIRST_BINS: usize = (FIRST_OCTAVES as usize + 2) << OCTAVE_BITS;
-
-/// The end of the range in which bins of equal width can be made from a recorder's own (ns, exclusive): no own bin below
-/// it is wider than they are, so that none has more than one of their boundaries.
-#[must_use]
-pub const fn equal_bins_end_ns(width_ns: u64) -> u64 {
-    let octave = if width_ns == 0 { 0 } else { width_ns.ilog2() };
-    // Within the memory of the first octaves.
-    let octave = if octave < FIRST_OCTAVES { octave } else { FIRST_OCTAVES };
-    1 << (octave + OCTAVE_BITS + 1)
-}
-
-/// Where bins of equal width begin that lie across a recorder's own bins, and the samples that this leaves open: an own
-/// bin with a boundary inside says only how many samples it has on both sides.
-#[derive(Clone, Debug)]
-struct Boundaries {
-    width_ns: u64,
-    /// By equal bin: the samples from its lower boundary to the end of the own bin that the boundary splits. They are
-    /// counted from the first sample on, also across [`HistogramRecorder::take`].
-    from_boundary: Vec<u64>,
-    /// By equal bin: the samples of the own bin that its lower boundary splits, since they were last taken. Short samples are in
-    /// neither.
-    in_split: Vec<u64>,
-}
-
-impl Boundaries {
-    fn new(width_ns: u64) -> Self {
-        let width_ns = width_ns.max(1);
-        let units = usize::try_from(equal_bins_end_ns(width_ns).div_ceil(width_ns)).unwrap_or(0);
-        Self { width_ns, from_boundary: vec![0; units + 1], in_split: vec![0; units + 1] }
-    }
-
-    /// The equal bin that a value falls into.
-    fn unit(&self, value_ns: u64) -> usize {
-        usize::try_from(value_ns / self.width_ns).unwrap_or(usize::MAX - 1)
-    }
-
-    /// The lower boundary of an equal bin (ns).
-    fn at_ns(&self, unit: usize) -> u64 {
-        u64::try_from(unit).unwrap_or(u64::MAX).saturating_mul(self.width_ns)
-    }
-
-    /// The equal bin whose lower boundary splits the own bin of a value, if there is one.
-    fn splitting(&self, value_ns: u64) -> Option<usize> {
-        let unit = self.unit(highest_of_bin(value_ns));
-        (lowest_of_bin(value_ns) < self.at_ns(unit) && unit < self.from_boundary.len()).then_some(unit)
-    }
-
-    /// Counts samples of one value as bins of equal width need it; whether its own bin is split.
-    fn count(&mut self, value_ns: u64, samples: u64) -> bool {
-        let Some(unit) = self.splitting(value_ns) else { return false };
-        if value_ns >= self.at_ns(unit) {
-            self.from_boundary[unit] += samples;
-        }
-        true
-    }
-}
-
-/// Calls `take` with the position of each set bit, in ascending order.
-#[inline(always)]
-fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
-    while bits != 0 {
-        take(usize::try_from(bits.trailing_zeros()).unwrap_or(0));
-        bits &= bits - 1;
-    }
-}
-
 /// Counts samples during a run; [`snapshot`](Self::snapshot) makes a [`Histogram`] of them.
 #[derive(Clone, Debug)]
 pub struct HistogramRecorder {
     /// Samples below 8,192 ns.
     fine: FineCounts,
-    /// Those from there on, by bin: the count below zero, as in [`FineCounts`]. Always 0 for a bin that [`Boundaries`] split, which
-    /// then have its count.
-    negated: Vec<u64>,
-    /// Set if bins of equal width are wanted too.
-    boundaries: Option<Boundaries>,
-    /// One bit for each bin, set if the bin has samples. Iteration then costs time only for non-empty bins, even if a
-    /// single stall has extended the range.
-    touched: Vec<u64>,
+    /// Those from there on.
+    bins: BinCounts,
     count: u64,
     min_ns: u64,
     max_ns: u64,
@@ -103,6 +27,14 @@ pub struct HistogramRecorder {
     sum_ns: u64,
     /// Of the samples that are in bins.
     sum_squares_ns2: u128,
+}
+
+/// Widens the range of all samples to one.
+#[cold]
+#[inline(never)]
+fn widen(min_ns: &mut u64, max_ns: &mut u64, value_ns: u64) {
+    *min_ns = (*min_ns).min(value_ns);
+    *max_ns = (*max_ns).max(value_ns);
 }
 
 impl Default for HistogramRecorder {
@@ -117,9 +49,7 @@ impl HistogramRecorder {
     pub fn new() -> Self {
         Self {
             fine: FineCounts::new(),
-            negated: vec![0; FIRST_BINS],
-            boundaries: None,
-            touched: vec![0; FIRST_BINS / 64],
+            bins: BinCounts::new(),
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -135,24 +65,15 @@ impl HistogramRecorder {
         self.sum_ns = self.sum_ns.saturating_add(value_ns);
         match self.fine.add(value_ns) {
             Some(false) => {}
-            Some(true) => self.widen(value_ns),
+            Some(true) => widen(&mut self.min_ns, &mut self.max_ns, value_ns),
             None => {
                 let index = bin_index(value_ns);
-                if index >= self.negated.len() {
-                    self.make_room(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS);
-                }
-                self.record_in_bin(index, value_ns);
-                self.widen(value_ns);
+                self.bins.make_room(index);
+                self.bins.add(index, value_ns);
+                widen(&mut self.min_ns, &mut self.max_ns, value_ns);
                 self.add_squares(u128::from(value_ns) * u128::from(value_ns));
             }
         }
-    }
-
-    /// Widens the range of all samples to one.
-    #[inline]
-    fn widen(&mut self, value_ns: u64) {
-        self.min_ns = self.min_ns.min(value_ns);
-        self.max_ns = self.max_ns.max(value_ns);
     }
 
     #[inline]
@@ -167,134 +88,69 @@ impl HistogramRecorder {
     #[inline(never)]
     pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
         let limit_ns = below_ns.min(PLAIN_BELOW_NS).min(self.max_ns.saturating_add(1));
+        // What is counted in bins and widens no range: one comparison tells both its ends.
+        let from_ns = self.min_ns.max(FineCounts::END_NS);
+        let width_ns = limit_ns.saturating_sub(from_ns);
+        let mut fine = self.fine.below(limit_ns);
         let samples = &samples[..samples.len().min(PLAIN_AT_ONCE)];
         let mut left = samples.iter();
         let (mut sum_ns, mut sum_squares_ns2) = (0_u64, 0_u64);
-        while let Some(sample) = left.as_slice().first() {
+        let ends_early = left.any(|sample| {
             let value_ns = value_ns(sample);
-            if value_ns >= limit_ns {
-                break;
-            }
-            match self.fine.add(value_ns) {
+            match fine.add(value_ns) {
                 Some(false) => {}
-                Some(true) => self.widen(value_ns),
-                None => {
-                    if value_ns < self.min_ns {
-                        break;
-                    }
-                    self.record_in_bin(bin_index_of_common(value_ns), value_ns);
+                Some(true) => widen(&mut self.min_ns, &mut self.max_ns, value_ns),
+                None if value_ns.wrapping_sub(from_ns) < width_ns => {
+                    self.bins.add(bin_index_of_common(value_ns), value_ns);
                     sum_squares_ns2 = sum_squares_ns2.wrapping_add(value_ns.wrapping_mul(value_ns));
                 }
+                None => return true,
             }
             sum_ns = sum_ns.wrapping_add(value_ns);
-            left.next();
-        }
-        let added = samples.len() - left.len();
+            false
+        });
+        let added = samples.len() - left.len() - usize::from(ends_early);
         self.count += u64::try_from(added).unwrap_or(u64::MAX);
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
         self.add_squares(u128::from(sum_squares_ns2));
         added
     }
 
-    /// Adds a sample to its bin, which is there.
-    #[inline(always)]
-    fn record_in_bin(&mut self, index: usize, value_ns: u64) {
-        let Some(negated) = self.negated.get_mut(index) else { return };
-        let borrows;
-        (*negated, borrows) = negated.overflowing_sub(1);
-        if borrows {
-            self.record_rare(index, value_ns);
-        }
-    }
-
-    /// What is beyond counting down: for the first sample of a bin, and for those of a split bin.
-    #[cold]
-    #[inline(never)]
-    fn record_rare(&mut self, index: usize, value_ns: u64) {
-        self.touched[index / 64] |= 1 << (index % 64);
-        if let Some(boundaries) = &mut self.boundaries {
-            if boundaries.count(value_ns, 1) {
-                let unit = boundaries.unit(highest_of_bin(value_ns));
-                boundaries.in_split[unit] += 1;
-                self.negated[index] = 0;
-            }
-        }
-    }
-
     /// Also counts what bins of equal width need. Only before the first sample.
     #[must_use]
     pub fn with_equal_bins(mut self, width_ns: u64) -> Self {
-        self.boundaries = Some(Boundaries::new(width_ns));
+        self.bins.count_for_equal_bins(width_ns);
         self
     }
 
     /// The samples of `all` in bins of the width that was given to [`with_equal_bins`](Self::with_equal_bins), up to
-    /// [`equal_bins_end_ns`]; `all` is what this recorder recorded since it was made, also what was taken from it.
+    /// [`equal_bins_end_ns`](crate::equal_bins_end_ns); `all` is what this recorder recorded since it was made, also what was taken from it.
     #[must_use]
     pub fn equal_bins(&self, all: &Histogram) -> Vec<u64> {
-        let Some(boundaries) = &self.boundaries else { return Vec::new() };
-        let mut boundaries = boundaries.clone();
+        let Some(mut boundaries) = self.bins.boundaries().cloned() else { return Vec::new() };
         self.fine.for_each((self.min_ns, self.max_ns), |value_ns, samples| {
             boundaries.count(value_ns, samples);
         });
-        let mut units = vec![0; boundaries.from_boundary.len()];
-        let end_ns = equal_bins_end_ns(boundaries.width_ns);
-        for bin in all.bins().take_while(|bin| bin.from_ns < end_ns) {
-            let unit = boundaries.unit(bin.from_ns);
-            let is_split = boundaries.unit(highest_of_bin(bin.from_ns)) > unit;
-            let above = if is_split { boundaries.from_boundary[unit + 1] } else { 0 };
-            units[unit + 1] += above;
-            units[unit] += bin.count - above;
-        }
-        units.pop();
-        units
+        boundaries.equal_bins(all)
     }
 
     /// The lowest value (ns) and the sample count of each non-empty bin, in ascending order, and the sum of all squares (ns²).
     fn bins(&self) -> (Vec<(u64, u64)>, u128) {
         let (mut bins, of_fine_ns2) = self.fine.bins((self.min_ns, self.max_ns));
-        for (word, &touched) in self.touched.iter().enumerate().filter(|(_, touched)| **touched != 0) {
-            for_each_bit(touched, |bit| {
-                let index = word * 64 + bit;
-                let from_ns = bin_value(index);
-                bins.push((from_ns, self.count_of_bin(index, from_ns)));
-            });
-        }
+        self.bins.append_to(&mut bins);
         // They stay as long as their interval.
         bins.shrink_to_fit();
         (bins, self.sum_squares_ns2.saturating_add(of_fine_ns2))
-    }
-
-    /// The samples in a bin that has some.
-    fn count_of_bin(&self, index: usize, from_ns: u64) -> u64 {
-        match (self.negated[index], &self.boundaries) {
-            (0, Some(boundaries)) => boundaries.splitting(from_ns).map_or(0, |unit| boundaries.in_split[unit]),
-            (negated, _) => negated.wrapping_neg(),
-        }
     }
 
     /// Takes all samples out, as a histogram; only bins of equal width count on. The memory is kept.
     pub fn take(&mut self) -> Histogram {
         let taken = self.snapshot();
         let range_ns = (self.min_ns, self.max_ns);
-        if let Some(boundaries) = &mut self.boundaries {
-            self.fine.for_each(range_ns, |value_ns, samples| {
-                boundaries.count(value_ns, samples);
-            });
-            boundaries.in_split.fill(0);
-        }
+        self.bins.clear(|take| self.fine.for_each(range_ns, take));
         self.fine.clear(range_ns);
-        for (word, touched) in self.touched.iter_mut().enumerate().filter(|(_, touched)| **touched != 0) {
-            for_each_bit(std::mem::take(touched), |bit| self.negated[word * 64 + bit] = 0);
-        }
         self.forget_numbers();
         taken
-    }
-
-    /// Makes room for so many bins, a multiple of an octave's.
-    fn make_room(&mut self, bins: usize) {
-        self.negated.resize(bins, 0);
-        self.touched.resize(bins / 64, 0);
     }
 
     /// Forgets what stands beside the bins.
@@ -352,6 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::equal_bins_end_ns;
 
     #[test]
     fn samples_above_a_second_are_not_clipped() {
@@ -363,7 +220,7 @@ mod tests {
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
         assert_eq!(histogram.sum_ns(), u64::MAX, "the sum saturates");
         assert_eq!(recorder.take(), histogram);
-        assert!(recorder.negated.iter().all(|count| *count == 0) && recorder.touched.iter().all(|bits| *bits == 0));
+        assert!(recorder.bins.is_empty());
         assert!(recorder.fine.bins((0, u64::MAX)).0.is_empty());
         recorder.record(7);
         assert_eq!(recorder.snapshot().count(), 1);
