@@ -178,8 +178,12 @@ impl Histogram {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
-        let missing = self.add_to_own_bins(&other.bins);
-        self.insert_bins(&other.bins, missing);
+        if self.bins.is_empty() {
+            self.bins.extend_from_slice(&other.bins);
+        } else {
+            let missing = self.add_to_own_bins(&other.bins);
+            self.insert_bins(&other.bins, missing);
+        }
         self.count = self.count.saturating_add(other.count);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);

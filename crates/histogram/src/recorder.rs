@@ -5,13 +5,16 @@
 use crate::Histogram;
 use crate::bin::{bin_index, bin_index_of_common};
 use crate::bin_counts::BinCounts;
-use crate::fine::FineCounts;
+use crate::fine::{CountsBelow, FineCounts};
 
 /// Samples below this (16.8 ms), at most [`PLAIN_AT_ONCE`] in one call, are summed in 64 bits without an overflow check:
 /// so are their squares.
 const PLAIN_BELOW_NS: u64 = 1 << 24;
 /// See [`PLAIN_BELOW_NS`]: the sum of so many squares is below 2^64.
 const PLAIN_AT_ONCE: usize = 1 << 16;
+
+/// The range of no sample.
+const NO_RANGE_NS: (u64, u64) = (u64::MAX, 0);
 
 /// Counts samples during a run; [`snapshot`](Self::snapshot) makes a [`Histogram`] of them.
 #[derive(Clone, Debug)]
@@ -21,18 +24,48 @@ pub struct HistogramRecorder {
     /// Those from there on.
     bins: BinCounts,
     count: u64,
-    min_ns: u64,
-    max_ns: u64,
+    /// The least and the largest sample (ns).
+    range_ns: (u64, u64),
     // Both sums saturate: 64 bits of nanoseconds hold 584 years of summed latency.
     sum_ns: u64,
     /// Of the samples that are in bins.
     sum_squares_ns2: u128,
 }
 
+/// Samples that are counted one after the other.
+struct Common<'a> {
+    fine: CountsBelow<'a>,
+    bins: &'a mut BinCounts,
+    range_ns: &'a mut (u64, u64),
+    /// What is counted in bins and widens no range begins here (ns) and is so wide: one comparison tells both its ends.
+    from_ns: u64,
+    width_ns: u64,
+    sum_ns: u64,
+    sum_squares_ns2: u64,
+}
+
+impl Common<'_> {
+    /// Counts a sample, where it is below the limit and neither widens the range of those in bins.
+    #[inline(always)]
+    fn add(&mut self, value_ns: u64) -> bool {
+        match self.fine.add(value_ns) {
+            Some(false) => {}
+            Some(true) => widen(self.range_ns, value_ns),
+            None if value_ns.wrapping_sub(self.from_ns) < self.width_ns => {
+                self.bins.add(bin_index_of_common(value_ns), value_ns);
+                self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(value_ns.wrapping_mul(value_ns));
+            }
+            None => return false,
+        }
+        self.sum_ns = self.sum_ns.wrapping_add(value_ns);
+        true
+    }
+}
+
 /// Widens the range of all samples to one.
 #[cold]
 #[inline(never)]
-fn widen(min_ns: &mut u64, max_ns: &mut u64, value_ns: u64) {
+fn widen((min_ns, max_ns): &mut (u64, u64), value_ns: u64) {
     *min_ns = (*min_ns).min(value_ns);
     *max_ns = (*max_ns).max(value_ns);
 }
@@ -51,8 +84,7 @@ impl HistogramRecorder {
             fine: FineCounts::new(),
             bins: BinCounts::new(),
             count: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
+            range_ns: NO_RANGE_NS,
             sum_ns: 0,
             sum_squares_ns2: 0,
         }
@@ -65,12 +97,12 @@ impl HistogramRecorder {
         self.sum_ns = self.sum_ns.saturating_add(value_ns);
         match self.fine.add(value_ns) {
             Some(false) => {}
-            Some(true) => widen(&mut self.min_ns, &mut self.max_ns, value_ns),
+            Some(true) => widen(&mut self.range_ns, value_ns),
             None => {
                 let index = bin_index(value_ns);
                 self.bins.make_room(index);
                 self.bins.add(index, value_ns);
-                widen(&mut self.min_ns, &mut self.max_ns, value_ns);
+                widen(&mut self.range_ns, value_ns);
                 self.add_squares(u128::from(value_ns) * u128::from(value_ns));
             }
         }
@@ -87,29 +119,33 @@ impl HistogramRecorder {
     // Not inlined: among the caller's many variables the compiler keeps those of this loop in memory.
     #[inline(never)]
     pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
-        let limit_ns = below_ns.min(PLAIN_BELOW_NS).min(self.max_ns.saturating_add(1));
-        // What is counted in bins and widens no range: one comparison tells both its ends.
-        let from_ns = self.min_ns.max(FineCounts::END_NS);
-        let width_ns = limit_ns.saturating_sub(from_ns);
-        let mut fine = self.fine.below(limit_ns);
+        let limit_ns = below_ns.min(PLAIN_BELOW_NS).min(self.range_ns.1.saturating_add(1));
+        let from_ns = self.range_ns.0.max(FineCounts::END_NS);
+        let mut common = Common {
+            fine: self.fine.below(limit_ns),
+            bins: &mut self.bins,
+            range_ns: &mut self.range_ns,
+            from_ns,
+            width_ns: limit_ns.saturating_sub(from_ns),
+            sum_ns: 0,
+            sum_squares_ns2: 0,
+        };
         let samples = &samples[..samples.len().min(PLAIN_AT_ONCE)];
-        let mut left = samples.iter();
-        let (mut sum_ns, mut sum_squares_ns2) = (0_u64, 0_u64);
-        let ends_early = left.any(|sample| {
-            let value_ns = value_ns(sample);
-            match fine.add(value_ns) {
-                Some(false) => {}
-                Some(true) => widen(&mut self.min_ns, &mut self.max_ns, value_ns),
-                None if value_ns.wrapping_sub(from_ns) < width_ns => {
-                    self.bins.add(bin_index_of_common(value_ns), value_ns);
-                    sum_squares_ns2 = sum_squares_ns2.wrapping_add(value_ns.wrapping_mul(value_ns));
-                }
-                None => return true,
+        let mut left = samples;
+        // Two in each turn halve what a turn takes beside counting.
+        while let [first, others @ ..] = left {
+            if !common.add(value_ns(first)) {
+                break;
             }
-            sum_ns = sum_ns.wrapping_add(value_ns);
-            false
-        });
-        let added = samples.len() - left.len() - usize::from(ends_early);
+            left = others;
+            let [second, others @ ..] = left else { break };
+            if !common.add(value_ns(second)) {
+                break;
+            }
+            left = others;
+        }
+        let Common { sum_ns, sum_squares_ns2, .. } = common;
+        let added = samples.len() - left.len();
         self.count += u64::try_from(added).unwrap_or(u64::MAX);
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
         self.add_squares(u128::from(sum_squares_ns2));
@@ -128,7 +164,7 @@ impl HistogramRecorder {
     #[must_use]
     pub fn equal_bins(&self, all: &Histogram) -> Vec<u64> {
         let Some(mut boundaries) = self.bins.boundaries().cloned() else { return Vec::new() };
-        self.fine.for_each((self.min_ns, self.max_ns), |value_ns, samples| {
+        self.fine.for_each(self.range_ns, |value_ns, samples| {
             boundaries.count(value_ns, samples);
         });
         boundaries.equal_bins(all)
@@ -136,7 +172,7 @@ impl HistogramRecorder {
 
     /// The lowest value (ns) and the sample count of each non-empty bin, in ascending order, and the sum of all squares (ns²).
     fn bins(&self) -> (Vec<(u64, u64)>, u128) {
-        let (mut bins, of_fine_ns2) = self.fine.bins((self.min_ns, self.max_ns));
+        let (mut bins, of_fine_ns2) = self.fine.bins(self.range_ns);
         self.bins.append_to(&mut bins);
         // They stay as long as their interval.
         bins.shrink_to_fit();
@@ -146,7 +182,7 @@ impl HistogramRecorder {
     /// Takes all samples out, as a histogram; only bins of equal width count on. The memory is kept.
     pub fn take(&mut self) -> Histogram {
         let taken = self.snapshot();
-        let range_ns = (self.min_ns, self.max_ns);
+        let range_ns = self.range_ns;
         self.bins.clear(|take| self.fine.for_each(range_ns, take));
         self.fine.clear(range_ns);
         self.forget_numbers();
@@ -156,8 +192,7 @@ impl HistogramRecorder {
     /// Forgets what stands beside the bins.
     fn forget_numbers(&mut self) {
         self.count = 0;
-        self.min_ns = u64::MAX;
-        self.max_ns = 0;
+        self.range_ns = NO_RANGE_NS;
         self.sum_ns = 0;
         self.sum_squares_ns2 = 0;
     }
@@ -177,13 +212,13 @@ impl HistogramRecorder {
     /// The exact smallest sample; `None` if there are none.
     #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.min_ns)
+        (self.count > 0).then_some(self.range_ns.0)
     }
 
     /// The exact largest sample; `None` if there are none.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max_ns)
+        (self.count > 0).then_some(self.range_ns.1)
     }
 
     /// The sum of all samples (ns); it saturates at `u64::MAX`.
@@ -199,7 +234,7 @@ impl HistogramRecorder {
             return Histogram::default();
         }
         let (bins, sum_squares_ns2) = self.bins();
-        Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, sum_squares_ns2)
+        Histogram::from_parts(bins, self.range_ns.0, self.range_ns.1, self.sum_ns, sum_squares_ns2)
     }
 }
 

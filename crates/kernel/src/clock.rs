@@ -29,6 +29,43 @@ impl From<ClockId> for KernelClock {
     }
 }
 
+/// A clock as a loop uses it that sleeps on it and reads it in each turn: nothing is looked up, and what it reads into is
+/// written once, beforehand.
+#[derive(Debug)]
+pub struct LoopClock {
+    number: libc::clockid_t,
+    named: rustix::time::ClockId,
+    time: time64::timespec,
+}
+
+impl LoopClock {
+    /// `None` for a clock that the library which sleeps without a wrapper does not know, and on 32-bit machines, where the C
+    /// library also knows kernels before 5.1: they lack the system call with 64-bit times, and the other library then sleeps for
+    /// the absolute time as if it were a span.
+    #[must_use]
+    pub fn new(clock: KernelClock) -> Option<Self> {
+        let named = clock.named.filter(|_| cfg!(not(target_pointer_width = "32")))?;
+        Some(Self { number: clock.number, named, time: time64::time(0, 0) })
+    }
+
+    /// Nanoseconds on it, like [`now_ns`]. Where it cannot be read, which [`resolution_ns`] shows beforehand, what it showed last.
+    #[inline(always)]
+    pub fn now_ns(&mut self) -> i64 {
+        // SAFETY: `time` is a valid, writable timespec for the length of the call.
+        unsafe { time64::clock_gettime(self.number, &raw mut self.time) };
+        to_ns(&self.time)
+    }
+
+    /// Like [`sleep_until`].
+    ///
+    /// # Errors
+    /// Those of [`sleep_until`].
+    #[inline(always)]
+    pub fn sleep_until(&self, schedule: &Schedule) -> Result<(), SleepEnded> {
+        by_system_call(self.named, schedule)
+    }
+}
+
 /// A moment to sleep until, in the kernel's own form, so that the loop divides nothing. A loop that needs its nanoseconds in
 /// each turn counts them beside: the kernel reads this from memory, and a number of the loop's own can be in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,14 +181,16 @@ pub struct SleepEnded {
 /// Where a signal handler ran, or the clock cannot be slept on.
 #[inline(always)]
 pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepEnded> {
-    // On 32-bit machines the C library also knows kernels before 5.1, which lack the system call with 64-bit times;
-    // the other library then sleeps for the absolute time as if it were a span.
-    #[cfg(not(target_pointer_width = "32"))]
-    if let Some(named) = clock.named {
-        return rustix::thread::clock_nanosleep_absolute(named, &schedule.0)
-            .map_err(|error| SleepEnded { errno: error.raw_os_error() });
+    match LoopClock::new(clock) {
+        Some(clock) => clock.sleep_until(schedule),
+        None => sleep_by_c_library(clock, schedule),
     }
-    sleep_by_c_library(clock, schedule)
+}
+
+#[inline(always)]
+fn by_system_call(clock: rustix::time::ClockId, schedule: &Schedule) -> Result<(), SleepEnded> {
+    rustix::thread::clock_nanosleep_absolute(clock, &schedule.0)
+        .map_err(|error| SleepEnded { errno: error.raw_os_error() })
 }
 
 /// A function of its own, so that the common way stays short.

@@ -16,6 +16,43 @@ pub(crate) fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// The numbers of a line, separated by blanks: `None` for a word that is none, the largest number for one that is too large. They are
+/// read several times a second during a run: each byte is looked at once.
+pub(crate) struct Numbers<'a>(&'a [u8]);
+
+/// So many digits never overflow.
+const SHORT: usize = 19;
+
+impl<'a> Numbers<'a> {
+    /// Those of a line.
+    pub(crate) const fn of(line: &'a [u8]) -> Self {
+        Self(line)
+    }
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = Option<u64>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Option<u64>> {
+        let text = self.0.trim_ascii_start();
+        let (mut value, mut is_number, mut end) = (0_u64, true, 0);
+        for byte in text.iter().take_while(|byte| !byte.is_ascii_whitespace()) {
+            let digit = byte.wrapping_sub(b'0');
+            is_number &= digit <= 9;
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            end += 1;
+        }
+        let (word, rest) = text.split_at(end);
+        self.0 = rest;
+        if end > SHORT {
+            let digits = word.iter().map(|byte| u64::from(byte.wrapping_sub(b'0')));
+            value = digits.fold(0, |value: u64, digit| value.saturating_mul(10).saturating_add(digit));
+        }
+        (end > 0).then_some(is_number.then_some(value))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
@@ -30,6 +67,18 @@ mod tests {
         let text = read(&file).unwrap();
         let stat = crate::task_stat::TaskStat::parse(&text).unwrap();
         assert_eq!((stat.name, stat.state(), stat.number(4)), ("rt\u{5236}\u{fffd}", Some("S"), Some(1)));
+    }
+
+    #[test]
+    fn numbers_are_read_word_by_word() {
+        let read = |text: &str| Numbers::of(text.as_bytes()).collect::<Vec<_>>();
+        assert_eq!(read("  10 0\t x7 -1 \n"), [Some(10), Some(0), None, None]);
+        assert_eq!(
+            read(&format!("{} 1{0} 00000000000000000000012", u64::MAX)),
+            [Some(u64::MAX), Some(u64::MAX), Some(12)]
+        );
+        assert_eq!(read("9999999999999999999"), [Some(9_999_999_999_999_999_999)]);
+        assert_eq!(read(""), []);
     }
 
     fn sources(folder: &Path, all: &mut Vec<PathBuf>) {

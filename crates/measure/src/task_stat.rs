@@ -40,21 +40,16 @@ impl<'a> TaskStat<'a> {
 }
 
 /// Reads a short file of the kernel, whose length is not known beforehand: at once and without asking for a length, which
-/// costs a third of what [`std::fs::read`] does.
+/// costs a third of what [`std::fs::read`] does. One that is longer is read whole too.
 pub(crate) fn read_short(path: &str) -> io::Result<String> {
-    read_text(path, 1_024)
-}
-
-/// The same of a text that has about that many bytes; a longer one is read whole too.
-pub(crate) fn read_text(path: &str, bytes: usize) -> io::Result<String> {
-    let mut bytes = vec![0; bytes];
+    let mut bytes = Vec::new();
     let filled = fill(path, &mut bytes)?;
     bytes.truncate(filled);
     Ok(crate::kernel_text::lossy(bytes))
 }
 
 /// Reads a file into `bytes`, which grow where they do not suffice; returns how many were read.
-fn fill(path: &str, bytes: &mut Vec<u8>) -> io::Result<usize> {
+pub(crate) fn fill(path: &str, bytes: &mut Vec<u8>) -> io::Result<usize> {
     let mut file = File::open(path)?;
     bytes.resize(bytes.len().max(1_024), 0);
     let mut filled = 0;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::task_stat::read_text;
+use crate::kernel_text::Numbers;
+use crate::task_stat::fill;
 
 /// One clock tick of user space (ns): USER_HZ is 100 on every architecture that we run on.
 pub(crate) const NS_PER_TICK: u64 = 10_000_000;
@@ -32,57 +33,48 @@ pub(crate) struct Stat {
     pub(crate) forks: u64,
 }
 
-/// The numbers of a line, separated by blanks; one that is none counts as 0, one that is too large as the largest. This is
-/// read twice a second during a run, and takes a third of the instructions of splitting and parsing text.
-struct Numbers<'a>(&'a [u8]);
-
-impl Iterator for Numbers<'_> {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        let text = self.0.trim_ascii_start();
-        if text.is_empty() {
-            self.0 = text;
-            return None;
-        }
-        let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
-        let (number, rest) = text.split_at(end);
-        self.0 = rest;
-        let digits = number.iter().map(|byte| byte.is_ascii_digit().then(|| u64::from(byte - b'0')));
-        let value =
-            digits.into_iter().try_fold(0_u64, |value, digit| Some(value.saturating_mul(10).saturating_add(digit?)));
-        Some(value.unwrap_or(0))
-    }
-}
-
 impl Stat {
     /// Reads this machine's.
     #[must_use]
     pub(crate) fn read() -> Option<Self> {
-        Self::parse(&read_text("/proc/stat", 2_048).ok()?)
+        Self::read_by(&mut Vec::new())
+    }
+
+    /// The same, where the text is read into memory that is there.
+    #[must_use]
+    pub(crate) fn read_by(bytes: &mut Vec<u8>) -> Option<Self> {
+        let filled = fill("/proc/stat", bytes).ok()?;
+        Self::parse(bytes.get(..filled)?)
     }
 
     /// Reads the text of `/proc/stat`; `None` where no CPU stands in it.
     #[must_use]
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: impl AsRef<[u8]>) -> Option<Self> {
         let mut stat = Self::default();
-        for line in text.lines() {
-            let Some((name, numbers)) = line.split_once(' ') else { continue };
+        let mut rest = text.as_ref();
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            let Some(blank) = line.iter().position(|byte| *byte == b' ') else { continue };
+            let (name, numbers) = line.split_at(blank);
             // The line of the interrupts has a number for each of them, of which only their sum is read.
-            let mut numbers = Numbers(numbers.as_bytes());
+            let mut numbers = Numbers::of(numbers);
             match name {
-                "intr" => stat.interrupts = numbers.next()?,
-                "ctxt" => stat.context_switches = numbers.next()?,
-                "processes" => stat.forks = numbers.next()?,
-                _ => {
-                    if let Some(cpu) = name.strip_prefix("cpu").and_then(|number| number.parse().ok()) {
-                        // Guest times are inside user and nice. What an old kernel does not write is 0.
-                        let [user, nice, system, idle, iowait, irq, softirq, steal] =
-                            std::array::from_fn(|_| numbers.next().unwrap_or(0));
-                        let busy = [user, nice, system, irq, softirq].into_iter().fold(0_u64, u64::saturating_add);
-                        stat.cpus.insert(cpu, CpuTicks { busy, idle: idle.saturating_add(iowait), steal });
-                    }
+                b"intr" => stat.interrupts = numbers.next()?.unwrap_or(0),
+                b"ctxt" => stat.context_switches = numbers.next()?.unwrap_or(0),
+                b"processes" => stat.forks = numbers.next()?.unwrap_or(0),
+                [b'c', b'p', b'u', number @ ..] => {
+                    let Some(cpu) = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()) else {
+                        continue;
+                    };
+                    // Guest times are inside user and nice. What an old kernel does not write is 0.
+                    let [user, nice, system, idle, iowait, irq, softirq, steal] =
+                        std::array::from_fn(|_| numbers.next().flatten().unwrap_or(0));
+                    let busy = [user, nice, system, irq, softirq].into_iter().fold(0_u64, u64::saturating_add);
+                    stat.cpus.insert(cpu, CpuTicks { busy, idle: idle.saturating_add(iowait), steal });
                 }
+                _ => {}
             }
         }
         (!stat.cpus.is_empty()).then_some(stat)
@@ -149,7 +141,7 @@ mod tests {
     proptest! {
         #[test]
         fn odd_text_is_no_panic(text in "(cpu[0-9]{0,3}|intr|ctxt|.{0,5})( [0-9]{1,20}){0,12}\n.{0,40}") {
-            let _ = Stat::parse(&text).map(|stat| stat.busy_since(&stat));
+            let _ = Stat::parse(text).map(|stat| stat.busy_since(&stat));
         }
     }
 }

@@ -11,8 +11,7 @@ fn with_changes(changes: u64) -> Frequency {
 }
 
 fn snapshot(steal: u64, smi: u32, frequency: u64) -> Snapshot {
-    let stat =
-        Stat::parse(&format!("cpu  0 0 0 0 0 0 0 {steal} 0 0\ncpu1 0 0 0 0 0 0 0 {steal} 0 0\nintr 5\nctxt 6\n"));
+    let stat = Stat::parse(format!("cpu  0 0 0 0 0 0 0 {steal} 0 0\ncpu1 0 0 0 0 0 0 0 {steal} 0 0\nintr 5\nctxt 6\n"));
     Snapshot {
         stat,
         smi: BTreeMap::from([(1, smi)]),

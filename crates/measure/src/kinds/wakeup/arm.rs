@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
-use kernel::clock::{self, KernelClock, Schedule};
+use kernel::clock::{self, KernelClock, LoopClock, Schedule};
 use record::{ExplainingCost, Moment, ReasonCode, RunEnd};
 use units::{ClockId, CpuSet};
 
-use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
+use super::hot::{Even, HotCounts, HotLoop, Jittered, Onlooker, Steps, Timer};
 use super::plan::{Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Work};
@@ -233,96 +233,133 @@ impl Work for Job {
 
     fn warm_up(&mut self, meter: Meter) {
         const INTERVAL_NS: i64 = 100_000;
-        let clock = KernelClock::from(self.config_clock);
-        let now_ns = clock::now_ns(clock);
+        let now_ns = clock::now_ns(KernelClock::from(self.config_clock));
+        let next = Schedule::at_ns(now_ns - WARM_UP_STALL_NS);
+        let run = LoopRun { job: self, is_warm_up: true, meter };
         if self.shared.plan.offsets.is_some() {
             let table = Timetable { first_ns: now_ns, interval_ns: INTERVAL_NS, offsets: Arc::from([0]) };
-            self.warm(clock, Jittered { table, turn: 0 }, now_ns, meter);
+            run.by_steps(Jittered { table, turn: 0 }, next);
         } else {
-            self.warm(clock, Even(INTERVAL_NS), now_ns, meter);
+            run.by_steps(Even(INTERVAL_NS), next);
         }
     }
 
     fn measure(self, start_ns: i64, meter: Meter) -> Metered<HotCounts> {
         let plan = &self.shared.plan;
-        let clock = KernelClock::from(self.config_clock);
+        let run = LoopRun { job: &self, is_warm_up: false, meter };
         match plan.timetable(start_ns) {
             None => {
                 let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
-                let next = Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns));
-                self.run(clock, Even(interval_ns), next, meter)
+                run.by_steps(Even(interval_ns), Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns)))
             }
             Some(table) => {
                 let next = Schedule::at_ns(table.schedule_ns(0));
-                self.run(clock, Jittered { table, turn: 0 }, next, meter)
+                run.by_steps(Jittered { table, turn: 0 }, next)
             }
         }
     }
 }
 
-impl Job {
-    fn run(&self, clock: KernelClock, steps: impl Steps, next: Schedule, meter: Meter) -> Metered<HotCounts> {
-        let plan = &self.shared.plan;
-        let switches = self.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
-        if let Some((recorder, _)) = &self.recorded {
+/// One run of the loop: the measuring one, or the one before it of all that the loop may run into, so that none of it faults
+/// later.
+struct LoopRun<'a> {
+    job: &'a Job,
+    is_warm_up: bool,
+    meter: Meter,
+}
+
+impl LoopRun<'_> {
+    /// With the clock in the form that takes the least.
+    fn by_steps(self, steps: impl Steps, next: Schedule) -> Metered<HotCounts> {
+        let clock = KernelClock::from(self.job.config_clock);
+        match LoopClock::new(clock) {
+            Some(clock) => self.with_clock(clock, steps, next),
+            None => self.with_clock(clock, steps, next),
+        }
+    }
+
+    fn with_clock(self, clock: impl Timer, steps: impl Steps, next: Schedule) -> Metered<HotCounts> {
+        if self.is_warm_up { self.warm(clock, steps, next) } else { self.measure(clock, steps, next) }
+    }
+
+    fn measure(self, clock: impl Timer, steps: impl Steps, next: Schedule) -> Metered<HotCounts> {
+        let job = self.job;
+        let plan = &job.shared.plan;
+        let switches = job.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
+        if let Some((recorder, _)) = &job.recorded {
             recorder.record_parts_of(plan.cpu, kernel::sched::thread_id());
         }
+        let outliers = job.recorded.as_ref().and_then(|(recorder, watched)| {
+            let taken = recorder.taken(plan.cpu)?;
+            let parts = recorder.wake_up(plan.cpu).zip(job.shared.parts.as_ref());
+            let parts = parts.map(|(wake_up, ring)| PartsWriter { wake_up, ring: ring.writer() });
+            Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none(), parts })
+        });
         let hot = HotLoop {
             clock,
             steps,
             next,
-            last_schedule_ns: &self.last_schedule_ns,
-            samples: if let RunEnd::Samples(samples) = self.end { samples } else { u64::MAX },
-            break_ns: self.break_ns,
-            ring: self.shared.ring.writer(),
-            watchdog: &self.watchdog,
-            trace: self.trace.as_deref(),
-            outliers: self.recorded.as_ref().and_then(|(recorder, watched)| {
-                let taken = recorder.taken(plan.cpu)?;
-                let parts = recorder.wake_up(plan.cpu).zip(self.shared.parts.as_ref());
-                let parts = parts.map(|(wake_up, ring)| PartsWriter { wake_up, ring: ring.writer() });
-                Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none(), parts })
-            }),
+            last_schedule_ns: &job.last_schedule_ns,
+            samples: if let RunEnd::Samples(samples) = job.end { samples } else { u64::MAX },
+            break_ns: job.break_ns,
+            ring: job.shared.ring.writer(),
+            watchdog: &job.watchdog,
+            trace: job.trace.as_deref(),
+            outliers: (),
         };
-        metered(hot, meter)
+        run_watched(hot, outliers, self.meter)
     }
 
-    /// Runs all that the loop may run into, so that none of it faults later: more samples than the ring takes, a stall, an
-    /// outlier. With a ring, switches and counters of its own.
-    fn warm(&self, clock: KernelClock, steps: impl Steps, now_ns: i64, meter: Meter) {
+    /// More samples than the ring takes, a stall, an outlier. With a ring, switches and counters of its own.
+    fn warm(self, clock: impl Timer, steps: impl Steps, next: Schedule) -> Metered<HotCounts> {
+        let job = self.job;
         let (ring, parts) = (Ring::new(8), Ring::new(8));
         let (watched, taken) = (Watched::new(0), AtomicBool::new(false));
         let (armed, moment) = (AtomicU32::new(1), AtomicI64::new(0));
         let switches = [&armed];
-        let outliers = self.recorded.as_ref().map(|_| OutlierWatch {
-            watched: &watched,
-            armed: &switches,
-            taken: &taken,
-            may_move: true,
-            parts: Some(PartsWriter { wake_up: [&moment; 3], ring: parts.writer() }),
-        });
-        if self.trace.is_some() {
+        let recorder = job.recorded.as_ref().map(|(recorder, _)| recorder);
+        let outliers =
+            recorder.filter(|recorder| recorder.taken(job.shared.plan.cpu).is_some()).map(|_| OutlierWatch {
+                watched: &watched,
+                armed: &switches,
+                taken: &taken,
+                may_move: true,
+                parts: Some(PartsWriter { wake_up: [&moment; 3], ring: parts.writer() }),
+            });
+        if job.trace.is_some() {
             TraceMark::warm_up();
         }
         let warming = HotLoop {
             clock,
             steps,
-            next: Schedule::at_ns(now_ns - WARM_UP_STALL_NS),
-            last_schedule_ns: &self.last_schedule_ns,
+            next,
+            last_schedule_ns: &job.last_schedule_ns,
             samples: 4,
             break_ns: i64::MAX,
             ring: ring.writer(),
-            watchdog: &self.watchdog,
+            watchdog: &job.watchdog,
             trace: None,
-            outliers,
+            outliers: (),
         };
-        let _ = metered(warming, meter);
+        run_watched(warming, outliers, self.meter)
+    }
+}
+
+/// Runs the loop with who looks at its wake-ups, where somebody does: the loop is compiled for both.
+fn run_watched<'a>(
+    hot: HotLoop<'a, impl Steps, (), impl Timer>,
+    outliers: Option<OutlierWatch<'a>>,
+    meter: Meter,
+) -> Metered<HotCounts> {
+    match outliers {
+        None => metered(hot, meter),
+        Some(outliers) => metered(hot.watched_by(outliers), meter),
     }
 }
 
 /// Runs the loop; one copy of this code, so that the warm-up makes it resident.
 #[inline(never)]
-fn metered(hot: HotLoop<'_, impl Steps>, meter: Meter) -> Metered<HotCounts> {
+fn metered(hot: HotLoop<'_, impl Steps, impl Onlooker, impl Timer>, meter: Meter) -> Metered<HotCounts> {
     meter.hot(|| hot.run())
 }
 

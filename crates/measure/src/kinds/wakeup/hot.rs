@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use kernel::clock::{self, KernelClock, Schedule};
+use kernel::clock::{self, KernelClock, LoopClock, Schedule};
 
 use crate::explain::OutlierWatch;
 use crate::ring::{Pair, RingWriter};
@@ -92,8 +92,39 @@ impl Timer for KernelClock {
     }
 }
 
+impl Timer for LoopClock {
+    #[inline(always)]
+    fn sleep_until(&mut self, schedule: &Schedule) -> Result<(), SleepEnded> {
+        if LoopClock::sleep_until(self, schedule).is_err() { Err(SleepEnded) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn now_ns(&mut self) -> i64 {
+        LoopClock::now_ns(self)
+    }
+}
+
+/// Who looks at each wake-up when it is written down.
+pub(crate) trait Onlooker {
+    /// Looks at a wake-up (ns on the measured clock).
+    fn look(&mut self, scheduled_ns: i64, woke_ns: i64);
+}
+
+/// Nobody looks.
+impl Onlooker for () {
+    #[inline(always)]
+    fn look(&mut self, _: i64, _: i64) {}
+}
+
+impl Onlooker for OutlierWatch<'_> {
+    #[inline(always)]
+    fn look(&mut self, scheduled_ns: i64, woke_ns: i64) {
+        OutlierWatch::look(self, scheduled_ns, woke_ns);
+    }
+}
+
 /// All that the loop touches, prepared beforehand.
-pub(crate) struct HotLoop<'a, S, T = KernelClock> {
+pub(crate) struct HotLoop<'a, S, O = (), T = KernelClock> {
     pub(crate) clock: T,
     pub(crate) steps: S,
     pub(crate) next: Schedule,
@@ -108,7 +139,7 @@ pub(crate) struct HotLoop<'a, S, T = KernelClock> {
     pub(crate) watchdog: &'a AtomicBool,
     pub(crate) trace: Option<&'a TraceMark>,
     /// Stops the recorder of this CPU at an outlier, where causes are asked for.
-    pub(crate) outliers: Option<OutlierWatch<'a>>,
+    pub(crate) outliers: O,
 }
 
 /// What the loop counted.
@@ -120,7 +151,7 @@ pub(crate) struct HotCounts {
     pub(crate) broke_at_ns: i64,
 }
 
-impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
+impl<S: Steps, O: Onlooker, T: Timer> HotLoop<'_, S, O, T> {
     /// Sleeps to each schedule, reads the clock, writes both down.
     #[inline(never)]
     pub(crate) fn run(self) -> HotCounts {
@@ -146,9 +177,7 @@ impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
             ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
-            if let Some(outliers) = &mut outliers {
-                outliers.look(scheduled_ns, woke_ns);
-            }
+            outliers.look(scheduled_ns, woke_ns);
             if latency_ns <= ordinary_ns {
                 if !steps.advance(&mut next, &mut next_ns) {
                     continue;
@@ -167,6 +196,15 @@ impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
             }
         }
         HotCounts { samples: samples - left, interrupted_sleeps, broke_at_ns }
+    }
+}
+
+impl<'a, S, T> HotLoop<'a, S, (), T> {
+    /// The same with somebody who looks at the wake-ups.
+    pub(crate) fn watched_by<O: Onlooker>(self, outliers: O) -> HotLoop<'a, S, O, T> {
+        let Self { clock, steps, next, last_schedule_ns, samples, break_ns, ring, watchdog, trace, outliers: () } =
+            self;
+        HotLoop { clock, steps, next, last_schedule_ns, samples, break_ns, ring, watchdog, trace, outliers }
     }
 }
 
@@ -209,7 +247,7 @@ mod tests {
             last_schedule_ns: &last,
             watchdog: &watchdog,
             trace: None,
-            outliers: None,
+            outliers: (),
         }
         .run();
         let mut pairs = Vec::new();
@@ -247,7 +285,7 @@ mod tests {
             last_schedule_ns: &last,
             watchdog: &watchdog,
             trace: None,
-            outliers: None,
+            outliers: (),
         }
         .run();
         let mut pairs = Vec::new();
@@ -277,7 +315,7 @@ mod tests {
                 ring: ring.writer(),
                 watchdog,
                 trace: None,
-                outliers: None,
+                outliers: (),
             }
             .run()
             .samples

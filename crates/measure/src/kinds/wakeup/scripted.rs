@@ -124,7 +124,7 @@ fn run(clock: ClockId, script: &Script) -> Record {
             ring: ring.writer(),
             watchdog: &watchdog,
             trace: None,
-            outliers: None,
+            outliers: (),
         }
         .run();
         let mut collector = collector(&plan, thread, START_NS, None);

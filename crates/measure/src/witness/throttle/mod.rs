@@ -20,11 +20,11 @@ use units::{CpuSet, format};
 pub(crate) use self::judge::Judgment as ThrottleJudgment;
 use self::judge::{CpuUse, Judgment, Wait, judge_all};
 use self::limits::{GroupBudget, Limit, Settings, parse_has_group_budgets, parse_release};
-use self::threads::{Scan, parse_schedstat};
+use self::threads::{Scan, ScanBuffers, parse_schedstat};
 use super::bandwidth::folders_of;
 use super::lookout::unseen_rivals;
 use crate::ring::Pair;
-use crate::task_stat::read_short;
+use crate::task_stat::ThreadFiles;
 
 /// Waits from here on are looked at (ns).
 pub(crate) const LEAST_STOP_NS: i64 = 1_000_000;
@@ -102,6 +102,7 @@ pub(crate) struct ThrottleWatch {
     measured: CpuSet,
     threads: Vec<Followed>,
     scans: VecDeque<Scan>,
+    buffers: ScanBuffers,
     read_at_ns: i64,
     search_at_ns: i64,
     search_pause_ns: i64,
@@ -189,9 +190,8 @@ fn keep(scans: &mut VecDeque<Scan>, scan: Scan) {
     scans.push_back(scan);
 }
 
-fn waited_ns(tid: u32) -> Option<u64> {
-    let text = read_short(&format!("/proc/self/task/{tid}/schedstat")).ok()?;
-    parse_schedstat(&text).map(|(_, waited_ns)| waited_ns)
+fn waited_ns(files: &mut ThreadFiles, tid: u32) -> Option<u64> {
+    parse_schedstat(files.read(tid, "schedstat").ok()?).map(|(_, waited_ns)| waited_ns)
 }
 
 impl ThrottleWatch {
@@ -199,14 +199,17 @@ impl ThrottleWatch {
     pub(crate) fn begin(threads: &[Measuring]) -> Self {
         let any_real_time = threads.iter().any(|of| of.priority > 0);
         let measured = threads.iter().filter(|of| of.priority > 0).filter_map(|of| of.cpu).collect::<CpuSet>();
-        let follow = |of: &Measuring| {
-            let waited_ns = waited_ns(of.tid);
+        let mut buffers = ScanBuffers::default();
+        let mut follow = |of: &Measuring| {
+            let waited_ns = waited_ns(&mut buffers.threads, of.tid);
             Followed { of: *of, is_counted: waited_ns.is_some(), waited_ns, usual_ns: 0, last_quiet_ns: 0 }
         };
-        let scans = if measured.is_empty() { VecDeque::new() } else { [Scan::read_all(&measured)].into() };
+        let followed = threads.iter().map(&mut follow).collect();
+        let scans =
+            if measured.is_empty() { VecDeque::new() } else { [Scan::read_all(&measured, &mut buffers)].into() };
         Self {
             settings: if any_real_time { read_settings("self") } else { Settings::default() },
-            threads: threads.iter().map(follow).collect(),
+            threads: followed,
             may_hide: any_real_time && unseen_rivals().is_some(),
             read_at_ns: 0,
             search_at_ns: 0,
@@ -214,6 +217,7 @@ impl ThrottleWatch {
             tallies: BTreeMap::new(),
             measured,
             scans,
+            buffers,
         }
     }
 
@@ -221,7 +225,7 @@ impl ThrottleWatch {
     /// use their CPUs up.
     pub(crate) fn run_begins(&mut self) {
         if let Some(last) = self.scans.pop_back() {
-            self.scans = [last.again(&self.measured)].into();
+            self.scans = [last.again(&self.measured, &mut self.buffers)].into();
         }
     }
 
@@ -252,7 +256,7 @@ impl ThrottleWatch {
         let Some(last) = self.scans.back() else { return };
         let pause_ns = if last.threads.len() > MANY_THREADS { SCAN_MANY_NS } else { SCAN_NS };
         if now_ns - last.at_ns >= pause_ns {
-            let scan = last.again(&self.measured);
+            let scan = last.again(&self.measured, &mut self.buffers);
             self.keep(scan);
         }
     }
@@ -267,7 +271,7 @@ impl ThrottleWatch {
         if thread.of.priority == 0 {
             return None;
         }
-        let now_ns = waited_ns(thread.of.tid);
+        let now_ns = waited_ns(&mut self.buffers.threads, thread.of.tid);
         thread.take_reading(now_ns, is_quiet)
     }
 
@@ -305,12 +309,12 @@ impl ThrottleWatch {
     /// Who used the CPU in the period up to now.
     fn use_around(&mut self, now_ns: i64, limits: &[Limit], of: Measuring, cpu: u32) -> Option<CpuUse> {
         if now_ns >= self.search_at_ns {
-            let scan = Scan::read_all(&self.measured);
+            let scan = Scan::read_all(&self.measured, &mut self.buffers);
             self.keep(scan);
             self.search_at_ns = now_ns + self.search_pause_ns;
             self.search_pause_ns = self.search_pause_ns.saturating_mul(2).min(SEARCH_MOST_NS);
         } else if let Some(last) = self.scans.back().filter(|last| last.at_ns < now_ns) {
-            let scan = last.again(&self.measured);
+            let scan = last.again(&self.measured, &mut self.buffers);
             self.keep(scan);
         }
         let after = self.scans.back()?;

@@ -7,6 +7,7 @@ use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 
 use super::judge::CpuUse;
+use crate::kernel_text::Numbers;
 use crate::task_stat::{TaskStat, ThreadFiles, numbers_in};
 use crate::witness::{NS_PER_TICK, Stat};
 
@@ -76,7 +77,7 @@ fn parse_stat(text: &str) -> Option<RealTimeThread> {
 /// `/proc/PID/schedstat`: time on the CPU (ns), time ready and waiting (ns), times that it got the CPU. All three are 0
 /// where the kernel does not count (CONFIG_SCHED_INFO).
 pub(super) fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = text.split_ascii_whitespace().map(|number| number.parse::<u64>().ok());
+    let mut numbers = Numbers::of(text.as_bytes());
     let (ran_ns, waited_ns, times) = (numbers.next()??, numbers.next()??, numbers.next()??);
     (times > 0).then_some((ran_ns, waited_ns))
 }
@@ -92,14 +93,21 @@ fn is_real_time(policy: u32, priority: u32) -> bool {
     priority > 0 || policy == DEADLINE
 }
 
+/// What scans read into: memory that is made once.
+#[derive(Debug, Default)]
+pub(super) struct ScanBuffers {
+    pub(super) threads: ThreadFiles,
+    stat: Vec<u8>,
+}
+
 impl Scan {
-    fn begin() -> Self {
+    fn begin(buffers: &mut ScanBuffers) -> Self {
         let clock = |id| now_ns(KernelClock::from(id));
         Self {
             at_ns: clock(ClockId::Monotonic),
             since_boot_ns: u64::try_from(clock(ClockId::Boottime)).unwrap_or(0),
             threads: BTreeMap::new(),
-            stat: Stat::read(),
+            stat: Stat::read_by(&mut buffers.stat),
         }
     }
 
@@ -138,14 +146,14 @@ impl Scan {
     }
 
     /// Looks through all threads of the machine for those that may run on a measured CPU.
-    pub(super) fn read_all(measured: &CpuSet) -> Self {
-        let (mut scan, mut files) = (Self::begin(), ThreadFiles::default());
+    pub(super) fn read_all(measured: &CpuSet, buffers: &mut ScanBuffers) -> Self {
+        let mut scan = Self::begin(buffers);
         for process in numbers_in("/proc") {
             for tid in numbers_in(&format!("/proc/{process}/task")) {
                 // One system call costs far less than the thread's text.
                 let scheduling = kernel::sched::attributes_of(tid).map(|attributes| attributes.scheduling);
                 if scheduling.is_ok_and(|scheduling| is_real_time(scheduling.policy, scheduling.priority)) {
-                    scan.read_thread(&mut files, tid, measured);
+                    scan.read_thread(&mut buffers.threads, tid, measured);
                 }
             }
         }
@@ -153,15 +161,15 @@ impl Scan {
     }
 
     /// The same threads again, which costs little.
-    pub(super) fn again(&self, measured: &CpuSet) -> Self {
-        let (mut scan, mut files) = (Self::begin(), ThreadFiles::default());
+    pub(super) fn again(&self, measured: &CpuSet, buffers: &mut ScanBuffers) -> Self {
+        let mut scan = Self::begin(buffers);
         for (tid, before) in &self.threads {
-            let Some(ran_ns) = ran_ns(&mut files, *tid) else { continue };
+            let Some(ran_ns) = ran_ns(&mut buffers.threads, *tid) else { continue };
             // One that has not run since used nothing up, whatever else of it has changed.
             if ran_ns == before.ran_ns {
                 scan.threads.insert(*tid, Arc::clone(before));
             } else {
-                scan.read_again(&mut files, *tid, before, ran_ns, measured);
+                scan.read_again(&mut buffers.threads, *tid, before, ran_ns, measured);
             }
         }
         scan
