@@ -95,7 +95,8 @@ impl<'a> Class<'a> {
         let muted = if is_muted { " class=\"muted\"" } else { "" };
         let _ = writeln!(
             main,
-            "<tr{muted}><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            "<tr{muted}><td>{}</td><td class=\"number\" data-name=\"Steps\">{}</td><td class=\"number\" data-name=\"Of these shown\">{}</td>\
+             <td class=\"number\" data-name=\"Worst\">{}</td><td data-name=\"Which\">{}</td></tr>",
             Text(class),
             Text(&format::count(self.steps)),
             Text(&format::count(self.shown)),
@@ -129,7 +130,7 @@ pub(super) fn write_causes(main: &mut String, history: &History, explaining: Opt
         return;
     }
     main.push_str(
-        "<div class=\"wide\"><table><thead><tr><th>Cause</th><th class=\"number\">Steps</th><th class=\"number\">Of these shown</th>\
+        "<div class=\"wide\"><table class=\"stacked\"><thead><tr><th>Cause</th><th class=\"number\">Steps</th><th class=\"number\">Of these shown</th>\
          <th class=\"number\">Worst</th><th>Which</th></tr></thead><tbody>\n",
     );
     let mut classes: Vec<(&str, Class<'_>)> = classes.into_iter().collect();

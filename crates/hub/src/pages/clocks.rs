@@ -73,7 +73,7 @@ pub(super) fn write_clocks(main: &mut String, history: &History, (from_utc_ns, t
 
 fn write_states(main: &mut String, all: &[Stretch<'_>]) {
     main.push_str(
-        "<div class=\"wide\"><table><thead><tr><th>From</th><th class=\"number\">For</th><th>State</th>\
+        "<div class=\"wide\"><table class=\"stacked\"><thead><tr><th>From</th><th class=\"number\">For</th><th>State</th>\
          <th class=\"number\">Worst bound</th><th>Set</th></tr></thead><tbody>\n",
     );
     for of in all.iter().rev().take(MOST_ROWS) {
@@ -86,7 +86,8 @@ fn write_states(main: &mut String, all: &[Stretch<'_>]) {
         };
         let _ = writeln!(
             main,
-            "<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td class=\"number\" data-name=\"For\">{}</td><td data-name=\"State\">{}</td>\
+             <td class=\"number\" data-name=\"Worst bound\">{}</td><td data-name=\"Set\">{}</td></tr>",
             Moment(of.start_utc_ns),
             Text(&format::span(length_ns)),
             Text(of.state),

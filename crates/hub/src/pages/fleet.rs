@@ -87,7 +87,7 @@ pub(crate) fn fleet(rows: &[FleetRow], asked: &Asked) -> String {
         return super::page("Fleet", &main);
     }
     main.push_str(
-        "<div class=\"wide\"><table>\n<thead><tr><th>Node</th><th>State</th><th class=\"number\">Worst of a day</th>\
+        "<div class=\"wide\"><table class=\"stacked\">\n<thead><tr><th>Node</th><th>State</th><th class=\"number\">Worst of a day</th>\
          <th class=\"number\">Latest</th><th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>That day</th><th>Last seen</th>\
          <th class=\"aside\">Agent</th><th class=\"aside\">Place, labels</th></tr></thead>\n<tbody>\n",
     );
@@ -192,20 +192,20 @@ fn write_row(main: &mut String, row: &FleetRow) {
             let _ = write!(main, "<br><span class=\"small\">{}</span>", Text(&said));
         }
     }
-    main.push_str("</td><td class=\"number\">");
+    main.push_str("</td><td class=\"number\" data-name=\"Worst of a day\">");
     let was = if look.class == "good" { "" } else { "was " };
     // What was furthest beyond its limit need not be the largest where limits differ.
     let worst = row.beyond.as_ref().map(|beyond| &beyond.maximum).or(row.day.as_ref());
     let limit_ns = row.beyond.as_ref().map(|beyond| beyond.limit_ns).or(row.limit_ns);
     write_maximum(main, was, worst, limit_ns);
-    main.push_str("</td><td class=\"number\">");
+    main.push_str("</td><td class=\"number\" data-name=\"Latest\">");
     // When that was says the column of what was last seen, or the state.
     let latest = row.latest.clone().map(|latest| store::Maximum { at: None, ..latest });
     write_maximum(main, was, latest.as_ref(), row.limit_ns);
     let latency = |ns: Option<String>| ns.map_or(String::new(), |text| Text(&text).to_string());
     let _ = write!(
         main,
-        "</td><td class=\"number aside\">{}</td><td class=\"number aside\">{}</td><td>{}</td><td>",
+        "</td><td class=\"number aside\">{}</td><td class=\"number aside\">{}</td><td>{}</td><td data-name=\"Last seen\">",
         latency(row.limit_ns.map(format::latency)),
         latency(row.ever.as_ref().map(|ever| format::latency(ever.maximum_ns))),
         sparkline(&row.half_hours_ns, row.limit_ns),
