@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub const STORE: &str = "store.sqlite";
 /// Where the hub serves, for the commands: it is there once it has served.
 pub const ADDRESSES: &str = "addresses.json";
+/// The folder of the service, as its unit has it (`StateDirectory=`).
+const SERVICE: &str = "/var/lib/punctual-hub";
 /// It is there while a backup is restored.
 const UNFINISHED: &str = "restore-unfinished";
 
@@ -73,7 +75,8 @@ pub enum FolderError {
 }
 
 impl Folder {
-    /// The folder that is used where none is named: a service's own (systemd's `StateDirectory=`), else one of the user's.
+    /// The folder that is used where none is named: a service's own (systemd's `StateDirectory=`), which the superuser's commands
+    /// also find, else one of the user's.
     ///
     /// # Errors
     /// Where no variable of the environment says where.
@@ -81,8 +84,26 @@ impl Folder {
         let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // Several are named with colons between them.
         let service = of("STATE_DIRECTORY").filter(|path| !path.to_string_lossy().contains(':'));
+        // Also a link to where nothing is any more: what is done there is refused, and not done elsewhere.
+        let is_there = |path: &PathBuf| kernel::process::is_root() && path.symlink_metadata().is_ok();
+        let installed = || Some(PathBuf::from(SERVICE)).filter(is_there);
+        let service = service.or_else(installed);
         let state = || of("XDG_STATE_HOME").or_else(|| of("HOME").map(|home| home.join(".local/state")));
         service.or_else(|| state().map(|state| state.join("punctual-hub"))).ok_or(FolderError::NoHome)
+    }
+
+    /// Has what the superuser's commands make from now on belong to whom the folder belongs to: a service runs as a user of its
+    /// own, whom nobody can log in as. For everybody else, and where there is no such folder, nothing changes.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn make_files_of_its_user(path: &Path) -> Result<(), FolderError> {
+        if !kernel::process::is_root() {
+            return Ok(());
+        }
+        let Ok(found) = fs::metadata(path) else { return Ok(()) };
+        kernel::file_owner::make_files_of(found.uid(), found.gid())
+            .map_err(|error| FolderError::File { path: path.to_owned(), error })
     }
 
     /// Opens the folder, and makes it where it is not there.
@@ -110,7 +131,7 @@ impl Folder {
 
     fn checked(path: &Path) -> Result<Self, FolderError> {
         let found = fs::metadata(path).map_err(|error| FolderError::File { path: path.to_owned(), error })?;
-        if found.uid() != kernel::process::effective_user() {
+        if found.uid() != kernel::file_owner::maker_of_files() {
             return Err(FolderError::Foreign { path: path.to_owned() });
         }
         let mode = found.permissions().mode() & 0o777;

@@ -1,7 +1,8 @@
 //! The commands on the hub's machine, while it serves.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use farm::Token;
@@ -22,7 +23,7 @@ impl Drop for Serving {
 }
 
 /// Starts a hub that is a process; what it prints of itself, word by word.
-fn serve(folder: &std::path::Path, lines: usize) -> (Serving, Vec<Vec<String>>) {
+fn serve(folder: &Path, lines: usize) -> (Serving, Vec<Vec<String>>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
     command.arg("--folder").arg(folder).args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -53,6 +54,43 @@ fn a_service_manager_hears_that_the_hub_is_ready_and_still_works() {
     assert!(ended.success() && child.0.wait().unwrap().success());
     let last: Vec<String> = std::iter::repeat_with(next).take_while(|word| word != "STOPPING=1").collect();
     assert!(last.iter().all(|word| word == "WATCHDOG=1"), "{last:?}");
+}
+
+/// All files of a folder that are not a user's.
+fn foreign(folder: &Path, user: u32) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = entries.flat_map(|path| if path.is_dir() { foreign(&path, user) } else { vec![path] });
+    let mut all: Vec<PathBuf> = below.chain([folder.to_owned()]).collect();
+    all.retain(|path| std::fs::metadata(path).unwrap().uid() != user);
+    all
+}
+
+/// A service runs as a user of its own, whom nobody can log in as: the superuser's commands leave it its files.
+#[test]
+fn what_the_superuser_does_in_the_folder_of_a_service_belongs_to_the_service_s_user() {
+    const SERVICE: u32 = 65_534;
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("hub");
+    drop(serve(&folder, 2));
+    let own = kernel::process::effective_user();
+    assert_eq!(foreign(&folder, own), Vec::<PathBuf>::new());
+    if !kernel::process::is_root() {
+        // Nobody else can give a folder away.
+        return;
+    }
+    let given = Command::new("chown").arg("-R").arg(format!("{SERVICE}:{SERVICE}")).arg(&folder).status().unwrap();
+    assert!(given.success());
+    for command in [&["enrol"][..], &["link"], &["backup"], &["status"]] {
+        let output = punctual_hub(&folder, command);
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {output:?}");
+        assert_eq!(foreign(&folder, SERVICE), Vec::<PathBuf>::new(), "{command:?}");
+    }
+    // Whoever serves is that user.
+    let mut serve = Command::new("timeout");
+    serve.args(["30", env!("CARGO_BIN_EXE_punctual-hub"), "serve", "--agents", "127.0.0.1:0", "--people"]);
+    let refused = serve.arg("127.0.0.1:0").arg("--folder").arg(&folder).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("belongs to another user"), "{refused:?}");
 }
 
 /// A process that ends with its test.

@@ -13,6 +13,7 @@ pub mod control_file;
 pub mod discipline;
 pub mod ethtool;
 pub mod file_lock;
+pub mod file_owner;
 pub mod folder;
 pub mod handover;
 pub mod hot_section;

@@ -26,7 +26,8 @@ use crate::folder::{self, ADDRESSES, Folder};
 #[derive(Debug, clap::Parser)]
 #[command(name = "punctual-hub", version, about, max_term_width = 100)]
 pub struct Cli {
-    /// The hub's folder: its keys and all that it keeps. Unless named: $STATE_DIRECTORY, else ~/.local/state/punctual-hub.
+    /// The hub's folder: its keys and all that it keeps. Unless named: $STATE_DIRECTORY, for root the service's
+    /// (/var/lib/punctual-hub) where there is one, else ~/.local/state/punctual-hub.
     #[arg(long, global = true, value_name = "DIR")]
     folder: Option<PathBuf>,
     #[command(subcommand)]
@@ -54,6 +55,10 @@ impl Cli {
     /// Where it could not be carried out.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let folder = self.folder.map_or_else(Folder::usual, Ok)?;
+        // A hub that serves is its own user; what is done beside it by the superuser leaves it its files.
+        if !matches!(self.command, Command::Serve(_)) {
+            Folder::make_files_of_its_user(&folder)?;
+        }
         match self.command {
             Command::Serve(args) => args.run(&folder),
             Command::Enrol(args) => args.run(&folder),
