@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{MarkBody, Refused};
+use farm::monitor::{BatchBody, MarkBody, Refused};
 use farm::stream::{Common, Mark, Marked};
 use peer::Endpoint;
 use rustls::ClientConfig;
@@ -21,6 +21,9 @@ const BATCH: (usize, usize) = (512, 512 * 1024);
 const WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 /// The longest wait of all nodes after their intervals end together, so that they do not send together.
 const MOST_SPREAD: Duration = Duration::from_secs(20);
+/// The hub is asked how far it holds a stream after so many intervals without an answer of it, and after this time at the latest: while
+/// intervals come, their marks say it, and no question is needed.
+const ASK_AFTER: (u32, Duration) = (2, Duration::from_secs(600));
 
 /// What the sender shares with those who give it something to send.
 #[derive(Debug, Default)]
@@ -132,6 +135,12 @@ pub struct Sender {
     connection: Option<HubConnection>,
     /// The longest wait before what an interval's end brought is sent.
     spread: Duration,
+    /// How long the hub's last mark is believed where nothing is to be sent.
+    ask_after: Duration,
+    /// When the hub gave its last mark; `None` before the first.
+    marked_at: Option<Instant>,
+    /// How many questions were answered: each is about another stream.
+    questions: usize,
 }
 
 impl std::fmt::Debug for Sender {
@@ -142,7 +151,7 @@ impl std::fmt::Debug for Sender {
 
 impl Sender {
     /// The node's way to the hub of its enrolment. `interval`: how long its intervals are; what one brought is sent within a tenth of
-    /// that.
+    /// that, and where two of them bring nothing, the hub is asked whether it still holds what it acknowledged.
     ///
     /// # Errors
     /// Where the node is not enrolled, an address of the hub is none, or TLS cannot be set up.
@@ -162,8 +171,22 @@ impl Sender {
         let spread = (interval / 10).min(MOST_SPREAD);
         // An earlier life than that in which it was enrolled is an old one from the first mark on.
         spool.lock().unwrap_or_else(PoisonError::into_inner).know_epoch(enrolment.epoch)?;
-        let (at, connection, has_shown) = (0, None, false);
-        Ok(Self { identity, enrolment, endpoints, config, spool, signals, state, has_shown, at, connection, spread })
+        Ok(Self {
+            identity,
+            enrolment,
+            endpoints,
+            config,
+            spool,
+            signals,
+            state,
+            has_shown: false,
+            at: 0,
+            connection: None,
+            spread,
+            ask_after: interval.saturating_mul(ASK_AFTER.0).min(ASK_AFTER.1),
+            marked_at: None,
+            questions: 0,
+        })
     }
 
     /// Sends until it is over; for a thread of its own.
@@ -179,7 +202,7 @@ impl Sender {
             let is_over = match sent {
                 Ok(()) => {
                     wait = WAIT.0;
-                    let is_over = self.signals.wait(Duration::from_secs(3_600), true);
+                    let is_over = self.signals.wait(self.until_question(), true);
                     is_over || (self.signals.wait(jittered(self.spread), false))
                 }
                 Err(_) => {
@@ -211,9 +234,21 @@ impl Sender {
         self.spool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends all there is.
+    /// How long it is until the hub is asked.
+    fn until_question(&self) -> Duration {
+        self.marked_at.map_or(self.ask_after, |at| self.ask_after.saturating_sub(at.elapsed()))
+    }
+
+    /// What is asked where nothing is to be sent, if it is time to.
+    fn question(&self) -> Option<BatchBody> {
+        let is_due = self.marked_at.is_none_or(|at| at.elapsed() >= self.ask_after);
+        if is_due { self.spool().question(self.questions) } else { None }
+    }
+
+    /// Sends all there is; where that is nothing, asks whether the hub still holds what it acknowledged, once.
     fn round(&mut self) -> Result<(), SendError> {
         self.has_shown = false;
+        let mut has_mark = false;
         loop {
             let diverged = self.spool().diverged();
             if let Some((stream, places)) = diverged {
@@ -228,7 +263,9 @@ impl Sender {
                 }
                 continue;
             }
-            let Some(batch) = self.spool().batch(BATCH.0, BATCH.1)? else { return Ok(()) };
+            let waiting = self.spool().batch(BATCH.0, BATCH.1)?;
+            let is_question = waiting.is_none();
+            let Some(batch) = waiting.or_else(|| self.question().filter(|_| !has_mark)) else { return Ok(()) };
             let before = batch.items.first().map_or(0, |item| item.span.before());
             let MarkBody { stream, sequence, hash, epoch, lacks } =
                 self.ask(|connection, by| connection.send(&batch, by))?;
@@ -237,8 +274,14 @@ impl Sender {
                 let seen = spool.epoch();
                 (spool.take_mark(&Mark { stream, sequence, hash, epoch, lacks })?, seen)
             };
+            if marked != Marked::OldHub {
+                (self.marked_at, has_mark) = (Some(Instant::now()), true);
+                self.questions = self.questions.wrapping_add(usize::from(is_question));
+            }
             match marked {
                 Marked::OldHub => return Err(SendError::OldHub { found: epoch, seen }),
+                // What the hub has lost since waits from now on.
+                _ if is_question => {}
                 Marked::Committed if sequence > before => self.told(|status| {
                     status.batches += 1;
                     status.error = None;

@@ -1,15 +1,18 @@
 //! A hub that is restored elsewhere, and the old one that wakes up.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use agent::SendError;
+use agent::{SendError, Sender, Signals};
 use farm::monitor::{Purpose, Refused, ReturnBody};
 use farm::stream::NodeKey;
 use hub::apart::{ApartLog, Event, Line};
 use hub::backup::Backup;
 use hub::folder::Folder;
-use store::{Change, Read as _, Store as _, TokenState};
+use store::{Change, Read as _, Sqlite, Store as _, TokenState};
 
 use crate::support::agent_node::AgentNode;
 use crate::support::{TestHub, TestNode, any, by, free_port, now_ns, punctual_hub, serve_in_vain, text};
@@ -101,6 +104,112 @@ fn a_restored_hub_has_every_maximum_again_and_the_old_one_that_wakes_up_is_refus
         let waiting = node.spool.lock().unwrap().counts().1;
         assert!(node.send().is_err() && node.spool.lock().unwrap().counts().1 == waiting && waiting == 1);
     }
+}
+
+/// A hub that nodes have sent all to, and a port for the one that was restored from its backup, which lacks the end of it.
+fn restored_without_a_tail(place: &Path, nodes: usize) -> (TestHub, Vec<AgentNode>, SocketAddr) {
+    let new_port = free_port();
+    let old = TestHub::start_in(&place.join("old"), any());
+    let addresses = [old.running().agents, new_port];
+    let mut enrolled: Vec<AgentNode> =
+        (0..nodes).map(|at| AgentNode::enrolled(&old, &old.token(None), &format!("n{at}"), &addresses)).collect();
+    let mut measured = |maximum_ns: i64| {
+        for node in &mut enrolled {
+            node.measure(maximum_ns);
+            node.send().unwrap();
+        }
+    };
+    measured(4_000);
+    let backup = place.join("hub.backup");
+    back_up(&old, &backup);
+    measured(90_000);
+    restored(&place.join("new"), &[path(&backup)]);
+    (old, enrolled, new_port)
+}
+
+#[test]
+fn a_restored_hub_gets_the_lost_tail_of_nodes_that_have_nothing_to_send() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut old, mut nodes, new_port) = restored_without_a_tail(place.path(), 2);
+    old.stop();
+    // One was started again: what the backup lacks is of a stream that has ended, and the one that goes on is at its beginning.
+    nodes[1].restart();
+    let new = TestHub::start_in(&place.path().join("new"), new_port);
+    assert_ne!(nodes[0].held_by(&new.store()).0, nodes[0].truth, "the backup lacks something");
+    for node in &nodes {
+        node.send().unwrap();
+        node.check_held_by(&new.store());
+    }
+}
+
+/// Runs a node's sender, as the agent does, while something happens to the hub that it has asked once; until it has ended well.
+fn while_sending<T>(node: &AgentNode, hub: TestHub, happens: impl FnOnce(TestHub) -> T) -> T {
+    let signals = Arc::new(Signals::default());
+    let identity = Arc::new(node.state.identity().unwrap().unwrap());
+    let (spool, interval) = (Arc::clone(&node.spool), Duration::from_millis(50));
+    let before_ns = now_ns();
+    let sender = Sender::new(node.state.clone(), identity, spool, Arc::clone(&signals), interval).unwrap();
+    let sending = std::thread::spawn(|| sender.run());
+    let has_asked = |store: &Sqlite| store.node(node.key).unwrap().unwrap().seen_wall_ns >= Some(before_ns);
+    assert!(comes(|| has_asked(&hub.store())), "it asks after its start");
+    let kept = happens(hub);
+    signals.is_over();
+    sending.join().unwrap();
+    kept
+}
+
+/// Whether something comes true in time.
+fn comes(is_there: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_there() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_there()
+}
+
+#[test]
+fn an_agent_that_waits_finds_out_by_itself_that_its_hub_was_restored() {
+    let place = tempfile::tempdir().unwrap();
+    let (old, nodes, new_port) = restored_without_a_tail(place.path(), 1);
+    while_sending(&nodes[0], old, |mut old| {
+        old.stop();
+        let new = TestHub::start_in(&place.path().join("new"), new_port);
+        comes(|| nodes[0].held_by(&new.store()).0 == nodes[0].truth);
+        nodes[0].check_held_by(&new.store());
+        new
+    });
+}
+
+#[test]
+fn an_agent_that_waits_gives_again_what_a_hub_lost_of_streams_that_have_ended() {
+    let place = tempfile::tempdir().unwrap();
+    let (folder, port) = (place.path().join("hub"), free_port());
+    let mut hub = TestHub::start_in(&folder, port);
+    let mut node = AgentNode::enrolled(&hub, &hub.token(None), "a", &[port]);
+    let measured = |node: &mut AgentNode, maximum_ns| {
+        node.measure(maximum_ns);
+        node.send().unwrap();
+    };
+    measured(&mut node, 4_000);
+    hub.stop();
+    hub.store().close_whole().unwrap();
+    let earlier = fs::read(folder.join("store.sqlite")).unwrap();
+    let hub = TestHub::start_in(&folder, port);
+    measured(&mut node, 90_000);
+    node.restart();
+    measured(&mut node, 5_000);
+    while_sending(&node, hub, |mut hub| {
+        // Its disk is set back, and nobody restores it: its life is the same.
+        hub.stop();
+        for name in ["store.sqlite-wal", "store.sqlite-shm"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        fs::write(folder.join("store.sqlite"), &earlier).unwrap();
+        let hub = TestHub::start_in(&folder, port);
+        comes(|| node.held_by(&hub.store()).0 == node.truth);
+        node.check_held_by(&hub.store());
+        hub
+    });
 }
 
 /// The key of the hub of a folder.

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use farm::monitor::{BatchBody, MonitorEntry, RawEntry};
 use farm::stream::{
-    Acknowledgments, Body, Common, Entry as _, GoneReason, Item, KEEP_ACKNOWLEDGED_S, KeptStream, Mark, Marked,
+    Acknowledgments, Base, Body, Common, Entry as _, GoneReason, Item, KEEP_ACKNOWLEDGED_S, KeptStream, Mark, Marked,
     NodeKey, Place, Span, Spool, StreamId,
 };
 
@@ -69,6 +69,10 @@ pub struct SpoolError {
     pub path: PathBuf,
     /// The kernel's reason.
     pub error: io::Error,
+}
+
+fn batch_body(stream: StreamId, base: Base, items: Vec<Item<RawEntry>>) -> BatchBody {
+    BatchBody { stream, base, items, version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
 /// A line that is not on the disk yet.
@@ -214,14 +218,14 @@ impl DiskSpool {
                 self.rewrite()?;
                 continue;
             }
-            let batch = BatchBody {
-                stream: batch.stream,
-                base: batch.base,
-                items,
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-            };
-            return Ok((!batch.items.is_empty()).then_some(batch));
+            return Ok((!items.is_empty()).then(|| batch_body(batch.stream, batch.base, items)));
         }
+    }
+
+    /// What is asked where nothing is to be sent, [`Spool::question`].
+    #[must_use]
+    pub fn question(&self, turn: usize) -> Option<BatchBody> {
+        self.spool.question(turn).map(|question| batch_body(question.stream, question.base, Vec::new()))
     }
 
     /// Takes what a hub says of a stream, whose signature was looked at.

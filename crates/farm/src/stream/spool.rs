@@ -134,11 +134,15 @@ impl<B: Entry + Clone> Spool<B> {
         Some(stream.batch(stream.items.iter().filter(|item| item.span.first() > stream.marked).take(most)))
     }
 
-    /// What is asked where nothing is to be sent: the hub answers with its mark of the stream that is written, by which it is seen when
-    /// it was restored from a backup. `None` before the first stream.
+    /// What is asked where nothing is to be sent: the hub answers with its mark of a stream, by which it is seen when it was restored
+    /// from a backup, or has lost what it acknowledged in another way. Each turn asks about another one of the streams of which
+    /// something was acknowledged, from the latest on. `None` where there is none: nothing can be lost, and the hub would begin a stream
+    /// that may never get an entry.
     #[must_use]
-    pub fn question(&self) -> Option<Batch<B>> {
-        self.streams.last().map(|stream| stream.batch(std::iter::empty()))
+    pub fn question(&self, turn: usize) -> Option<Batch<B>> {
+        let acknowledged = || self.streams.iter().rev().filter(|stream| stream.marked > stream.base.sequence);
+        let at = turn.checked_rem(acknowledged().count())?;
+        acknowledged().nth(at).map(|stream| stream.batch(std::iter::empty()))
     }
 
     /// The latest life of the hub that was seen.

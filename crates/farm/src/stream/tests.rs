@@ -319,8 +319,9 @@ impl World {
             }
             3 | 4 => {
                 let most = 1 + self.random.below(6);
+                let turn = self.random.below(3);
                 let spool = &self.agents[agent].spool;
-                if let Some(batch) = spool.batch(most).or_else(|| spool.question()) {
+                if let Some(batch) = spool.batch(most).or_else(|| spool.question(turn)) {
                     self.send(Message::Batch(batch));
                 }
             }
@@ -416,9 +417,10 @@ impl World {
     fn end(&mut self) {
         self.network.clear();
         for agent in 0..self.agents.len() {
-            let question = self.agents[agent].spool.question().unwrap();
-            let answer = Self::answer(&mut self.hub, &Message::Batch(question)).unwrap();
-            self.tell(agent, &answer);
+            if let Some(question) = self.agents[agent].spool.question(0) {
+                let answer = Self::answer(&mut self.hub, &Message::Batch(question)).unwrap();
+                self.tell(agent, &answer);
+            }
             for turn in 0.. {
                 assert!(turn < 500, "agent {agent} does not come to an end: {:#?}", self.agents[agent].spool);
                 let waiting: Vec<StreamId> = self.agents[agent].spool.diverged().collect();

@@ -102,7 +102,9 @@ impl Restores {
 
     /// Asks a hub and takes its answer at once.
     fn exchange(&mut self, place: usize, most: usize) {
-        let batch = self.spool.batch(most).or_else(|| self.spool.question()).unwrap();
+        let turn = self.random.below(3);
+        // Without either nothing was acknowledged, and so nothing can be lost.
+        let Some(batch) = self.spool.batch(most).or_else(|| self.spool.question(turn)) else { return };
         if let Some(answer) = World::answer(&mut self.places[place].hub, &Message::Batch(batch)) {
             self.take(&answer);
         }
@@ -122,7 +124,8 @@ impl Restores {
             1 => self.exchange(latest, 3),
             2 => self.exchange(other, 3),
             3 => {
-                if let Some(batch) = self.spool.batch(2).or_else(|| self.spool.question()) {
+                let turn = self.random.below(3);
+                if let Some(batch) = self.spool.batch(2).or_else(|| self.spool.question(turn)) {
                     self.network.push(Letter::To(other, Message::Batch(batch)));
                 }
             }
