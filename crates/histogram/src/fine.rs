@@ -3,11 +3,11 @@
 
 use crate::bin::lowest_of_bin;
 
-/// Samples below this are counted by their value (ns): 128 KiB, of which only pages with samples become resident. A machine that
+/// Samples below this are counted by their value (ns): 64 KiB, of which only pages with samples become resident. A machine that
 /// is fit for real time wakes its threads faster.
-const FINE: usize = 1 << 14;
+const FINE: usize = 1 << 13;
 
-/// How often each value below 16,384 ns was seen.
+/// How often each value below 8,192 ns was seen.
 #[derive(Clone, Debug)]
 pub(crate) struct FineCounts {
     /// By value, the count below zero: one less with each sample. So a subtraction that borrows is a value's first sample, and
@@ -47,7 +47,7 @@ impl FineCounts {
         CountsBelow { negated: &mut self.negated[..end] }
     }
 
-    /// Counts a sample; whether it is the first of its value, `None` where the value is not below 16,384 ns.
+    /// Counts a sample; whether it is the first of its value, `None` where the value is not below 8,192 ns.
     #[inline(always)]
     pub(crate) fn add(&mut self, value_ns: u64) -> Option<bool> {
         CountsBelow { negated: &mut self.negated }.add(value_ns)
