@@ -60,6 +60,8 @@ pub(crate) struct Noted {
     pub(crate) acknowledged: BTreeMap<StreamId, u64>,
     /// The latest boot.
     pub(crate) boot: Option<Boot>,
+    /// The first slot of each boot.
+    pub(crate) boots: BTreeSet<u64>,
 }
 
 impl Noted {
@@ -80,6 +82,7 @@ impl Noted {
                 ("wrote", [slot]) => drop(noted.whole.insert(*slot)),
                 ("boot", [number, first_slot]) => {
                     noted.boot = Some(Boot { number: *number, first_slot: *first_slot });
+                    noted.boots.insert(*first_slot);
                 }
                 ("acknowledged", [start, random, sequence]) => {
                     let stream = StreamId { start: *start, random: *random };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use agent::DiskSpool;
 use anyhow::Context as _;
 use farm::stream::NodeKey;
-use store::{CpuHistory, HistoryAsked, Quotas, Read as _, Sqlite, Tier};
+use store::{CpuHistory, GapSpan, GapWhy, HistoryAsked, Quotas, Read as _, Sqlite, Tier};
 
 use super::node::Room;
 use crate::clock::now_wall_ns;
@@ -107,7 +107,7 @@ fn check_history(store: &Sqlite, node: &Checked, found: &mut Found) -> anyhow::R
     if (history.tier, history.not_placed) != (Tier::Intervals, 0) {
         wrong(format!("{:?}, {} intervals without a time", history.tier, history.not_placed));
     }
-    let mut largest = None;
+    let (mut largest, mut shown) = (None, BTreeSet::new());
     let numbers: Vec<u32> = history.cpus.iter().map(|cpu| cpu.cpu).collect();
     if numbers != (0..truth.cpus).collect::<Vec<_>>() {
         wrong(format!("CPUs {numbers:?}, and it has {}", truth.cpus));
@@ -123,22 +123,53 @@ fn check_history(store: &Sqlite, node: &Checked, found: &mut Found) -> anyhow::R
             found.intervals += covered.len();
             found.merged += merged;
         }
+        shown.extend(covered);
     }
-    let mut gaps = BTreeSet::new();
-    for gap in &history.gaps {
+    found.gaps += check_gaps(truth, noted, &history.gaps, shown, &mut wrong);
+    check_histograms(store, node, (from_utc_ns, to_utc_ns), found)?;
+    Ok(largest)
+}
+
+/// The gaps that were written are there once, and what a hub concludes is the time of which a kill left nothing before a boot: as much of
+/// that and no more. `shown` are the slots of which intervals are there. How many gaps were written.
+fn check_gaps(
+    truth: &Truth,
+    noted: &Noted,
+    gaps: &[GapSpan],
+    mut shown: BTreeSet<u64>,
+    wrong: &mut impl FnMut(String),
+) -> usize {
+    let (said, concluded): (Vec<_>, Vec<_>) = gaps.iter().partition(|gap| matches!(gap.why, GapWhy::Said(_)));
+    let mut written = BTreeSet::new();
+    for gap in said {
         let slot = truth.slot_at(gap.start_utc_ns).filter(|slot| truth.is_gap(*slot) && noted.begun.contains(slot));
         match slot {
-            Some(slot) if gaps.insert(slot) => {}
+            Some(slot) if written.insert(slot) => {}
             Some(slot) => wrong(format!("the gap of slot {slot} is there twice")),
             None => wrong(format!("a gap at {} that nobody wrote", gap.start_utc_ns)),
         }
     }
-    for slot in noted.whole.iter().filter(|slot| truth.is_gap(**slot) && !gaps.contains(slot)) {
+    for slot in noted.whole.iter().filter(|slot| truth.is_gap(**slot) && !written.contains(slot)) {
         wrong(format!("the gap of slot {slot} is missing"));
     }
-    found.gaps += gaps.len();
-    check_histograms(store, node, (from_utc_ns, to_utc_ns), found)?;
-    Ok(largest)
+    shown.extend(&written);
+    let mut nothing = BTreeSet::new();
+    for gap in concluded {
+        let end_utc_ns = gap.start_utc_ns.saturating_add_unsigned(gap.length_ns);
+        let span = truth.slot_at(gap.start_utc_ns).zip(truth.slot_at(end_utc_ns));
+        match span.filter(|(first, after)| true) {
+            Some((first, after)) => nothing.extend(first..after),
+            _ => wrong(format!("a gap at {} that is concluded from nothing", gap.start_utc_ns)),
+        }
+    }
+    for slot in noted.begun.iter().filter(|slot| !shown.contains(slot) && !nothing.contains(slot)) {
+        let is_between = shown.first().is_some_and(|first| first < slot);
+        let next = shown.range(slot..).next().filter(|_| is_between);
+        if next.is_some_and(|next| noted.boots.range(slot + 1..=*next).next().is_some()) {
+            let _ = (format!("slot {slot}, of which a kill left nothing before a boot, is no gap"));
+        }
+    }
+    written.len()
 }
 
 /// Which slots the intervals of a CPU cover, and how many of them in longer ones.
@@ -216,4 +247,42 @@ fn check_histograms(
             .push(format!("node {number}: {samples} samples in histograms, and {least} to {most} were measured"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong where slots 0 to 9 were begun, a boot starts with each of `boots`, nothing is left of the slots `lost`, and a hub
+    /// concludes a gap from the first to the second slot of `concluded`.
+    fn wrong(boots: &[u64], lost: &[u64], concluded: Option<(u64, u64)>) -> usize {
+        let truth = (0..).map(|seed| Truth { seed, node: 0, cpus: 1, first_utc_ns: 0, are_maxima_apart: true });
+        let truth = truth.into_iter().find(|truth| (0..10).all(|slot| !truth.is_gap(slot))).unwrap();
+        let begun: BTreeSet<u64> = (0..10).collect();
+        let whole: BTreeSet<u64> = begun.iter().copied().filter(|slot| !lost.contains(slot)).collect();
+        let noted = Noted { begun, whole: whole.clone(), boots: boots.iter().copied().collect(), ..Noted::default() };
+        let gap = |(first, after): (u64, u64)| GapSpan {
+            start_utc_ns: truth.utc_ns(first),
+            length_ns: truth.utc_ns(after).abs_diff(truth.utc_ns(first)),
+            why: GapWhy::NoWord,
+            cpus: Vec::new(),
+        };
+        let gaps: Vec<GapSpan> = concluded.map(gap).into_iter().collect();
+        let mut all = 0;
+        check_gaps(&truth, &noted, &gaps, whole, &mut |_| all += 1);
+        all
+    }
+
+    #[test]
+    fn what_a_kill_left_nothing_of_before_a_boot_is_a_gap_and_nothing_else_is() {
+        assert_eq!(wrong(&[0, 5], &[], None), 0);
+        assert_eq!(wrong(&[0, 5], &[4], Some((4, 5))), 0);
+        assert_eq!(wrong(&[0, 4, 5], &[3, 4], Some((3, 5))), 0);
+        assert_eq!(wrong(&[0, 5], &[4], None), 1, "it has to be concluded");
+        assert_eq!(wrong(&[0, 5], &[4], Some((3, 5))), 2, "not of what was measured");
+        assert_eq!(wrong(&[0, 6], &[4], Some((4, 5))), 1, "within a boot nobody concludes anything");
+        assert_eq!(wrong(&[0, 6], &[4], None), 0);
+        assert_eq!(wrong(&[0, 5], &[], Some((5, 6))), 1);
+        assert_eq!(wrong(&[0, 1], &[0], None), 0, "nothing is known before the first boot");
+    }
 }
