@@ -27,8 +27,8 @@ pub(crate) struct Boundaries {
     /// By equal bin: the samples from its lower boundary to the end of the own bin that the boundary splits. They are
     /// counted from the first sample on, also across [`HistogramRecorder::take`].
     from_boundary: Vec<u64>,
-    /// By equal bin: the samples of the own bin that its lower boundary splits, since they were last taken. Short samples are in
-    /// neither.
+    /// By equal bin: the samples of the own bin that its lower boundary splits, since they were last taken. Samples that are
+    /// counted by their value are in neither of these two counts.
     in_split: Vec<u64>,
 }
 

@@ -106,7 +106,9 @@ fn a_body_that_stops_is_answered_by_its_time_out() {
 
 #[test]
 fn two_hundred_half_open_handshakes_keep_no_honest_node_out() {
-    let hub = TestHub::start_with(Limits { unknown_of_host: 64, ..Limits::default() }, false);
+    // Strangers stay for long, and an honest node on a busy machine is not too slow.
+    let (handshake, first_request) = (Duration::from_secs(60), Duration::from_secs(60));
+    let hub = TestHub::start_with(Limits { unknown_of_host: 64, handshake, first_request, ..Limits::default() }, false);
     let mut node = hub.enrolled("honest");
     // Half of a real handshake each, so that the hub waits for the rest.
     let half_open: Vec<TcpStream> = (0..200)
@@ -121,9 +123,10 @@ fn two_hundred_half_open_handshakes_keep_no_honest_node_out() {
     node.begin("honest");
     for sequence in 3..8 {
         node.interval(&[9_000], None);
+        // Long before the hub gives the strangers up by their time.
         let began = Instant::now();
         assert_eq!(node.send(&hub).sequence, sequence);
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(50), "{:?}", began.elapsed());
     }
     drop(half_open);
 }

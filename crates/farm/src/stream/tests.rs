@@ -304,6 +304,44 @@ impl World {
         }
     }
 
+    /// Removes what was acknowledged by the hub that is there, as a node does after some days.
+    fn remove(&mut self, agent: usize) {
+        let spool = &mut self.agents[agent].spool;
+        if spool.epoch() != self.hub.epoch {
+            return;
+        }
+        let marks: Vec<(StreamId, u64)> = spool.marks().collect();
+        for (stream, marked) in marks {
+            let lacking: Vec<Span> = spool.lacking(stream).collect();
+            let is_lacking = |item: &Item<Content>| lacking.iter().any(|span| span.overlaps(item.span));
+            let goes = |(of, item): &(StreamId, &Item<Content>)| {
+                *of == stream && item.span.last() <= marked && !is_lacking(item)
+            };
+            let contents = spool.items().filter(goes).filter_map(|(_, item)| item.body.full());
+            self.owed.extend(contents.flat_map(|content| content.worst.iter().copied()));
+            spool.remove(stream, marked);
+        }
+    }
+
+    fn check(&self) {
+        self.hub.check();
+        let held = self.hub.worst();
+        let lost: Vec<&u64> = self.owed.iter().filter(|id| !held.contains(id)).collect();
+        assert!(lost.is_empty(), "{lost:?} were acknowledged and are lost");
+    }
+}
+
+/// A model of nodes and hubs, which goes on by steps that somebody chooses.
+trait Model {
+    /// Takes a step, and checks what has to hold at every one.
+    fn step(&mut self, choice: usize);
+    /// Lets everything come to rest, and checks what has to hold then.
+    fn end(&mut self);
+    /// What has happened.
+    fn log(&self) -> &[String];
+}
+
+impl Model for World {
     fn step(&mut self, choice: usize) {
         let agent = self.random.below(self.agents.len());
         self.log.push(format!("{choice} agent {agent}"));
@@ -387,32 +425,6 @@ impl World {
         self.check();
     }
 
-    /// Removes what was acknowledged by the hub that is there, as a node does after some days.
-    fn remove(&mut self, agent: usize) {
-        let spool = &mut self.agents[agent].spool;
-        if spool.epoch() != self.hub.epoch {
-            return;
-        }
-        let marks: Vec<(StreamId, u64)> = spool.marks().collect();
-        for (stream, marked) in marks {
-            let lacking: Vec<Span> = spool.lacking(stream).collect();
-            let is_lacking = |item: &Item<Content>| lacking.iter().any(|span| span.overlaps(item.span));
-            let goes = |(of, item): &(StreamId, &Item<Content>)| {
-                *of == stream && item.span.last() <= marked && !is_lacking(item)
-            };
-            let contents = spool.items().filter(goes).filter_map(|(_, item)| item.body.full());
-            self.owed.extend(contents.flat_map(|content| content.worst.iter().copied()));
-            spool.remove(stream, marked);
-        }
-    }
-
-    fn check(&self) {
-        self.hub.check();
-        let held = self.hub.worst();
-        let lost: Vec<&u64> = self.owed.iter().filter(|id| !held.contains(id)).collect();
-        assert!(lost.is_empty(), "{lost:?} were acknowledged and are lost");
-    }
-
     /// From now on everything comes through.
     fn end(&mut self) {
         self.network.clear();
@@ -442,26 +454,6 @@ impl World {
                 kept.flat_map(|content| content.worst.iter().copied()).filter(|id| !held.contains(id)).collect();
             assert!(missing.is_empty(), "{missing:?} of agent {at} never came");
         }
-    }
-}
-
-/// A model of nodes and hubs, which goes on by steps that somebody chooses.
-trait Model {
-    /// Takes a step, and checks what has to hold at every one.
-    fn step(&mut self, choice: usize);
-    /// Lets everything come to rest, and checks what has to hold then.
-    fn end(&mut self);
-    /// What has happened.
-    fn log(&self) -> &[String];
-}
-
-impl Model for World {
-    fn step(&mut self, choice: usize) {
-        self.step(choice);
-    }
-
-    fn end(&mut self) {
-        self.end();
     }
 
     fn log(&self) -> &[String] {
@@ -517,4 +509,27 @@ fn nothing_is_lost_or_counted_twice_in_every_order_of_four_steps() {
         let mut steps = steps.into_iter();
         lives(order, &mut |_| steps.next());
     }
+}
+
+#[test]
+fn only_streams_of_which_something_was_acknowledged_are_asked_about_each_in_its_turn() {
+    let asked = |world: &World| -> Vec<Option<u64>> {
+        (0..3).map(|turn| world.agents[0].spool.question(turn).map(|question| question.stream.start)).collect()
+    };
+    let acknowledge = |world: &mut World| {
+        let batch = world.agents[0].spool.batch(8).unwrap();
+        let answer = World::answer(&mut world.hub, &Message::Batch(batch)).unwrap();
+        world.tell(0, &answer);
+    };
+    let mut world = World::new(1);
+    assert_eq!(asked(&world), [None; 3]);
+    world.step(0);
+    assert_eq!(asked(&world), [None; 3], "it waits to be sent, and its mark will say it");
+    acknowledge(&mut world);
+    assert_eq!(asked(&world), [Some(1); 3]);
+    world.start(0);
+    assert_eq!(asked(&world), [Some(1); 3], "the hub would begin a stream that may stay empty");
+    world.step(0);
+    acknowledge(&mut world);
+    assert_eq!(asked(&world), [Some(2), Some(1), Some(2)]);
 }

@@ -157,8 +157,8 @@ fn check_gaps(
     for gap in concluded {
         let end_utc_ns = gap.start_utc_ns.saturating_add_unsigned(gap.length_ns);
         let span = truth.slot_at(gap.start_utc_ns).zip(truth.slot_at(end_utc_ns));
-        match span.filter(|(first, after)| true) {
-            Some((first, after)) => nothing.extend(first..after),
+        match span.filter(|(first, after)| (*first..*after).all(|slot| !shown.contains(&slot))) {
+            Some((first, after)) if noted.boots.contains(&after) => nothing.extend(first..after),
             _ => wrong(format!("a gap at {} that is concluded from nothing", gap.start_utc_ns)),
         }
     }
@@ -166,7 +166,7 @@ fn check_gaps(
         let is_between = shown.first().is_some_and(|first| first < slot);
         let next = shown.range(slot..).next().filter(|_| is_between);
         if next.is_some_and(|next| noted.boots.range(slot + 1..=*next).next().is_some()) {
-            let _ = (format!("slot {slot}, of which a kill left nothing before a boot, is no gap"));
+            wrong(format!("slot {slot}, of which a kill left nothing before a boot, is no gap"));
         }
     }
     written.len()

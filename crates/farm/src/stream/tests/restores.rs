@@ -110,6 +110,40 @@ impl Restores {
         }
     }
 
+    /// A backup becomes a hub elsewhere; all others stay awake.
+    fn restore(&mut self) {
+        let is_good = |backup: &&Backup| self.day < backup.complete_day + KEEP_DAYS;
+        let good: Vec<&Backup> = self.backups.iter().filter(is_good).collect();
+        if good.is_empty() || self.places.len() > 4 {
+            return;
+        }
+        let Backup { hub, complete_day } = good[self.random.below(good.len())];
+        // Restores of one day are of one second.
+        let now_wall_ns = i64::try_from((FIRST_S + self.day * 86_400) * 1_000_000_000).unwrap();
+        let epoch = next_epoch(hub.epoch, now_wall_ns, self.random.next());
+        let earlier = self.places.iter().filter(|place| place.since_day < self.day);
+        assert!(earlier.map(|place| place.hub.epoch).all(|earlier| earlier < epoch), "it outranks those of before");
+        let hub = Hub { epoch, ..hub.clone() };
+        let place = Place { hub, of_day: *complete_day, since_day: self.day, is_complete: false };
+        self.log.push(format!("  epoch {epoch} of a backup that is complete until day {complete_day}"));
+        self.places.push(place);
+    }
+
+    /// The node removes what was acknowledged long ago. By then it has heard of a hub that was restored from an old backup.
+    fn day_passes(&mut self, days: u64) {
+        let latest = self.latest();
+        let is_unheard = self.spool.epoch() < self.places[latest].hub.epoch;
+        if is_unheard && self.day + days > self.places[latest].of_day + KEEP_DAYS {
+            self.exchange(latest, 3);
+        }
+        self.day += days;
+        for (stream, through) in self.acknowledged.long_ago(self.day, KEEP_DAYS) {
+            self.spool.remove(stream, through);
+        }
+    }
+}
+
+impl Model for Restores {
     fn step(&mut self, choice: usize) {
         self.log.push(format!("{choice}, day {}", self.day));
         let latest = self.latest();
@@ -175,38 +209,6 @@ impl Restores {
         }
     }
 
-    /// A backup becomes a hub elsewhere; all others stay awake.
-    fn restore(&mut self) {
-        let is_good = |backup: &&Backup| self.day < backup.complete_day + KEEP_DAYS;
-        let good: Vec<&Backup> = self.backups.iter().filter(is_good).collect();
-        if good.is_empty() || self.places.len() > 4 {
-            return;
-        }
-        let Backup { hub, complete_day } = good[self.random.below(good.len())];
-        // Restores of one day are of one second.
-        let now_wall_ns = i64::try_from((FIRST_S + self.day * 86_400) * 1_000_000_000).unwrap();
-        let epoch = next_epoch(hub.epoch, now_wall_ns, self.random.next());
-        let earlier = self.places.iter().filter(|place| place.since_day < self.day);
-        assert!(earlier.map(|place| place.hub.epoch).all(|earlier| earlier < epoch), "it outranks those of before");
-        let hub = Hub { epoch, ..hub.clone() };
-        let place = Place { hub, of_day: *complete_day, since_day: self.day, is_complete: false };
-        self.log.push(format!("  epoch {epoch} of a backup that is complete until day {complete_day}"));
-        self.places.push(place);
-    }
-
-    /// The node removes what was acknowledged long ago. By then it has heard of a hub that was restored from an old backup.
-    fn day_passes(&mut self, days: u64) {
-        let latest = self.latest();
-        let is_unheard = self.spool.epoch() < self.places[latest].hub.epoch;
-        if is_unheard && self.day + days > self.places[latest].of_day + KEEP_DAYS {
-            self.exchange(latest, 3);
-        }
-        self.day += days;
-        for (stream, through) in self.acknowledged.long_ago(self.day, KEEP_DAYS) {
-            self.spool.remove(stream, through);
-        }
-    }
-
     /// From now on everything comes through to the latest hub.
     fn end(&mut self) {
         let latest = self.latest();
@@ -223,16 +225,6 @@ impl Restores {
         let counted: BTreeSet<u64> = hub.contents().flat_map(|content| content.counted.iter().copied()).collect();
         assert_eq!(hub.worst(), self.truth, "every maximum equals the truth");
         assert_eq!(counted, self.truth, "each is counted once");
-    }
-}
-
-impl Model for Restores {
-    fn step(&mut self, choice: usize) {
-        self.step(choice);
-    }
-
-    fn end(&mut self) {
-        self.end();
     }
 
     fn log(&self) -> &[String] {

@@ -260,8 +260,8 @@ impl Work for Job {
     }
 }
 
-/// One run of the loop: the measuring one, or the one before it of all that the loop may run into, so that none of it faults
-/// later.
+/// One run of the loop: the measuring one, or the warm-up before it, which runs all that the loop may run into, so that none of
+/// it faults in the measuring one.
 struct LoopRun<'a> {
     job: &'a Job,
     is_warm_up: bool,
