@@ -45,6 +45,12 @@ pub enum FolderError {
         /// The folder.
         path: PathBuf,
     },
+    /// It is a link, as a service manager leaves one, and what it led to was moved or removed.
+    #[error("{} is a link to a folder that is not there: put that back, or remove the link and make an empty folder (rm {}; install -d -m 700 {})", path.display(), path.display(), path.display())]
+    LinkToNothing {
+        /// The link.
+        path: PathBuf,
+    },
     /// No hub was started there.
     #[error("no hub has its folder at {}: start it once ('punctual-hub serve'), or name its folder (--folder)", path.display())]
     NoHub {
@@ -111,6 +117,9 @@ impl Folder {
     /// # Errors
     /// Where it cannot be made, or others have a hand in it.
     pub fn make(path: &Path) -> Result<Self, FolderError> {
+        if path.is_symlink() && !path.exists() {
+            return Err(FolderError::LinkToNothing { path: path.to_owned() });
+        }
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|error| FolderError::File { path: path.to_owned(), error })?;
         Self::checked(path)
@@ -245,5 +254,14 @@ mod tests {
         assert_eq!((read(&key).unwrap().unwrap(), fs::read_dir(&path).unwrap().count()), (b"one".to_vec(), 1));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
         assert!(matches!(Folder::make(&path), Err(FolderError::Open { mode: 0o750, .. })));
+    }
+    #[test]
+    fn where_a_link_leads_to_nothing_no_hub_is_made() {
+        let place = tempfile::tempdir().unwrap();
+        let (link, target) = (place.path().join("hub"), place.path().join("private"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(matches!(Folder::make(&link), Err(FolderError::LinkToNothing { .. })));
+        DirBuilder::new().mode(0o700).create(&target).unwrap();
+        assert!(Folder::make(&link).is_ok());
     }
 }

@@ -179,6 +179,8 @@ fn conditions(json: &str) -> String {
     let words = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
         let name = name.replace(['_', '-'], " ");
         match (name.strip_suffix(" ns").zip(value.as_u64()), value) {
+            // As the maxima that it is held against.
+            (Some((name @ "limit", ns)), _) => format!("{name} {}", format::latency(ns)),
             (Some((name, ns)), _) => format!("{name} {}", format::span(ns)),
             (None, serde_json::Value::String(text)) => format!("{name} {text}"),
             (None, other) => format!("{name} {other}"),
@@ -443,6 +445,7 @@ mod tests {
     fn a_condition_is_said_in_words() {
         let json = r#"{"kind": "wakeup", "interval_ns": 1000000, "limit-ns": null, "priority": 98, "cpus": [0, 1]}"#;
         assert_eq!(conditions(json), "cpus [0,1], interval 1 ms, kind wakeup, priority 98");
+        assert_eq!(conditions(r#"{"limit-ns": 1500000}"#), format!("limit {}", format::latency(1_500_000)));
         assert_eq!(conditions("no JSON"), "no JSON");
     }
 
