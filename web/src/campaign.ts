@@ -1,17 +1,12 @@
 // A campaign arranged for drawing: one row a condition, its differences from the first condition as marks about zero.
 
 import { ticksOf } from "./calibration.ts";
-import { differenceText, percentText, pText, verdictOf, WORST } from "./comparison.ts";
+import { apartText } from "./comparison.ts";
 import * as format from "./format.ts";
-import type { Answer, CampaignResult, Comparison } from "./generated/view.d.ts";
+import type { Answer, AnswerRows, CampaignResult, ComparedRow, ComparedRows, Comparison } from "./generated/view.d.ts";
 import { drawShape, drawText, hatch, wrap, type Box, type Shape } from "./marks.ts";
 import { COLORED } from "./model.ts";
 import type { Theme } from "./theme.ts";
-
-export const WORDS: Record<Answer["state"], string> = {
-  helps: "HELPS", harms: "HARMS", trade: "TRADE", "helps-body": "HELPS THE BODY", "harms-body": "HARMS THE BODY",
-  "not-beyond-margin": "not beyond the margin", "no-difference-shown": "no difference shown", "not-measured": "cannot be told",
-};
 
 /** A shape for each word, so that it can be read without color. */
 export const STATE_SHAPES: Record<Answer["state"], Shape> = {
@@ -27,11 +22,11 @@ export interface Line {
   at: number;
   low: number | null;
   high: number | null;
-  shown: "worse" | "better" | null;
+  /** The same in words. */
+  words: ComparedRow;
   aNs: number;
   bNs: number;
   differenceNs: number;
-  percent: number | null;
   lowNs: number | null;
   highNs: number | null;
   p: number | null;
@@ -39,47 +34,59 @@ export interface Line {
 
 export interface Row {
   answer: Answer;
+  /** The answer in a word or two. */
+  word: string;
   lines: Line[];
 }
 
 export interface Forest {
   /** Of the axis: nanoseconds where the first condition has a quantity of 0, of which there is no per cent. */
   unit: "%" | "ns";
+  /** The heading of the intervals. */
+  interval: string;
   rows: Row[];
 }
 
 const WORST_LINE = "worst";
+/** The row of worst cases in the table of a comparison. */
+const MEDIAN_OF_MAXIMA = "median of maxima";
 
 /** Always drawn, where they are known; what else a verdict rests on is drawn as well. */
 const DRAWN = ["stolen in 1 s", "p50", "p99"];
 
-function linesOf(document: Comparison, unit: Forest["unit"]): Line[] {
-  const line = (name: string, key: string, aNs: number, bNs: number, differenceNs: number, percent: number | null, lowNs: number | null, highNs: number | null, p: number | null): Line => {
+function linesOf(document: Comparison, { rows }: ComparedRows, unit: Forest["unit"]): Line[] {
+  const line = (name: string, row: string, aNs: number, bNs: number, differenceNs: number, lowNs: number | null, highNs: number | null, p: number | null): Line[] => {
+    const words = rows.find((one) => one.name === row);
+    if (words === undefined) return [];
     const scaled = (ns: number) => (unit === "%" ? (ns / aNs) * 100 : ns);
-    return {
-      // As the sentences round it, so that the page says one number.
-      name, aNs, bNs, differenceNs, percent, lowNs, highNs, p, at: scaled(differenceNs), shown: verdictOf(document, key),
+    return [{
+      name, words, aNs, bNs, differenceNs, lowNs, highNs, p, at: scaled(differenceNs),
       low: lowNs === null ? null : scaled(lowNs), high: highNs === null ? null : scaled(highNs),
-    };
+    }];
   };
-  const quantities = document.quantities
-    .filter(({ name }) => DRAWN.includes(name) || verdictOf(document, name) !== null)
-    .map((row) => line(row.name, row.name, row.a_ns, row.b_ns, row.difference_ns, row.difference_percent ?? null, row.interval?.low_ns ?? null, row.interval?.high_ns ?? null, row.p_together ?? null));
   const { worst } = document;
+  const isShownOf = (name: string) => rows.some((row) => row.name === name && row.shown != null);
+  const quantities = document.quantities
+    .filter(({ name }) => DRAWN.includes(name) || isShownOf(name))
+    .flatMap((row) => line(row.name, row.name, row.a_ns, row.b_ns, row.difference_ns, row.interval?.low_ns ?? null, row.interval?.high_ns ?? null, row.p_together ?? null));
   const { a_median_ns: aNs, b_median_ns: bNs, median_difference_ns: differenceNs } = worst;
   if (typeof aNs !== "number" || typeof bNs !== "number" || typeof differenceNs !== "number") return quantities;
-  return [...quantities, line(WORST_LINE, WORST, aNs, bNs, differenceNs, worst.median_difference_percent ?? null, null, null, worst.p_together ?? null)];
+  return [...quantities, ...line(WORST_LINE, MEDIAN_OF_MAXIMA, aNs, bNs, differenceNs, null, null, worst.p_together ?? null)];
 }
 
-export function forestOf(answers: Answer[]): Forest {
-  const inNs = answers.flatMap(({ comparison }) => (comparison ? linesOf(comparison, "ns") : []));
-  const unit = inNs.some(({ aNs }) => !(aNs > 0)) ? "ns" : "%";
+/** The rows of some answers; `words` are those of the same answers. */
+export function forestOf(answers: Answer[], words: AnswerRows[]): Forest {
+  const linesIn = (unit: Forest["unit"], place: number) => {
+    const [comparison, compared] = [answers[place]?.comparison, words[place]?.compared];
+    return comparison && compared ? linesOf(comparison, compared, unit) : [];
+  };
+  const unit = answers.some((_, place) => linesIn("ns", place).some(({ aNs }) => !(aNs > 0))) ? "ns" : "%";
   return {
-    unit,
-    rows: answers.map((answer) => ({
-      answer,
+    unit, interval: words.find(({ compared }) => compared)?.compared?.interval ?? "interval",
+    rows: answers.map((answer, place) => ({
+      answer, word: words[place]?.word ?? "",
       // Numbers that nobody may rest anything on are not drawn.
-      lines: answer.comparison && answer.state !== "not-measured" ? linesOf(answer.comparison, unit) : [],
+      lines: answer.state === "not-measured" ? [] : linesIn(unit, place),
     })),
   };
 }
@@ -130,10 +137,10 @@ export function fullName(name: string): string {
   return name === WORST_LINE ? "worst (median of the runs\u2019 maxima)" : name;
 }
 
-export function lineText({ name, aNs, bNs, differenceNs, percent, lowNs, highNs, p, shown }: Line): string {
-  const latency = (ns: number) => format.latency(Math.round(ns));
-  const interval = lowNs === null || highNs === null ? "" : `, interval ${differenceText(lowNs)} to ${differenceText(highNs)}`;
-  return `${fullName(name)}: first condition ${latency(aNs)}, this one ${latency(bNs)}, ${differenceText(differenceNs)}${percent === null ? "" : ` (${percentText(percent)})`}${interval}, p ${pText(p)}${shown === null ? "" : `, shown: ${shown === "better" ? "earlier" : "later"}`}`;
+export function lineText({ name, words }: Line): string {
+  const interval = words.interval == null ? "" : `, interval ${words.interval}`;
+  const shown = words.shown == null ? "" : `, shown: ${words.shown === "better" ? "earlier" : "later"}`;
+  return `${fullName(name)}: first condition ${words.a}, this one ${words.b}, ${apartText(words)}${interval}, p ${words.p ?? "\u2013"}${shown}`;
 }
 
 /** Where the axis lies in the picture, for drawing and for what is dragged over it. */
@@ -185,13 +192,13 @@ function drawAxis(
     ctx.fillStyle = value === 0 ? theme.muted : theme.line;
     ctx.fillRect(value === 0 ? x - 1 : x, box.top, value === 0 ? 2 : 1, box.height);
     ctx.fillStyle = theme.muted;
-    const text = value === 0 ? "0" : unit === "%" ? `${value > 0 ? "+" : ""}${Number(value.toFixed(3))} %` : differenceText(value);
+    const text = value === 0 ? "0" : unit === "%" ? `${value > 0 ? "+" : ""}${Number(value.toFixed(3))} %` : format.difference(value);
     for (const y of [box.top - AXIS / 2, box.top + box.height + AXIS / 2]) ctx.fillText(text, x, y);
   }
 }
 
 function drawRow(
-  ctx: CanvasRenderingContext2D, theme: Theme, { answer, lines }: Row, all: Box, box: { left: number; width: number },
+  ctx: CanvasRenderingContext2D, theme: Theme, { answer, word, lines }: Row, all: Box, box: { left: number; width: number },
   range: [number, number], toX: (value: number) => number, narrow: boolean,
 ): void {
   const { state } = answer;
@@ -202,7 +209,6 @@ function drawRow(
   ctx.textAlign = "left";
   drawShape(ctx, STATE_SHAPES[state], 8, y, 11, isShown(state), color, theme.background);
   ctx.font = `600 12px ${theme.font}`;
-  const word = WORDS[state];
   drawText(ctx, word, 20, y, isShown(state) ? color : theme.muted, theme.background);
   const after = 20 + ctx.measureText(word).width + 10;
   const name = shortened(answer.condition, all.width - after - 4, (text) => ctx.measureText(text).width);
@@ -224,12 +230,13 @@ function drawLine(
   ctx: CanvasRenderingContext2D, theme: Theme, line: Line, y: number, box: { left: number; width: number }, [from, to]: [number, number],
   toX: (value: number) => number, narrow: boolean,
 ): void {
-  const color = line.shown === "worse" ? theme.broken : line.shown === "better" ? theme.series[0]! : theme.muted;
+  const { shown } = line.words;
+  const color = shown === "worse" ? theme.broken : shown === "better" ? theme.series[0]! : theme.muted;
   ctx.textAlign = "right";
   ctx.fillStyle = theme.muted;
   ctx.fillText(line.name, box.left - 10, y);
   if (line.low !== null && line.high !== null && line.high >= from && line.low <= to) {
-    ctx.globalAlpha = line.shown === null ? 0.4 : 0.6;
+    ctx.globalAlpha = shown == null ? 0.4 : 0.6;
     ctx.fillStyle = color;
     ctx.fillRect(toX(line.low), y - 4, Math.max(2, toX(line.high) - toX(line.low)), 8);
     ctx.globalAlpha = 1;
@@ -247,12 +254,10 @@ function drawLine(
   if (Math.max(line.at, line.high ?? line.at) > to) arrow(box.left + box.width, 1);
   if (Math.min(line.at, line.low ?? line.at) < from) arrow(box.left, -1);
   // A filled mark is shown, an open one is not, or was not judged.
-  if (line.at >= from && line.at <= to) drawShape(ctx, line.shown === "worse" ? "diamond" : "circle", toX(line.at), y, 9, line.shown !== null, color, theme.background);
+  if (line.at >= from && line.at <= to) drawShape(ctx, shown === "worse" ? "diamond" : "circle", toX(line.at), y, 9, shown != null, color, theme.background);
   ctx.textAlign = "left";
-  const percent = line.percent === null ? "" : percentText(line.percent);
-  const difference = differenceText(line.differenceNs);
-  const text = narrow ? (percent === "" ? difference : percent) : `${difference}${percent === "" ? "" : ` (${percent})`}`;
-  drawText(ctx, text, box.left + box.width + 8, y, line.shown === null ? theme.muted : theme.text, theme.background);
+  const text = narrow ? line.words.percent ?? line.words.difference ?? "" : apartText(line.words);
+  drawText(ctx, text, box.left + box.width + 8, y, shown == null ? theme.muted : theme.text, theme.background);
 }
 
 /** A text with as much left out of its middle as fits: names of conditions often begin alike. */

@@ -2,9 +2,10 @@
 
 import { logTicks } from "./bins.ts";
 import { ticksOf } from "./calibration.ts";
+import type { TableData } from "./figure.tsx";
 import * as format from "./format.ts";
 import { KINDS } from "./generated/kinds.ts";
-import type { Comparison, QuantityComparison } from "./generated/view.d.ts";
+import type { ComparedRow, ComparedRows, Comparison } from "./generated/view.d.ts";
 import { drawShape, drawText, type Box } from "./marks.ts";
 import type { Theme } from "./theme.ts";
 
@@ -16,52 +17,8 @@ export interface Effect {
   high: number | null;
   /** "+1.8 us (+14.6 %)" */
   words: string;
-  verdict: "worse" | "better" | null;
-}
-
-/** What the verdict calls the row of worst cases. */
-export const WORST = "worst case";
-
-/** What the verdict calls the row of rates beyond the deadline. */
-export const RATE = "beyond the deadline";
-
-/** The row of rates, where a deadline is stated: periods that were late by more than it, taken or skipped. */
-export function rateRows(document: Comparison): string[][] {
-  const { rate } = document.worst;
-  if (!rate) return [];
-  const sum = (counts: (number | string)[]) => counts.reduce((total: number, count) => total + Number(count), 0);
-  const byTime = KINDS[document.measurement]?.countsByTime;
-  const share = (beyond: (number | string)[], exposure: (number | string)[]) =>
-    byTime ? format.count(sum(beyond)) : `${format.count(sum(beyond))} of ${format.count(sum(exposure))}`;
-  const part = rate.part_ns == null ? "" : `, first ${format.span(Number(rate.part_ns))}`;
-  return [[
-    `beyond ${format.latency(Number(rate.deadline_ns))}${part}`, verdictOf(document, RATE) ?? "", share(rate.a_beyond, rate.a_exposure),
-    share(rate.b_beyond, rate.b_exposure), "", "", "\u2013", pText(rate.p_together),
-  ]];
-}
-
-export function verdictOf(document: Comparison, name: string): Effect["verdict"] {
-  if (document.verdict.worse.includes(name)) return "worse";
-  return document.verdict.better.includes(name) ? "better" : null;
-}
-
-export function percentText(percent: number | null | undefined): string {
-  if (percent === null || percent === undefined) return "";
-  return `${percent < 0 ? "-" : "+"}${Math.abs(percent).toFixed(1)} %`;
-}
-
-/** A difference with its sign and unit. */
-export function differenceText(ns: number): string {
-  return `${ns < 0 ? "-" : "+"}${format.latency(Math.abs(Math.round(ns)))}`;
-}
-
-export function intervalText({ interval }: QuantityComparison): string {
-  return interval ? `${differenceText(interval.low_ns)} to ${differenceText(interval.high_ns)}` : "\u2013";
-}
-
-export function pText(p: number | null | undefined): string {
-  if (p === null || p === undefined) return "\u2013";
-  return p < 0.001 ? "<0.001" : p.toFixed(3);
+  verdict: string | null;
+  row: ComparedRow;
 }
 
 /** Whether the rows are of how far from zero samples lie, so that "earlier" and "later" mean nothing. */
@@ -69,29 +26,29 @@ export function isDistance(document: Comparison): boolean {
   return KINDS[document.measurement]?.figure === "offsets";
 }
 
-/** Where the samples lie: mean and quantiles with their sign, and the ends. */
-export function signedRows({ signed }: Comparison): string[][] {
-  if (!signed) return [];
-  const ends = ([["lowest", signed.a.lowest_ns, signed.b.lowest_ns], ["highest", signed.a.highest_ns, signed.b.highest_ns]] as const)
-    .map(([name, a, b]) => [name, differenceText(Number(a)), differenceText(Number(b)), "", "\u2013", "\u2013"]);
-  return [
-    ...signed.quantities.map((row) => [
-      row.name, differenceText(row.a_ns), differenceText(row.b_ns), differenceText(row.difference_ns), intervalText(row), pText(row.p_together),
-    ]),
-    ...ends,
-  ];
+/** The table of a comparison's rows, as a terminal has it. */
+export function comparedTable({ interval, rows }: ComparedRows, of: string, isInvalid = false): TableData {
+  return {
+    head: [of, "shown", "A", "B", "B \u2212 A", "in %", interval, "p"],
+    rows: rows.map((row) => [row.name, row.shown ?? "", row.a, row.b, row.difference, row.percent, row.interval, row.p]),
+    words: 2, invalid: rows.map(() => isInvalid),
+  };
 }
 
-export function effectsOf(document: Comparison): Effect[] {
-  return document.quantities.filter(({ a_ns: a }) => a > 0).map((row) => {
-    const percent = row.difference_percent ?? 0;
-    return {
-      name: row.name, percent,
-      low: row.interval ? (row.interval.low_ns / row.a_ns) * 100 : null,
-      high: row.interval ? (row.interval.high_ns / row.a_ns) * 100 : null,
-      words: `${differenceText(row.difference_ns)} (${percentText(percent)})`,
-      verdict: verdictOf(document, row.name),
-    };
+/** A difference with its share of A. */
+export function apartText({ difference, percent }: ComparedRow): string {
+  return percent == null ? difference ?? "" : `${difference} (${percent})`;
+}
+
+/** The quantities that have a value in A, which their differences are parts of. */
+export function effectsOf({ quantities }: Comparison, { rows }: ComparedRows): Effect[] {
+  return quantities.flatMap(({ name, a_ns: a, difference_percent: percent, interval }) => {
+    const row = rows.find((one) => one.name === name);
+    if (!(a > 0) || row === undefined) return [];
+    return [{
+      name, percent: percent ?? 0, row, words: apartText(row), verdict: row.shown ?? null,
+      low: interval ? (interval.low_ns / a) * 100 : null, high: interval ? (interval.high_ns / a) * 100 : null,
+    }];
   });
 }
 

@@ -32,6 +32,12 @@ export function latency(value: Exact | bigint): string {
   return magnitude < ANOTHER_DATE_NS ? `${sign}${microseconds(magnitude)} us` : span(ns);
 }
 
+/** A difference of two times with its sign, also where it is none: "+1.8 us", "-740 ns", "+0 ns". */
+export function difference(value: Exact | bigint): string {
+  const ns = whole(value);
+  return `${ns < 0n ? "" : "+"}${latency(ns)}`;
+}
+
 /** The number alone, in microseconds, for columns whose head says "us". */
 export function microseconds(value: Exact | bigint): string {
   const ns = whole(value);

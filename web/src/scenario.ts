@@ -4,7 +4,7 @@
 import { logTicks } from "./bins.ts";
 import { shortened } from "./campaign.ts";
 import * as format from "./format.ts";
-import type { Bar, Figure } from "./generated/view.d.ts";
+import type { Bar, BarRow, Figure } from "./generated/view.d.ts";
 import { colorOf, drawShape, drawText, type Box } from "./marks.ts";
 import type { Theme } from "./theme.ts";
 
@@ -57,10 +57,8 @@ export function scenarioRange(bars: Bar[]): [number, number] {
   return [Math.max(0.5, low * 0.75), high * 1.35];
 }
 
-export function barText(bar: Bar): string {
-  const latency = (ns: number) => format.latency(Math.round(ns));
-  const sd = bar.sd_ns === null || bar.sd_ns === undefined ? "" : `, mean + sd ${latency(bar.mean_ns + bar.sd_ns)}`;
-  return `${bar.condition}: min ${latency(bar.min_ns)}, mean ${latency(bar.mean_ns)}${sd}, max ${latency(bar.max_ns)}; ${format.count(bar.samples)} samples of ${bar.runs} ${bar.runs === 1 ? "run" : "runs"}, their maxima ${bar.maxima_ns.map(latency).join(", ")}`;
+export function barText({ condition, runs, samples, min, mean, sd, max, maxima }: BarRow): string {
+  return `${condition}: min ${min}, mean ${mean}${sd == null ? "" : `, sd ${sd}`}, max ${max}; ${samples} samples of ${runs} ${runs === "1" ? "run" : "runs"}, their maxima ${maxima.join(", ")}`;
 }
 
 export function drawScenario(

@@ -1,7 +1,6 @@
 // Draws where the samples of two groups lie, with their sign: one lane each, on one axis with zero marked.
 
 import { logTicks, num } from "./bins.ts";
-import { differenceText } from "./comparison.ts";
 import { power } from "./distribution.ts";
 import * as format from "./format.ts";
 import type { SignedRunView, SignedSamplesView } from "./generated/view.d.ts";
@@ -75,7 +74,7 @@ export function drawPair(
     });
     drawShape(ctx, "triangle", toX(median), box.top + box.height - 3, 9, true, theme.text, theme.background);
     ctx.textAlign = "left";
-    drawText(ctx, `${name}: median ${differenceText(median)}`, box.left, box.top - 14, theme.text, theme.background);
+    drawText(ctx, `${name}: median ${format.difference(median)}`, box.left, box.top - 14, theme.text, theme.background);
   });
   ctx.textAlign = "center";
   ctx.fillStyle = theme.muted;
@@ -138,7 +137,7 @@ export function strokeAt(parts: Part[], x: number): { run: SignedRunView; i: num
 /** "A 1, from 2 min on: -60.1 us to -41.0 us". */
 export function strokeWords(run: SignedRunView, i: number): string {
   const [low, high] = [run.lowest_ns[i], run.highest_ns[i]];
-  const values = low == null || high == null ? "no sample" : `${differenceText(num(low))} to ${differenceText(num(high))}`;
+  const values = low == null || high == null ? "no sample" : `${format.difference(low)} to ${format.difference(high)}`;
   return `${run.label}, from ${format.span(num(run.start_offset_ns[i]))} on: ${values}`;
 }
 

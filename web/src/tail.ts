@@ -68,7 +68,7 @@ export function refusedFrom(tail: TailView): number | null {
 
 /** Why nothing is drawn from there on. */
 export function refusalOf(tail: TailView): string {
-  return tail.refusals[0] ?? tail.expectations.find(({ refusal }) => refusal)?.refusal ?? "";
+  return tail.refusals[0] ?? tail.expectations.find(({ words }) => words.refusal)?.words.refusal ?? "";
 }
 
 const LEFT = 58;
@@ -223,10 +223,4 @@ function notice(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, x: number
   const room: Box = { ...box, left: x, width: box.left + box.width - x };
   // A narrow rest has no room for the reason; the table and the text give it.
   if (room.width > 200) drawNotice(ctx, ["No answer.", reason], room, theme, 1);
-}
-
-/** A chance as people read it. */
-export function chance(value: number | null | undefined): string {
-  if (value === null || value === undefined) return "\u2013";
-  return `${(Math.ceil(value * 1000) / 10).toFixed(1)} %`;
 }

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TailView } from "../src/generated/view.d.ts";
-import { chance, heightOf, horizonRange, horizonTicks, placeOf, refusalOf, refusedFrom } from "../src/tail.ts";
+import { heightOf, horizonRange, horizonTicks, placeOf, refusalOf, refusedFrom } from "../src/tail.ts";
 
 const HOUR = 3600e9;
 
 function tail(answered: number[], refused: number[], refusals: string[] = []): TailView {
   const expectation = (ns: number, told: boolean) => ({
-    horizon_ns: ns, horizon: `${ns / HOUR} h`, low_ns: told ? 1 : null, typical_ns: told ? 2 : null, high_ns: told ? 3 : null,
-    only_bound: false, model_free_chance: 0.5, refusal: told ? null : "too far",
+    horizon_ns: ns, low_ns: told ? 1 : null, typical_ns: told ? 2 : null, high_ns: told ? 3 : null,
+    words: { within: `${ns / HOUR} h`, typical: null, interval: null, beyond_worst_seen: null, by: null, refusal: told ? null : "too far" },
   });
   return {
     run: "r", label: "l", sentence: "", model_free: "", stationary: true, stationarity: "", change_ns: null, refusals,
-    expectations: [...answered.map((ns) => expectation(ns, true)), ...refused.map((ns) => expectation(ns, false))], claim: null, level: 0.9,
+    expectations: [...answered.map((ns) => expectation(ns, true)), ...refused.map((ns) => expectation(ns, false))], claim: null, level: 0.9, interval: "90 % interval",
     how: "", notes: [], maxima: { start_ns: [0], max_ns: [5000], length_ns: 60e9, part_start_ns: [0], part_median_ns: [5000] },
     seen: { horizon_ns: [60e9, HOUR], max_ns: [4000, 5000] },
     curve: { horizon_ns: answered, low_ns: answered.map(() => 1), typical_ns: answered.map(() => 2), high_ns: answered.map(() => 3) },
@@ -46,8 +46,4 @@ test("a hundredfold range is logarithmic, and every value has its place", () => 
     for (const value of values) assert.ok(placeOf(height, value, box) > 10 && placeOf(height, value, box) < 110);
   }
   assert.equal(placeOf(heightOf([5000]), Infinity, box), 10);
-});
-
-test("a chance is never rounded down to none", () => {
-  assert.deepEqual([0.5, 0.0001, null].map(chance), ["50.0 %", "0.1 %", "\u2013"]);
 });

@@ -15,6 +15,7 @@ pub(crate) fn view(input: &CampaignInput) -> CampaignView {
     let first = document.runs.iter().find_map(|line| input.records.get(&line.file));
     CampaignView {
         document: document.clone(),
+        tables: summary::campaign::tables(document),
         began: document.began_ns.map(Instant),
         time_zone: first.and_then(|record| record.manifest().time_zone.clone()),
         distributions: document.figures.iter().map(|figure| distribution(input, figure)).collect(),

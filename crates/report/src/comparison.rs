@@ -83,7 +83,8 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
         runs.extend((1..).zip(group).map(|(number, run)| over_time(run, document, format!("{letter} {number}"), lane)));
     }
     let (how, reach) = (document.how(), document.reach_sentences());
-    Some(ComparisonView { document: document.clone(), plot, runs, signed, how, reach })
+    let tables = summary::comparison::tables(document);
+    Some(ComparisonView { document: document.clone(), tables, plot, runs, signed, how, reach })
 }
 
 /// One run of a group, with the samples of all its threads in one series.

@@ -1,5 +1,7 @@
 //! The page: a plain summary for readers without scripts, the data, and the viewer.
 
+mod campaign;
+mod comparison;
 mod contents;
 mod explanation;
 mod load;
@@ -8,16 +10,16 @@ mod packet;
 mod program;
 mod rhythm;
 mod sync;
+mod table;
+mod tail;
 mod top;
 
 use std::fmt::Write as _;
 
-use analysis::compare::Comparison;
-use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Origin, Record};
 use summary::label;
 use summary::run::SeriesSummary;
-use units::{approx_f64, format};
+use units::format;
 
 use crate::page::{Page, ReportInput};
 use crate::view::{OverviewView, ResultsView, TailView, View};
@@ -103,11 +105,11 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         page.push_str("</ol></section>\n");
     }
     let mut sections = String::new();
-    if let Page::Comparison(comparison) = &input.page {
-        plain_comparison(&mut sections, &comparison.comparison);
+    if let Page::Comparison(compared) = &input.page {
+        comparison::plain_comparison(&mut sections, &compared.comparison);
     }
-    if let Page::Campaign(campaign) = &input.page {
-        plain_campaign(&mut sections, &campaign.result);
+    if let Page::Campaign(input) = &input.page {
+        campaign::plain_campaign(&mut sections, &input.result);
     }
     let runs = input.page.runs();
     if let Some(results) = view.page.results().filter(|_| !runs.is_empty()) {
@@ -136,13 +138,7 @@ fn plain_runs(page: &mut String, runs: &[Record], tails: &[&TailView]) {
     explanation::plain_explanations(page, runs);
     rhythm::plain_rhythms(page, runs);
     load::plain_loads(page, runs);
-    if !tails.is_empty() {
-        page.push_str("<section><h2>How sure, how long</h2>\n");
-        for tail in tails {
-            let _ = writeln!(page, "<p><b>{}</b>: {}</p>", escape(&tail.label), escape(&tail.sentence));
-        }
-        page.push_str("</section>\n");
-    }
+    tail::plain_tails(page, tails);
 }
 
 /// Writes all that is shown of each run, folded, in the order of the overview.
@@ -161,129 +157,6 @@ fn plain_details(page: &mut String, runs: &[Record], results: &ResultsView, over
             escape(&run.label),
             contents::one_level_deeper(&sections)
         );
-    }
-    page.push_str("</section>\n");
-}
-
-/// Writes the answers of a campaign with their reasons, and its figures as tables.
-fn plain_campaign(page: &mut String, result: &CampaignResult) {
-    let answers = |page: &mut String, title: &str, answers: &[Answer]| {
-        if answers.is_empty() {
-            return;
-        }
-        let _ = writeln!(
-            page,
-            "<section><h2>{title}</h2><div class=\"scroll\"><table><thead><tr><th>condition</th><th>measurement</th>\
-             <th>answer</th><th>why</th></tr></thead><tbody>"
-        );
-        for answer in answers {
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                escape(&answer.condition),
-                escape(&answer.measurement),
-                answer.state.word(),
-                escape(&answer.sentence)
-            );
-        }
-        page.push_str("</tbody></table></div></section>\n");
-    };
-    let _ = writeln!(page, "<p>{}</p>", escape(&result.about));
-    answers(page, "Against the first condition", &result.answers);
-    answers(page, "The winners together, measured again", &result.confirmation);
-    for figure in &result.figures {
-        plain_figure(page, figure);
-    }
-    for note in &result.notes {
-        let _ = writeln!(page, "<p>{}</p>", escape(note));
-    }
-}
-
-fn plain_figure(page: &mut String, figure: &Figure) {
-    let latency = |ns: f64| {
-        let magnitude = format::latency(ns.abs());
-        if ns <= -0.5 { format!("-{magnitude}") } else { magnitude }
-    };
-    let _ = writeln!(
-        page,
-        "<section><h2>{}</h2><div class=\"scroll\"><table><thead><tr><th>condition</th><th class=\"number\">runs</th>\
-         <th class=\"number\">samples</th><th class=\"number\">min</th><th class=\"number\">mean</th>\
-         <th class=\"number\">mean + sd</th><th class=\"number\">max</th></tr></thead><tbody>",
-        escape(&figure.title)
-    );
-    for bar in &figure.bars {
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
-            escape(&bar.condition),
-            format::count(bar.runs),
-            format::count(bar.samples),
-            format::latency(bar.min_ns),
-            latency(bar.mean_ns),
-            bar.sd_ns.map_or_else(|| "-".to_owned(), |sd_ns| latency(bar.mean_ns + sd_ns)),
-            format::latency(bar.max_ns)
-        );
-    }
-    page.push_str("</tbody></table></div></section>\n");
-}
-
-fn plain_comparison(page: &mut String, comparison: &Comparison) {
-    let latency = |ns: f64| format::latency(ns.abs());
-    let signed = |ns: f64| format!("{}{}", if ns < 0.0 { "-" } else { "+" }, latency(ns));
-    let _ = writeln!(
-        page,
-        "<section><h2>A: {}, B: {}</h2><div class=\"scroll\"><table><thead><tr><th>{}</th><th class=\"number\">A</th>\
-         <th class=\"number\">B</th><th class=\"number\">B - A</th><th class=\"number\">interval</th></tr></thead><tbody>",
-        escape(&comparison.a.name),
-        escape(&comparison.b.name),
-        escape(&comparison.latency)
-    );
-    for row in &comparison.quantities {
-        let interval = row.interval.map_or_else(
-            || "-".to_owned(),
-            |bounds| format!("{} to {}", signed(bounds.low_ns), signed(bounds.high_ns)),
-        );
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{interval}</td></tr>",
-            escape(&row.name),
-            latency(row.a_ns),
-            latency(row.b_ns),
-            signed(row.difference_ns)
-        );
-    }
-    let worst = &comparison.worst;
-    let _ = writeln!(
-        page,
-        "<tr><td>median of maxima</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-         <td class=\"number\">-</td></tr>",
-        worst.a_median_ns.map_or_else(|| "-".to_owned(), latency),
-        worst.b_median_ns.map_or_else(|| "-".to_owned(), latency),
-        worst.median_difference_ns.map_or_else(|| "-".to_owned(), signed)
-    );
-    let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p>", escape(&worst.note));
-    if let Some(by_sign) = &comparison.signed {
-        page.push_str(
-            "<p>These are distances from zero, either way. With their sign:</p><div class=\"scroll\"><table><thead><tr><th></th>\
-             <th class=\"number\">A</th><th class=\"number\">B</th><th class=\"number\">B - A</th></tr></thead><tbody>",
-        );
-        let range = [
-            ("lowest", by_sign.a.lowest_ns, by_sign.b.lowest_ns),
-            ("highest", by_sign.a.highest_ns, by_sign.b.highest_ns),
-        ];
-        let range = range.map(|(name, a, b)| (name, units::approx_f64_i64(a), units::approx_f64_i64(b)));
-        let rows = by_sign.quantities.iter().map(|row| (row.name.as_str(), row.a_ns, row.b_ns));
-        for (name, a, b) in rows.chain(range) {
-            let cells = [a, b, b - a].map(|ns| format!("<td class=\"number\">{}</td>", signed(ns))).concat();
-            let _ = writeln!(page, "<tr><td>{}</td>{cells}</tr>", escape(name));
-        }
-        page.push_str("</tbody></table></div>\n");
-    }
-    if let Some(rate) = &worst.rate {
-        let deadline = latency(approx_f64(rate.deadline_ns));
-        let _ = writeln!(page, "<p>Beyond {deadline}: {}.</p>", escape(&rate.text));
     }
     page.push_str("</section>\n");
 }

@@ -34,8 +34,8 @@ pub use html::render_html;
 pub use page::{CampaignInput, ComparisonInput, Generated, Page, PageKind, ReportInput, Results};
 pub use view::{
     AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView,
-    CalibrationRowView, CalibrationView, CampaignReasonView, CampaignView, CauseChangeView, CauseTailView, CauseView,
-    ChangeView, ClaimView, ComparisonView, ConditionView, CurveView, DelayPartView, ExpectationView, ExplainedFrom,
+    CalibrationRowView, CalibrationView, CampaignReasonView, CampaignView, CauseChangeView, CauseView, ChangeView,
+    ClaimView, ComparisonView, ConditionView, CurveView, DelayPartView, ExpectationView, ExplainedFrom,
     ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, GroupView,
     HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView,
     LoadTurnView, LoadView, MaximaView, MomentView, OverviewView, PacketArrivalsView, PacketClocksView,

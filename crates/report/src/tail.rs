@@ -4,13 +4,11 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use analysis::tail::{
-    ByCause, Claim, ClaimAnswer, ClaimState, Tail, TailOptions, WorstBasis, latencies, span_words, tail,
-};
+use analysis::tail::{Claim, ClaimAnswer, ClaimState, Tail, TailOptions, latencies, tail};
 use record::Record;
 
 use crate::exact::Exact;
-use crate::view::{ByCauseView, CauseTailView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
+use crate::view::{ByCauseView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 
 /// Number of resamples for a page, which must be written quickly; `punctual tail` uses more.
 const RESAMPLES: u32 = 1_000;
@@ -62,19 +60,16 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
         name.to_owned()
     };
     let how = prediction.how();
-    let Tail { stationarity, maxima, curve, expectations, .. } = prediction;
+    let tables = summary::tail::tables(&prediction);
+    let Tail { stationarity, maxima, curve, expectations, by_cause, .. } = prediction;
     let exact = |values: &[u64]| values.iter().map(|&value| Exact::from(value)).collect();
-    let expectation = |one: &analysis::tail::Expectation| ExpectationView {
+    let expectations = expectations.iter().zip(tables.expectations).map(|(one, words)| ExpectationView {
         horizon_ns: one.horizon_ns.into(),
-        horizon: span_words(one.horizon_ns),
         low_ns: one.worst.map(|worst| worst.low_ns),
         typical_ns: one.worst.map(|worst| worst.typical_ns),
         high_ns: one.worst.map(|worst| worst.high_ns),
-        model_free_chance: one.model_free_chance,
-        basis: one.basis.map(|basis| basis.word().to_owned()),
-        only_bound: one.basis == Some(WorstBasis::Interval),
-        refusal: one.refusal.as_ref().map(analysis::tail::Refusal::words),
-    };
+        words,
+    });
     Some(TailView {
         run: run.id.clone(),
         label,
@@ -84,8 +79,9 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
         stationarity: stationarity.sentence,
         change_ns: stationarity.change_ns.map(Exact::from),
         refusals: prediction.refusals.iter().map(analysis::tail::Refusal::words).collect(),
-        expectations: expectations.iter().map(expectation).collect(),
-        by_cause: prediction.by_cause.as_ref().map(by_cause),
+        expectations: expectations.collect(),
+        by_cause: by_cause.zip(tables.causes).map(|(one, table)| ByCauseView { sentence: one.sentence, table }),
+        interval: tables.interval,
         claim: prediction.claim.map(|answer| ClaimView {
             word: answer.state.word().to_owned(),
             shown: answer.state == ClaimState::Shown,
@@ -115,26 +111,6 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
             high_ns: curve.high_ns,
         },
     })
-}
-
-fn by_cause(tail: &ByCause) -> ByCauseView {
-    let cause = |cause: &analysis::tail::CauseTail| {
-        let words = cause.words();
-        let left = tail.without.iter().find(|without| without.causes.last() == Some(&words));
-        CauseTailView {
-            samples: cause.samples.into(),
-            per_day_low: cause.per_day[0],
-            per_day_high: cause.per_day[2],
-            worst_ns: cause.worst_ns.into(),
-            left_ns: left.map(|left| left.worst_left_ns.into()),
-            cause: words,
-        }
-    };
-    ByCauseView {
-        sentence: tail.sentence.clone(),
-        complete_above_ns: tail.complete_above_ns.into(),
-        causes: tail.causes.iter().map(cause).collect(),
-    }
 }
 
 #[cfg(test)]

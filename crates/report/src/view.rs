@@ -45,9 +45,7 @@ pub use self::sync::{
     SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
     SyncTrackView, SyncView,
 };
-pub use self::tail::{
-    ByCauseView, CauseTailView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView,
-};
+pub use self::tail::{ByCauseView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use self::top::{AssessmentView, ChangeView, ConditionView, LateCauseView, LateCausesView, TotalsView};
 use crate::exact::{Exact, Instant};
 

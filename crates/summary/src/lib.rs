@@ -5,7 +5,9 @@
 
 mod assess;
 mod assessment;
+pub mod campaign;
 pub mod columns;
+pub mod comparison;
 pub mod explanation;
 pub mod headline;
 pub mod late;
@@ -18,6 +20,7 @@ pub mod program;
 pub mod rhythm;
 pub mod run;
 pub mod sync;
+pub mod tail;
 pub mod totals;
 mod whole;
 

@@ -21,6 +21,11 @@ enum Column {
     Picture,
 }
 
+/// A cell, or a dash if its value is unknown.
+pub fn known(cell: Option<&str>) -> String {
+    cell.unwrap_or("-").to_owned()
+}
+
 /// Columns with their heads, right-aligned but for the first.
 pub struct Table {
     head: Vec<String>,

@@ -73,6 +73,22 @@ pub fn latency(ns: impl Nanoseconds) -> String {
     format!("{sign}{} us", microseconds(magnitude))
 }
 
+/// A difference of two times with its sign, also where it is none: "+1.8 us", "-740 ns", "+0 ns".
+#[must_use]
+pub fn difference(ns: impl Nanoseconds) -> String {
+    let ns = ns.whole();
+    let sign = if ns < 0 { "" } else { "+" };
+    format!("{sign}{}", latency(ns))
+}
+
+/// A change in per cent with its sign and one decimal: "+14.6 %", "-0.3 %"; what rounds to nothing is "+0.0 %" from either side.
+#[must_use]
+pub fn change(percent: f64) -> String {
+    let tenths = (percent * 10.0).round() / 10.0;
+    // Else a negative zero prints its sign.
+    format!("{:+.1} %", if tenths.abs() < 0.05 { 0.0 } else { tenths })
+}
+
 /// A latency's number alone, in microseconds, for columns whose head says "us": "0.9", "41.8", "1 305".
 #[must_use]
 pub fn microseconds(ns: u64) -> String {
@@ -139,6 +155,12 @@ pub fn bytes(value: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_that_rounds_to_nothing_has_no_minus() {
+        assert_eq!([14.62, -0.26, -0.04, 0.0].map(change), ["+14.6 %", "-0.3 %", "+0.0 %", "+0.0 %"]);
+        assert_eq!([-0.4, -0.6].map(difference), ["+0 ns", "-1 ns"]);
+    }
 
     #[test]
     fn latencies() {

@@ -2560,6 +2560,10 @@ export interface TailView {
    */
   how: string;
   /**
+   * The heading of the prediction intervals in a table.
+   */
+  interval: string;
+  /**
    * Label of the run, with the latency if its kind has several.
    */
   label: string;
@@ -2603,46 +2607,48 @@ export interface TailView {
  */
 export interface ByCauseView {
   /**
-   * The causes, the one with the worst sample first.
-   */
-  causes: CauseTailView[];
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  complete_above_ns: number | string;
-  /**
    * What removing a cause would gain, in a sentence, or why that is unknown.
    */
   sentence: string;
+  table: CauseRows;
 }
 /**
- * The tail of one cause.
+ * The causes in words.
  */
-export interface CauseTailView {
+export interface CauseRows {
   /**
-   * The cause in words.
+   * The level above which the causes of nearly all samples are known.
+   */
+  above: string;
+  /**
+   * The causes, the one with the worst sample first.
+   */
+  rows: CauseRow[];
+}
+/**
+ * A cause of a tail in words.
+ */
+export interface CauseRow {
+  /**
+   * The cause.
    */
   cause: string;
   /**
-   * The worst latency that would remain without this cause and those before it (ns); null if unknown.
+   * Samples above the level with this cause.
    */
-  left_ns?: Exact | null;
+  samples: string;
   /**
-   * Occurrences per day: upper end of a 90 % interval.
+   * How often a day it comes: a 90 % interval.
    */
-  per_day_high: number;
+  times_a_day: string;
   /**
-   * Occurrences per day: lower end of a 90 % interval.
+   * The worst of its samples.
    */
-  per_day_low: number;
+  worst: string;
   /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   * The worst that would be left without it, and without those above it in the table where that is said; null if unknown.
    */
-  samples: number | string;
-  /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  worst_ns: number | string;
+  worst_left?: string | null;
 }
 /**
  * The answer to a claim.
@@ -2695,17 +2701,9 @@ export interface CurveView {
  */
 export interface ExpectationView {
   /**
-   * What the prediction is based on, in a few words; null if the prediction is refused.
-   */
-  basis?: string | null;
-  /**
    * Upper end of the prediction interval (ns); null if the prediction is refused.
    */
   high_ns?: number | null;
-  /**
-   * The horizon in words.
-   */
-  horizon: string;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
@@ -2715,21 +2713,39 @@ export interface ExpectationView {
    */
   low_ns?: number | null;
   /**
-   * Upper bound, without any model, on the probability that the worst measured latency is exceeded (0 to 1).
+   * Middle of the prediction interval (ns); null if the prediction is refused.
    */
-  model_free_chance?: number | null;
+  typical_ns?: number | null;
+  words: ExpectationRow;
+}
+/**
+ * The same in words, or why it is refused.
+ */
+export interface ExpectationRow {
   /**
-   * Whether only the upper end is known, because the horizon is shorter than the run's intervals.
+   * The probability of one beyond the worst that was seen, without any model; null if it is unknown.
    */
-  only_bound: boolean;
+  beyond_worst_seen?: string | null;
+  /**
+   * What the prediction rests on; null without one.
+   */
+  by?: string | null;
+  /**
+   * Where the worst case will lie, or its bound; null without a prediction.
+   */
+  interval?: string | null;
   /**
    * Why there is no prediction; null if there is one.
    */
   refusal?: string | null;
   /**
-   * Middle of the prediction interval (ns); null if the prediction is refused.
+   * The middle of the interval; null without a prediction, and if only a bound is known.
    */
-  typical_ns?: number | null;
+  typical?: string | null;
+  /**
+   * The time to come: "1 day".
+   */
+  within: string;
 }
 /**
  * Interval maxima in chronological order.
@@ -2953,6 +2969,7 @@ export interface ComparisonView {
    * of magnitudes.
    */
   signed?: SignedSamplesView | null;
+  tables: ComparisonTables;
 }
 /**
  * Two groups of runs side by side, with a verdict. All differences are B - A.
@@ -3769,6 +3786,128 @@ export interface SignedRunView {
   start_offset_ns: Exact[];
 }
 /**
+ * Its numbers in words.
+ */
+export interface ComparisonTables {
+  /**
+   * A, then B.
+   */
+  groups: GroupRow[];
+  side_by_side: ComparedRows;
+  /**
+   * Where the samples lie; null unless they have both signs.
+   */
+  with_sign?: ComparedRows1 | null;
+}
+/**
+ * A group of runs in words.
+ */
+export interface GroupRow {
+  /**
+   * `A` or `B`.
+   */
+  letter: string;
+  /**
+   * Periods that were skipped; null if they were not counted.
+   */
+  missed?: string | null;
+  /**
+   * What people call it: a label, or its files.
+   */
+  name: string;
+  /**
+   * Number of runs.
+   */
+  runs: string;
+  /**
+   * Number of samples.
+   */
+  samples: string;
+  /**
+   * How long its runs took together; null if that is unknown.
+   */
+  time?: string | null;
+  /**
+   * How far it can be trusted, in a word.
+   */
+  validity: string;
+  /**
+   * The largest sample; null without one.
+   */
+  worst?: string | null;
+}
+/**
+ * Quantities of both groups, each as a row.
+ */
+export interface ComparedRows {
+  /**
+   * The heading of the intervals: "95 % interval".
+   */
+  interval: string;
+  /**
+   * What the quantities are of: the heading of their names.
+   */
+  of: string;
+  /**
+   * The rows.
+   */
+  rows: ComparedRow[];
+}
+/**
+ * One quantity of both groups in words; what is unknown, or has no meaning for it, is null.
+ */
+export interface ComparedRow {
+  /**
+   * Its value in A.
+   */
+  a?: string | null;
+  /**
+   * Its value in B.
+   */
+  b?: string | null;
+  /**
+   * B less A, with its sign.
+   */
+  difference?: string | null;
+  /**
+   * Where the difference would lie if the runs were repeated.
+   */
+  interval?: string | null;
+  /**
+   * The quantity: `mean`, `p99`, `median of maxima`.
+   */
+  name: string;
+  /**
+   * The probability that chance alone makes such a difference in any row; null if too few runs could ever show one.
+   */
+  p?: string | null;
+  /**
+   * The same in per cent of A.
+   */
+  percent?: string | null;
+  /**
+   * What is shown of B: `worse` or `better`; null if nothing is.
+   */
+  shown?: string | null;
+}
+/**
+ * Quantities of both groups, each as a row.
+ */
+export interface ComparedRows1 {
+  /**
+   * The heading of the intervals: "95 % interval".
+   */
+  interval: string;
+  /**
+   * What the quantities are of: the heading of their names.
+   */
+  of: string;
+  /**
+   * The rows.
+   */
+  rows: ComparedRow[];
+}
+/**
  * The campaign and its results.
  */
 export interface CampaignView {
@@ -3790,6 +3929,7 @@ export interface CampaignView {
    * For each run of the document: why it is degraded, invalid or unusable.
    */
   run_reasons: string[][];
+  tables: CampaignTables;
   /**
    * IANA name of the node's time zone.
    */
@@ -4169,6 +4309,73 @@ export interface ReasonView1 {
    * The state that the reason causes.
    */
   state: "valid" | "degraded" | "invalid";
+}
+/**
+ * Its answers and figures in words.
+ */
+export interface CampaignTables {
+  /**
+   * The answers, each compared with the first condition.
+   */
+  answers: AnswerRows[];
+  /**
+   * The answers of the winners, measured again.
+   */
+  confirmation: AnswerRows[];
+  /**
+   * The figures.
+   */
+  figures: BarRow[][];
+}
+/**
+ * An answer in words.
+ */
+export interface AnswerRows {
+  /**
+   * The comparison behind it, A being the first condition; null if nothing was compared.
+   */
+  compared?: ComparedRows1 | null;
+  /**
+   * The answer in a word or two.
+   */
+  word: string;
+}
+/**
+ * The samples of a condition in words.
+ */
+export interface BarRow {
+  /**
+   * The name of the condition.
+   */
+  condition: string;
+  /**
+   * The largest sample.
+   */
+  max: string;
+  /**
+   * The largest sample of each run, in the order of the runs.
+   */
+  maxima: string[];
+  /**
+   * The mean of all samples.
+   */
+  mean: string;
+  /**
+   * The smallest sample.
+   */
+  min: string;
+  /**
+   * Number of runs.
+   */
+  runs: string;
+  /**
+   * Number of samples.
+   */
+  samples: string;
+  /**
+   * Population standard deviation; null if the values of some samples are unknown.
+   */
+  sd?: string | null;
 }
 /**
  * Injected delays compared with readings.

@@ -2,56 +2,49 @@
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import {
-  comparedOf, drawForest, forestHeight, fullName, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, WORDS, type Line, type Row,
+  comparedOf, drawForest, forestHeight, fullName, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, type Line, type Row,
 } from "../campaign.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
-import { differenceText, percentText, pText } from "../comparison.ts";
 import { Figure, Section, Table, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
-import type { Answer, CampaignResult, CampaignView, Figure as FigureView, RunView } from "../generated/view.d.ts";
-import { words } from "../model.ts";
+import type { Answer, AnswerRows, BarRow, CampaignResult, CampaignView, Figure as FigureView, RunView } from "../generated/view.d.ts";
+import { words, type Cell } from "../model.ts";
 import { barAt, barText, drawScenario, leastWidth, scenarioHeight } from "../scenario.ts";
 import { LatencyPlot } from "./latency.tsx";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawForest>[3]) => void;
 type Ranks = Map<string, number | null>;
 
-const latency = (ns: number) => format.latency(Math.round(ns));
-const DASH = "\u2013";
-
-function lineRows(rows: Row[]): (string | number | null)[][] {
-  return rows.flatMap(({ answer, lines }) => {
-    const head = [answer.condition, WORDS[answer.state]];
-    if (lines.length === 0) return [[...head, answer.sentence, DASH, DASH, DASH, DASH, DASH, DASH]];
-    return lines.map((line) => [
-      ...head, fullName(line.name), latency(line.aNs), latency(line.bNs), differenceText(line.differenceNs), line.percent === null ? DASH : percentText(line.percent),
-      line.lowNs === null || line.highNs === null ? DASH : `${differenceText(line.lowNs)} to ${differenceText(line.highNs)}`, pText(line.p)]);
+function lineRows(rows: Row[]): Cell[][] {
+  return rows.flatMap(({ answer, word, lines }): Cell[][] => {
+    const head = [answer.condition, word];
+    if (lines.length === 0) return [[...head, answer.sentence, null, null, null, null, null, null]];
+    return lines.map(({ name, words: { a, b, difference, percent, interval, p } }) => [...head, fullName(name), a, b, difference, percent, interval, p]);
   });
 }
 
-function rowLabel({ answer, lines }: Row): string {
-  const found = lines.map((line: Line) => `${line.name} ${differenceText(line.differenceNs)}`).join(", ");
-  return `${answer.condition} ${WORDS[answer.state]}${found === "" ? "" : `: ${found}`}`;
+function rowLabel({ answer, word, lines }: Row): string {
+  const found = lines.map((line: Line) => `${line.name} ${line.words.difference}`).join(", ");
+  return `${answer.condition} ${word}${found === "" ? "" : `: ${found}`}`;
 }
 
 /** One row a condition: its word, and how it differs from the first condition. */
-function Forest({ id, title, caption, answers, note }: { id: string; title: string; caption: boolean; answers: Answer[]; note: string }) {
+function Forest({ id, title, caption, answers, rows, note }: { id: string; title: string; caption: boolean; answers: Answer[]; rows: AnswerRows[]; note: string }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const [pointed, setPointed] = useState("");
   const [zoom, setZoom] = useState<[number, number] | null>(null);
-  const forest = useMemo(() => forestOf(answers), [answers]);
+  const forest = useMemo(() => forestOf(answers, rows), [answers, rows]);
   const range = useMemo(() => zoom ?? forestRange(forest), [forest, zoom]);
   const draw = useCallback<Draw>((ctx, width, height, theme) => drawForest(ctx, width, height, theme, forest, range), [forest, range]);
   const isDrawn = forest.rows.some(({ lines }) => lines.length > 0);
   const level = answers.find(({ comparison }) => comparison)?.comparison?.method.level;
-  const confidence = level === undefined ? "interval" : `${Number(((1 - level) * 100).toFixed(2))} % interval`;
   return (
     <Figure
       id={id} caption={caption} title={title} picture={() => canvas.current()}
       controls={<button disabled={zoom === null} title="Back to the first view (double-click)" onClick={() => setZoom(null)}>Reset</button>}
-      note={!isDrawn ? `${note} Nothing can be concluded yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: not shown, or not judged where p is a dash; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
+      note={!isDrawn ? `${note} Nothing can be concluded yet.` : `${note} A bar is the ${forest.interval} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: not shown, or not judged where p is a dash; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
       table={() => ({
-        head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "", confidence, "p"],
+        head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "in %", forest.interval, "p"],
         rows: lineRows(forest.rows), words: 3, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),
       })}
       data={() => ({
@@ -66,7 +59,7 @@ function Forest({ id, title, caption, answers, note }: { id: string; title: stri
         label={`${title}: ${forest.rows.map(rowLabel).join("; ")}`}
         onPoint={(at) => {
           const found = at === null ? undefined : lineAt(forest, at.y);
-          setPointed(!found ? "" : found.line ? `${found.row.answer.condition}, ${lineText(found.line)}.` : `${found.row.answer.condition}, ${WORDS[found.row.answer.state]}: ${found.row.answer.sentence}`);
+          setPointed(!found ? "" : found.line ? `${found.row.answer.condition}, ${lineText(found.line)}.` : `${found.row.answer.condition}, ${found.row.word}: ${found.row.answer.sentence}`);
         }}
         onZoom={(from, to, width) => {
           const { toValue } = forestScale(width, range);
@@ -79,21 +72,23 @@ function Forest({ id, title, caption, answers, note }: { id: string; title: stri
   );
 }
 
-function Forests({ document, answers, prefix, note }: { document: CampaignResult; answers: Answer[]; prefix: string; note: string }) {
+function Forests({ document, answers, words: all, prefix, note }: { document: CampaignResult; answers: Answer[]; words: AnswerRows[]; prefix: string; note: string }) {
   const compared = comparedOf(document);
   return (
     <>
       {compared.map((measurement) => {
-        const own = answers.filter((answer) => answer.measurement === measurement);
+        const isOwn = (place: number) => answers[place]?.measurement === measurement;
+        const own = answers.filter((_, place) => isOwn(place));
+        const rows = all.filter((_, place) => isOwn(place));
         const title = document.figures.find((figure) => figure.measurement === measurement && figure.variant === "")?.title ?? measurement;
-        return own.length > 0 && <Forest id={`${prefix}-${measurement}`} caption={compared.length > 1} title={title} answers={own} note={note} />;
+        return own.length > 0 && <Forest id={`${prefix}-${measurement}`} caption={compared.length > 1} title={title} answers={own} rows={rows} note={note} />;
       })}
     </>
   );
 }
 
 /** Maximum, minimum, mean and mean + sd of each condition, and the maximum of each run. */
-function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks: Ranks }) {
+function Scenario({ id, figure, rows, ranks }: { id: string; figure: FigureView; rows: BarRow[]; ranks: Ranks }) {
   const [state] = useChoices();
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const [pointed, setPointed] = useState("");
@@ -103,14 +98,13 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
   const { bars } = figure;
   const least = leastWidth(bars);
   const width = Math.max(least, Math.min(1072, innerWidth - 48));
-  const sd = (ns: number | null | undefined, mean: number) => (ns === null || ns === undefined ? DASH : latency(mean + ns));
   return (
     <Figure
       id={id} caption="All conditions side by side" title={`${figure.title}: all conditions side by side`} picture={() => canvas.current()}
       note={`${words(figure.series)}, logarithmic. Stroke at the foot: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum; rings beside it: the maximum of each run. Dashed: mean and maximum of the first condition.${bars.some(({ min_ns: min }) => min <= 0) ? " Times of 0 and below stand at the foot, since a logarithmic axis has no place for them." : ""}`}
       table={() => ({
-        head: ["condition", "runs", "samples", "min", "mean", "mean + sd", "max", "maxima of runs"],
-        rows: bars.map((bar) => [bar.condition, format.count(bar.runs), format.count(bar.samples), latency(bar.min_ns), latency(bar.mean_ns), sd(bar.sd_ns, bar.mean_ns), latency(bar.max_ns), bar.maxima_ns.map(latency).join(", ")]),
+        head: ["condition", "runs", "samples", "min", "mean", "sd", "max", "maxima of runs"],
+        rows: rows.map(({ condition, runs, samples, min, mean, sd, max, maxima }) => [condition, runs, samples, min, mean, sd, max, maxima.join(", ")]),
         words: 1,
       })}
       data={() => ({
@@ -121,10 +115,11 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
       <div class="sideways"><div style={{ minWidth: `${least}px` }}>
         <CanvasChart
           height={scenarioHeight(bars, width)} draw={draw} canvasRef={(get) => { canvas.current = get; }}
-          label={`${figure.title}: ${bars.map((bar) => `${bar.condition} maximum ${latency(bar.max_ns)}`).join("; ")}`}
+          label={`${figure.title}: ${bars.map((bar) => `${bar.condition} maximum ${format.latency(bar.max_ns)}`).join("; ")}`}
           onPoint={(at, now) => {
             const bar = at === null ? undefined : barAt(bars, at.x, now);
-            setPointed(bar ? barText(bar) : "");
+            const row = bar && rows.find(({ condition }) => condition === bar.condition);
+            setPointed(row ? barText(row) : "");
           }}
         />
       </div></div>
@@ -133,7 +128,7 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
   );
 }
 
-function FigureSection({ place, figure, plot, ranks, folded }: { place: number; figure: FigureView; plot: RunView | null; ranks: Ranks; folded: boolean }) {
+function FigureSection({ place, figure, rows, plot, ranks, folded }: { place: number; figure: FigureView; rows: BarRow[]; plot: RunView | null; ranks: Ranks; folded: boolean }) {
   const id = `figure-${place + 1}`;
   const curves = plot && (
     <LatencyPlot id={`${id}-latency`} title={`${figure.title}: distributions`} caption="Distributions" what="samples" runs={[plot]} ranks={ranks} caveats={false} />
@@ -142,7 +137,7 @@ function FigureSection({ place, figure, plot, ranks, folded }: { place: number; 
     <Section id={id} title={figure.title}>
       {figure.bars.length === 0
         ? <p class="nothing">No run of it is usable: the runs below say why.</p>
-        : <Scenario id={id} figure={figure} ranks={ranks} />}
+        : <Scenario id={id} figure={figure} rows={rows} ranks={ranks} />}
       {curves && (folded ? <details><summary>Distributions of {figure.title}</summary>{curves}</details> : curves)}
     </Section>
   );
@@ -248,7 +243,7 @@ function Judged({ document }: { document: CampaignResult }) {
 }
 
 export function Campaign({ campaign }: { campaign: CampaignView }) {
-  const { document, distributions } = campaign;
+  const { document, tables, distributions } = campaign;
   const ranks = useMemo(() => ranksOf(document), [document]);
   const first = document.conditions.find((condition) => condition.is_baseline)?.name ?? "";
   return (
@@ -257,16 +252,16 @@ export function Campaign({ campaign }: { campaign: CampaignView }) {
         <p class="asked">{document.about}</p>
         {document.answers.length === 0
           ? <p class="nothing">Nothing is compared: {document.runs.length === 0 ? "no run has been made yet. Go on with: punctual campaign resume FOLDER" : "what is measured is shown side by side below."}</p>
-          : <Forests document={document} answers={document.answers} prefix="knobs" note={`Each condition against the first, ${first}.`} />}
+          : <Forests document={document} answers={document.answers} words={tables.answers} prefix="knobs" note={`Each condition against the first, ${first}.`} />}
       </Section>
       {document.confirmation.length > 0 && (
         <Section id="anew" title="The winners together, measured again">
-          <Forests document={document} answers={document.confirmation} prefix="anew"
+          <Forests document={document} answers={document.confirmation} words={tables.confirmation} prefix="anew"
             note={`Runs of their own, made after the winners were known: the winners together against ${first}, both measured again.`} />
         </Section>
       )}
       {document.figures.map((figure, place) => (
-        <FigureSection place={place} figure={figure} plot={distributions[place] ?? null} ranks={ranks} folded={figure.variant !== ""} />
+        <FigureSection place={place} figure={figure} rows={tables.figures[place] ?? []} plot={distributions[place] ?? null} ranks={ranks} folded={figure.variant !== ""} />
       ))}
       <Section id="conditions" title="Conditions"><Conditions document={document} /></Section>
       <Section id="runs" title="Runs"><Doubts campaign={campaign} /><Runs campaign={campaign} /></Section>

@@ -2,13 +2,10 @@
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { CanvasChart } from "../canvas_chart.tsx";
-import {
-  differenceText, drawEffects, drawMaxima, effectAt, effectsHeight, effectsOf, intervalText, isDistance, MAXIMA_HEIGHT, percentText, pText, rateRows,
-  signedRows, verdictOf, WORST, type Effect,
-} from "../comparison.ts";
+import { comparedTable, drawEffects, drawMaxima, effectAt, effectsHeight, effectsOf, isDistance, MAXIMA_HEIGHT, type Effect } from "../comparison.ts";
 import { Figure, Table } from "../figure.tsx";
 import * as format from "../format.ts";
-import type { Comparison, ComparisonView, SettingDifference } from "../generated/view.d.ts";
+import type { ComparedRow, ComparedRows, Comparison, ComparisonView, GroupRow, SettingDifference } from "../generated/view.d.ts";
 import { samplesOf, words } from "../model.ts";
 import {
   drawPair, drawStrokes, PAIR_HEIGHT, pairAt, pairColumns, pairRange, pairRows, partsOf, STROKES_HEIGHT, strokeAt, strokeWords, type Lane,
@@ -21,16 +18,12 @@ type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme
 /** A time, or a dash where there is none. */
 const latency = (ns: number | null | undefined) => (ns == null ? "\u2013" : format.latency(Math.round(ns)));
 
-/** An unknown value is a dash. */
-const spanText = (ns: number) => (ns === 0 ? "\u2013" : format.span(ns));
-
-function Groups({ document }: { document: Comparison }) {
-  const rows = ([["A", document.a], ["B", document.b]] as const).map(([letter, group]) => [
-    letter, group.name, group.validity, format.count(group.runs.length), format.count(group.samples),
-    spanText(group.runs.reduce((sum, run) => sum + Number(run.duration_ns), 0)), group.missed_periods == null ? "\u2013" : format.count(group.missed_periods), latency(group.max_ns),
+function Groups({ groups }: { groups: GroupRow[] }) {
+  const rows = groups.map((group) => [
+    group.letter, group.name, group.validity, group.runs, group.samples, group.time, group.missed, group.worst,
   ]);
-  const invalid = [document.a, document.b].map((group) => group.validity === "invalid");
-  return <Table head={["", "group", "validity", "runs", "samples", "time", "missed periods", "worst of all"]} rows={rows} words={3} invalid={invalid} />;
+  const head = ["", "group", "validity", "runs", "samples", "time", "missed periods", "worst"];
+  return <Table head={head} rows={rows} words={3} invalid={groups.map(({ validity }) => validity === "invalid")} />;
 }
 
 /** Where the samples of both lie: a clock ahead and one behind by as much are equally far from zero, and not alike. */
@@ -89,8 +82,8 @@ function Strokes({ comparison: { document, signed } }: { comparison: ComparisonV
   const invalid = document.verdict.state === "invalid" ? document.verdict.reason : "";
   const draw = useCallback<Draw>((ctx, width, height, theme) => drawStrokes(ctx, width, height, theme, runs, range, invalid), [runs, range, invalid]);
   const rows = runs.flatMap((run) => run.start_offset_ns.map((start, i) => [
-    run.label, format.span(Number(start)), run.lowest_ns[i] == null ? "\u2013" : differenceText(Number(run.lowest_ns[i])),
-    run.highest_ns[i] == null ? "\u2013" : differenceText(Number(run.highest_ns[i])),
+    run.label, format.span(Number(start)), run.lowest_ns[i] == null ? "\u2013" : format.difference(run.lowest_ns[i]!),
+    run.highest_ns[i] == null ? "\u2013" : format.difference(run.highest_ns[i]!),
   ]));
   return (
     <Figure
@@ -114,39 +107,17 @@ function Strokes({ comparison: { document, signed } }: { comparison: ComparisonV
   );
 }
 
-/** Everything in rows: a reader who wants numbers needs nothing else. */
-function SideBySide({ document }: { document: Comparison }) {
-  const confidence = `${Number(((1 - document.method.level) * 100).toFixed(2))} % interval of B \u2212 A`;
-  const { worst } = document;
-  const rows = [
-    ...document.quantities.map((row) => [
-      row.name, verdictOf(document, row.name) ?? "", latency(row.a_ns), latency(row.b_ns), differenceText(row.difference_ns),
-      percentText(row.difference_percent), intervalText(row), pText(row.p_together),
-    ]),
-    ["median of maxima", verdictOf(document, WORST) ?? "", latency(worst.a_median_ns), latency(worst.b_median_ns),
-      worst.median_difference_ns == null ? "\u2013" : differenceText(worst.median_difference_ns), percentText(worst.median_difference_percent), "\u2013", pText(worst.p_together)],
-    ...rateRows(document),
-  ];
-  return <Table head={[words(document.latency), "shown", "A", "B", "B \u2212 A", "", confidence, "p, all rows together"]} rows={rows} words={2}
-    invalid={rows.map(() => document.verdict.state === "invalid")} />;
-}
-
-function Effects({ document }: { document: Comparison }) {
+function Effects({ document, rows }: { document: Comparison; rows: ComparedRows }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const [pointed, setPointed] = useState<Effect | undefined>();
-  const effects = useMemo(() => effectsOf(document), [document]);
+  const effects = useMemo(() => effectsOf(document, rows), [document, rows]);
   const draw = useCallback<Draw>((ctx, width, height, theme) => drawEffects(ctx, width, height, theme, effects, isDistance(document)), [effects, document]);
-  const row = document.quantities.find(({ name }) => name === pointed?.name);
+  const isQuantity = ({ name }: ComparedRow) => document.quantities.some((one) => one.name === name);
   return (
     <Figure
       id="effects" caption title="Difference with its interval" picture={() => canvas.current()}
       note="A bar is where the difference would lie were the runs repeated, each row by itself. Filled: shown; open: not shown, or not judged where p is a dash; an arrow: beyond the axis."
-      table={() => ({
-        head: ["quantity", "shown", "A", "B", "B \u2212 A", "", "interval", "p"],
-        rows: document.quantities.map((one) => [one.name, verdictOf(document, one.name) ?? "", latency(one.a_ns), latency(one.b_ns),
-          differenceText(one.difference_ns), percentText(one.difference_percent), intervalText(one), pText(one.p_together)]),
-        words: 2,
-      })}
+      table={() => comparedTable({ ...rows, rows: rows.rows.filter(isQuantity) }, "quantity")}
       data={() => ({
         head: ["quantity", "a_ns", "b_ns", "difference_ns", "low_ns", "high_ns", "p", "p_together"],
         rows: document.quantities.map((one) => [one.name, one.a_ns, one.b_ns, one.difference_ns, one.interval?.low_ns, one.interval?.high_ns, one.p, one.p_together]),
@@ -157,9 +128,14 @@ function Effects({ document }: { document: Comparison }) {
         label={`Differences: ${effects.map(({ name, words: said }) => `${name} ${said}`).join("; ")}`}
         onPoint={(at) => setPointed(at === null ? undefined : effectAt(effects, at.y))}
       />
-      <p class="note readout">{row ? `${row.name}: A ${latency(row.a_ns)}, B ${latency(row.b_ns)}, B \u2212 A ${intervalText(row)}, p ${pText(row.p_together)}` : "Point at a row to read its numbers."}</p>
+      <p class="note readout">{pointed ? effectText(pointed) : "Point at a row to read its numbers."}</p>
     </Figure>
   );
+}
+
+function effectText({ name, words: apart, row }: Effect): string {
+  const [interval, p] = [row.interval, row.p].map((cell) => cell ?? "\u2013");
+  return `${name}: A ${row.a}, B ${row.b}, B \u2212 A ${apart}, interval ${interval}, p ${p}`;
 }
 
 function Maxima({ document }: { document: Comparison }) {
@@ -215,34 +191,34 @@ function Evidence({ rows }: { rows: [string, string, string][] }) {
 }
 
 export function ComparisonSection({ comparison }: { comparison: ComparisonView }) {
-  const { document, plot, runs, how, reach } = comparison;
+  const { document, tables, plot, runs, how, reach } = comparison;
+  const isInvalid = document.verdict.state === "invalid";
   const values = (all: string[]) => all.map((value) => (value === "" ? "\u2013" : value)).join(" | ");
   const profiles = document.profiles;
   return (
     <>
-      <Groups document={document} />
+      <Groups groups={tables.groups} />
       <h3>Distributions</h3>
       {comparison.signed ? <Lies comparison={comparison} /> : <LatencyPlot id="comparison" title={words(document.latency)} what={samplesOf(document.measurement)} runs={[plot]} />}
       {comparison.signed
         ? <><h3>Over time</h3><Strokes comparison={comparison} /></>
         : <><h3>Worst case over time</h3><WorstOverTime runs={runs} grouped /></>}
-      {document.quantities.length > 0 && (
+      {tables.side_by_side.rows.length > 0 && (
         <>
-          <h3>{document.signed ? "Side by side, with sign" : "Side by side"}</h3>
-          {document.signed && (
+          <h3>{tables.with_sign ? "Side by side, with sign" : "Side by side"}</h3>
+          {tables.with_sign && (
             <>
-              <Table head={["with sign", "A", "B", "B \u2212 A", "interval", "p"]} rows={signedRows(document)} words={1}
-                invalid={signedRows(document).map(() => document.verdict.state === "invalid")} />
+              <Table {...comparedTable(tables.with_sign, tables.with_sign.of, isInvalid)} />
               <h3>How far from zero, either way</h3>
             </>
           )}
-          <SideBySide document={document} />
-          {document.verdict.state === "invalid"
+          <Table {...comparedTable(tables.side_by_side, words(tables.side_by_side.of), isInvalid)} />
+          {isInvalid
             ? <p class="note">Invalid: these numbers do not mean what was asked, so that nothing is concluded from them.</p>
             : <>
               <p class="note">{how}</p>
               <h3>How much, and how sure</h3>
-              <Effects document={document} />
+              <Effects document={document} rows={tables.side_by_side} />
               <Maxima document={document} />
             </>}
         </>

@@ -3,11 +3,11 @@
 import { useCallback, useRef, useState } from "preact/hooks";
 import { num } from "../bins.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
-import { Figure } from "../figure.tsx";
+import { Figure, Table } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { TailView } from "../generated/view.d.ts";
 import { hasSeveralLatencies, type Results } from "../model.ts";
-import { chance, drawMaxima, drawReturns } from "../tail.ts";
+import { drawMaxima, drawReturns } from "../tail.ts";
 import type { Theme } from "../theme.ts";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme) => void;
@@ -20,7 +20,7 @@ export function HowSure({ results }: { results: Results }) {
   const run = results.runs.find(({ id }) => id === tail.run);
   const limit = tail.claim ? num(tail.claim.limit_ns) : num(run?.deadline_ns);
   // If some time span is refused, the sentence gave the first reason.
-  const stated = tail.expectations.some(({ refusal }) => refusal) ? 1 : 0;
+  const stated = tail.expectations.some(({ words: row }) => row.refusal) ? 1 : 0;
   return (
     <div class="tail">
       {results.tails.length === 1 && hasSeveralLatencies(results.runs.find(({ id }) => id === tail.run)) && <p class="note">{tail.label}</p>}
@@ -49,31 +49,16 @@ export function HowSure({ results }: { results: Results }) {
   );
 }
 
-/** Where the worst case lies, or its bound alone. */
-function intervalOf(one: TailView["expectations"][number]): string {
-  if (one.high_ns === null || one.high_ns === undefined) return "\u2013";
-  return one.only_bound ? `at most ${us(one.high_ns)}` : `${us(one.low_ns)} to ${us(one.high_ns)}`;
-}
-
 /** How often each cause comes and how large it is, and what would be left without it. */
-function Causes({ of }: { of: NonNullable<TailView["by_cause"]> }) {
-  const perDay = (count: number) => (count < 10 ? count.toFixed(1) : format.count(Math.round(count)));
+function Causes({ of: { sentence, table } }: { of: NonNullable<TailView["by_cause"]> }) {
   return (
     <div class="by-cause">
-      <p>{of.sentence}</p>
-      <p class="note">Causes of the samples above {format.latency(num(of.complete_above_ns))}:</p>
-      <div class="scroll"><table class="evidence">
-        <thead><tr><th scope="col">cause</th><th scope="col">samples</th><th scope="col">times a day (90 %)</th><th scope="col">worst, us</th><th scope="col">worst left without it and those above, us</th></tr></thead>
-        <tbody>
-          {of.causes.map((cause) => (
-            <tr>
-              <th scope="row">{cause.cause}</th><td>{format.count(num(cause.samples))}</td>
-              <td>{perDay(cause.per_day_low)} to {perDay(cause.per_day_high)}</td>
-              <td>{us(num(cause.worst_ns))}</td><td>{us(cause.left_ns === null || cause.left_ns === undefined ? null : num(cause.left_ns))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table></div>
+      <p>{sentence}</p>
+      <p class="note">Causes of the samples above {table.above}:</p>
+      <Table
+        head={["cause", "samples", "times a day (90 %)", "worst", "worst left without it"]} words={1} wraps
+        rows={table.rows.map((row) => [row.cause, row.samples, row.times_a_day, row.worst, row.worst_left])}
+      />
     </div>
   );
 }
@@ -104,17 +89,14 @@ function Stationary({ tail, limit, invalid }: { tail: TailView; limit: number; i
 function Returns({ tail, limit }: { tail: TailView; limit: number }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const draw = useCallback<Draw>((ctx, width, height, theme) => drawReturns(ctx, width, height, theme, tail, limit), [tail, limit]);
-  const interval = `${Math.round(tail.level * 100)} % interval, us`;
   return (
     <Figure
       id="tail" caption title="How bad can it get?" picture={() => canvas.current()}
       note={`The worst of a time to come, in us, by how long it is (logarithmic). Band: ${Math.round(tail.level * 100)} of 100 outcomes; line: typical; rings: maxima that were seen, by how long it takes to see one as large.`}
       table={() => ({
-        head: ["within", "typical worst, us", interval, "beyond the worst seen, at most", "by, or why not"],
-        rows: tail.expectations.map((one) => [
-          one.horizon, one.only_bound ? "\u2013" : us(one.typical_ns), intervalOf(one),
-          chance(one.model_free_chance), one.refusal ?? one.basis ?? ""]),
-        words: 1, invalid: tail.expectations.map(({ high_ns: high }) => high === null || high === undefined),
+        head: ["within", "typical worst", tail.interval, "beyond the worst seen", "by, or why not"],
+        rows: tail.expectations.map(({ words: row }) => [row.within, row.typical, row.interval, row.beyond_worst_seen, row.refusal ?? row.by]),
+        words: 1, invalid: tail.expectations.map(({ words: row }) => row.interval == null),
       })}
       data={() => ({
         head: ["horizon_ns", "low_ns", "typical_ns", "high_ns", "seen_max_ns"],

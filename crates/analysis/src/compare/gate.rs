@@ -12,7 +12,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use units::format::latency;
+use units::format::{difference, latency};
 
 use record::{Measurement, Record, ValidityState};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ use super::exchange::{self, Dealt, Units};
 use super::judge::{self, Cut};
 use super::resolution::{self, Steps};
 use super::table::{Quantity, Shift, Table};
-use super::verdict::{level_text, p_text, signed};
+use super::verdict::{level_text, p_text};
 use super::{CompareError, CompareOptions, Group, clock_error, context, least};
 
 /// What is held against each other.
@@ -349,7 +349,7 @@ impl Asked<'_> {
             maxima.maxima_ns[0].iter().map(|&ns| later(ns)).chain(maxima.maxima_ns[1].iter().copied()).collect();
         let [a_largest, b_largest] = maxima.largest_ns.map(approx_f64);
         let what = if self.cut.unit == Unit::Block { "worst case" } else { "median of maxima" };
-        let mut text = format!("{what} {} of A, {} of B ({})", latency(a), latency(b), signed(b - a));
+        let mut text = format!("{what} {} of A, {} of B ({})", latency(a), latency(b), difference(b - a));
         if self.cut.unit == Unit::Run {
             text += &format!(", largest of all {} and {}", latency(a_largest), latency(b_largest));
         }
@@ -500,7 +500,7 @@ impl Asked<'_> {
             let own_ns = judge::margin_of(row, margin_ns);
             let has_own = self.gate.size.is_none() && own_ns > margin_ns;
             let margin = if has_own { format!(" (margin {})", latency(own_ns)) } else { String::new() };
-            format!("{} {}{margin}", row.name, signed(row.b_ns - row.a_ns))
+            format!("{} {}{margin}", row.name, difference(row.b_ns - row.a_ns))
         };
         let texts: Vec<String> = rows.iter().copied().map(text).collect();
         let largest = most.map_or(0.0, excess);

@@ -45,6 +45,7 @@ pub use gate::{Gate, GateAnswer, GateKind, GatePart, GateResult, GateSize, gate}
 pub use least::{body_rows, least_runs_for_body, least_runs_for_gate, least_runs_for_worst_case, pairs_to_show};
 pub use profiles::{ProfileDifferences, SettingDifference, profile_differences};
 pub use sources::compared;
+pub use verdict::{RATE_ROW, WORST_CASE_ROW};
 
 use judge::{Cut, Outcome};
 use notes::{notes, reason};

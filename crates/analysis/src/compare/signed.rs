@@ -4,7 +4,7 @@
 //! It is a question of its own, beside that of the verdict, and so has the level for itself.
 
 use units::approx_f64;
-use units::format::latency;
+use units::format::{difference, latency};
 
 use super::document::{
     ComparisonState, ComparisonVerdict, DifferenceInterval, QuantityComparison, SignedComparison, SignedRange,
@@ -14,7 +14,7 @@ use super::exchange::{self, Dealt, Units};
 use super::judge::{Cut, units_of};
 use super::pieces::{Run, Signed};
 use super::table::{Quantity, Table};
-use super::verdict::{p_text, signed as with_sign};
+use super::verdict::p_text;
 use super::{CompareOptions, LEAST_BEYOND, resample, tenth};
 use crate::dependence;
 
@@ -157,9 +157,9 @@ fn text(rows: &[QuantityComparison], state: SignedState, margin_ns: f64) -> Stri
     let name = if row.name == MEAN { "the mean" } else { row.name.as_str() };
     format!(
         "with sign, {name} is {} of A and {} of B ({}{p}){how}",
-        with_sign(row.a_ns),
-        with_sign(row.b_ns),
-        with_sign(row.difference_ns)
+        difference(row.a_ns),
+        difference(row.b_ns),
+        difference(row.difference_ns)
     )
 }
 

@@ -5,7 +5,7 @@
 //! the body by more than the margin, that is a trade, and people have to say which counts more.
 
 use record::{Measurement, ValidityState};
-use units::format::latency;
+use units::format::{change, difference, latency};
 
 use super::document::{
     ComparisonState, ComparisonVerdict, GroupSummary, PartState, QuantityComparison, RunSummary, Unit, WorstComparison,
@@ -52,8 +52,8 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn text(&self) -> String {
-        let percent = self.row.difference_percent.map_or_else(String::new, |percent| format!(" ({percent:+.1} %)"));
-        format!("{} {}{percent}", self.row.name, signed(self.row.difference_ns))
+        let percent = self.row.difference_percent.map_or_else(String::new, |percent| format!(" ({})", change(percent)));
+        format!("{} {}{percent}", self.row.name, difference(self.row.difference_ns))
     }
 }
 
@@ -115,13 +115,13 @@ fn plain(state: ComparisonState, reason: String) -> ComparisonVerdict {
 
 /// What the verdict calls the row that decides.
 fn decisive_name(judged: &Judged<'_>) -> &'static str {
-    if judged.outcome.rates.is_some() { RATE } else { WORST }
+    if judged.outcome.rates.is_some() { RATE_ROW } else { WORST_CASE_ROW }
 }
 
-/// What the verdict calls the row of worst cases.
-pub(super) const WORST: &str = "worst case";
-/// What the verdict calls the row of rates beyond the deadline.
-pub(super) const RATE: &str = "beyond the deadline";
+/// What a verdict calls the row of worst cases, in its lists of rows that are better or worse.
+pub const WORST_CASE_ROW: &str = "worst case";
+/// What a verdict calls the row of rates beyond the deadline, in the same lists.
+pub const RATE_ROW: &str = "beyond the deadline";
 
 fn decisive(judged: &Judged<'_>) -> Decisive {
     let Outcome { rates, maxima, decisive, worst, .. } = judged.outcome;
@@ -185,7 +185,7 @@ fn worst_text(worst: &WorstComparison) -> String {
     else {
         return "unknown, since one side has no maximum".to_owned();
     };
-    format!("{} (median of maxima {} of A, {} of B)", signed(difference_ns), latency(a_ns), latency(b_ns))
+    format!("{} (median of maxima {} of A, {} of B)", difference(difference_ns), latency(a_ns), latency(b_ns))
 }
 
 fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
@@ -363,12 +363,6 @@ pub(super) fn level_text(level: f64) -> String {
 /// A probability as it stands in a sentence.
 pub(super) fn p_text(p: f64) -> String {
     if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
-}
-
-/// A difference with its sign.
-pub(super) fn signed(ns: f64) -> String {
-    let sign = if ns < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", latency(ns.abs()))
 }
 
 #[cfg(test)]

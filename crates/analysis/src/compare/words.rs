@@ -4,7 +4,6 @@ use units::format::{self, latency};
 
 use super::document::{Comparison, ComparisonState, Method, Reach, Unit};
 use super::least::{can_show_body, least_runs_for_body, least_runs_for_worst_case};
-use super::verdict;
 
 /// The worst of samples of both signs, which has none.
 const FARTHEST: &str = "farthest from zero";
@@ -53,9 +52,9 @@ impl Comparison {
             |a_ns: f64, b_ns: f64| step_ns > 0.0 && (b_ns - a_ns).abs() <= step_ns + a_ns.abs().max(b_ns.abs()) * 0.001;
         let is_signed = self.signed.is_some();
         let one = |name: &str, (a_ns, b_ns): (f64, f64), alike: &str| {
-            let shown = |ns: f64| if is_signed && name != FARTHEST { verdict::signed(ns) } else { latency(ns) };
+            let shown = |ns: f64| if is_signed && name != FARTHEST { format::difference(ns) } else { latency(ns) };
             let both = format!("({} against {})", shown(b_ns), shown(a_ns));
-            let apart = if is_alike(a_ns, b_ns) { alike.to_owned() } else { verdict::signed(b_ns - a_ns) };
+            let apart = if is_alike(a_ns, b_ns) { alike.to_owned() } else { format::difference(b_ns - a_ns) };
             format!("{name} {apart} {both}")
         };
         let alike = format!("alike to the {} that the sources can tell apart", latency(step_ns));

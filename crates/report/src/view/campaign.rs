@@ -3,6 +3,7 @@
 use campaign::result::CampaignResult;
 use schemars::JsonSchema;
 use serde::Serialize;
+use summary::campaign::CampaignTables;
 
 use super::{ReasonView, RunView};
 use crate::exact::Instant;
@@ -12,6 +13,8 @@ use crate::exact::Instant;
 pub struct CampaignView {
     /// The document that `punctual campaign report --json` prints.
     pub document: CampaignResult,
+    /// Its answers and figures in words.
+    pub tables: CampaignTables,
     /// When the campaign began.
     pub began: Option<Instant>,
     /// IANA name of the node's time zone.

@@ -3,6 +3,7 @@
 use analysis::compare::Comparison;
 use schemars::JsonSchema;
 use serde::Serialize;
+use summary::comparison::ComparisonTables;
 
 use super::{HistogramView, RunView};
 use crate::exact::Exact;
@@ -12,6 +13,8 @@ use crate::exact::Exact;
 pub struct ComparisonView {
     /// The document that `punctual compare --json` prints.
     pub document: Comparison,
+    /// Its numbers in words.
+    pub tables: ComparisonTables,
     /// Both groups, each as one series with all samples of its runs.
     pub plot: RunView,
     /// The runs of A, then those of B. Each has one series, named as its group, with the maximum over all CPUs in each

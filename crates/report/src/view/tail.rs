@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use summary::tail::{CauseRows, ExpectationRow};
 
 use crate::exact::Exact;
 
@@ -30,6 +31,8 @@ pub struct TailView {
     pub by_cause: Option<ByCauseView>,
     /// The answer to a claim; null if none was made.
     pub claim: Option<ClaimView>,
+    /// The heading of the prediction intervals in a table.
+    pub interval: String,
     /// Coverage of the prediction intervals (0 to 1).
     pub level: f64,
     /// The method, in one line.
@@ -49,22 +52,14 @@ pub struct TailView {
 pub struct ExpectationView {
     /// The horizon (ns).
     pub horizon_ns: Exact,
-    /// The horizon in words.
-    pub horizon: String,
     /// Lower end of the prediction interval (ns); null if the prediction is refused.
     pub low_ns: Option<f64>,
     /// Middle of the prediction interval (ns); null if the prediction is refused.
     pub typical_ns: Option<f64>,
     /// Upper end of the prediction interval (ns); null if the prediction is refused.
     pub high_ns: Option<f64>,
-    /// Upper bound, without any model, on the probability that the worst measured latency is exceeded (0 to 1).
-    pub model_free_chance: Option<f64>,
-    /// What the prediction is based on, in a few words; null if the prediction is refused.
-    pub basis: Option<String>,
-    /// Whether only the upper end is known, because the horizon is shorter than the run's intervals.
-    pub only_bound: bool,
-    /// Why there is no prediction; null if there is one.
-    pub refusal: Option<String>,
+    /// The same in words, or why it is refused.
+    pub words: ExpectationRow,
 }
 
 /// The causes of the samples above a level, and the worst case that would remain without them.
@@ -72,27 +67,8 @@ pub struct ExpectationView {
 pub struct ByCauseView {
     /// What removing a cause would gain, in a sentence, or why that is unknown.
     pub sentence: String,
-    /// The level above which the causes of nearly all samples are known (ns).
-    pub complete_above_ns: Exact,
-    /// The causes, the one with the worst sample first.
-    pub causes: Vec<CauseTailView>,
-}
-
-/// The tail of one cause.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CauseTailView {
-    /// The cause in words.
-    pub cause: String,
-    /// Samples above the level with this cause.
-    pub samples: Exact,
-    /// Occurrences per day: lower end of a 90 % interval.
-    pub per_day_low: f64,
-    /// Occurrences per day: upper end of a 90 % interval.
-    pub per_day_high: f64,
-    /// The worst latency of these samples (ns).
-    pub worst_ns: Exact,
-    /// The worst latency that would remain without this cause and those before it (ns); null if unknown.
-    pub left_ns: Option<Exact>,
+    /// The causes in words.
+    pub table: CauseRows,
 }
 
 /// The answer to a claim.

@@ -8,11 +8,10 @@ use campaign::result::{Answer, AnswerState, CampaignResult, Figure, Rehearsal};
 use campaign::{Campaign, Planned};
 use knobs::Step;
 use serde::Serialize;
-use units::format;
 
 use super::progress;
 use terminal::output;
-use terminal::table::Table;
+use terminal::table::{Table, known};
 use terminal::wrap;
 
 /// Columns of a picture of a figure.
@@ -283,9 +282,8 @@ fn drawn(figure: &Figure) -> String {
         let share = (ns.max(1.0).ln() - low) / (high - low);
         usize::try_from(units::round_u64(share.clamp(0.0, 1.0) * units::approx_f64(DRAWN as u64 - 1))).unwrap_or(0)
     };
-    let latency = |ns: f64| format::latency(ns.max(0.0));
     let mut table = Table::new(&["", "runs", "samples", "min", "mean", "sd", "max", "min to max, mean |, logarithmic"]);
-    for bar in &figure.bars {
+    for (bar, row) in figure.bars.iter().zip(summary::campaign::bars(figure)) {
         let (from, mean, to) =
             (column(units::approx_f64_i64(bar.min_ns)), column(bar.mean_ns), column(units::approx_f64_i64(bar.max_ns)));
         let picture: String = (0..DRAWN)
@@ -295,16 +293,8 @@ fn drawn(figure: &Figure) -> String {
                 _ => '-',
             })
             .collect();
-        table.row(vec![
-            bar.condition.clone(),
-            format::count(bar.runs),
-            format::count(bar.samples),
-            format::latency(bar.min_ns),
-            latency(bar.mean_ns),
-            bar.sd_ns.map_or_else(|| "-".to_owned(), latency),
-            format::latency(bar.max_ns),
-            picture,
-        ]);
+        let sd = known(row.sd.as_deref());
+        table.row(vec![row.condition, row.runs, row.samples, row.min, row.mean, sd, row.max, picture]);
     }
     text.push_str(&table.render());
     text

@@ -2,14 +2,11 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{
-    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GateAnswer, GroupSummary, SettingDifference,
-    SignedComparison, WorstComparison,
-};
-use units::format::{self, latency};
+use analysis::compare::{Comparison, ComparisonState, ContextDifference, GateAnswer, SettingDifference};
+use summary::comparison::{self, ComparedRows, GroupRow};
 
 use terminal::output;
-use terminal::table::Table;
+use terminal::table::{Table, known};
 use terminal::wrap;
 
 /// Values of one field that are named; more are counted.
@@ -28,7 +25,8 @@ pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, colo
     if first.iter().any(Option::is_some) {
         text.push('\n');
     }
-    groups(&mut text, comparison);
+    let tables = comparison::tables(comparison);
+    text.push_str(&groups(&tables.groups).render());
     text.push('\n');
     if !comparison.context.is_empty() {
         text.push_str("What else differs:\n");
@@ -37,16 +35,16 @@ pub(super) fn show(comparison: &Comparison, is_verbose: bool, width: usize, colo
         }
         text.push('\n');
     }
-    if !comparison.quantities.is_empty() {
-        text.push_str(&rows(comparison).render());
+    if !tables.side_by_side.rows.is_empty() {
+        text.push_str(&rows(&tables.side_by_side).render());
         // Of too few runs the lines above the table said so.
         if !comparison.has_too_few_runs() {
             text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
         }
         text.push('\n');
-        if let Some(by_sign) = &comparison.signed {
+        if let Some(with_sign) = &tables.with_sign {
             text.push_str("  The rows above are distances from zero, either way. With their sign:\n");
-            text.push_str(&signed_rows(comparison, by_sign).render());
+            text.push_str(&rows(with_sign).render());
             text.push('\n');
         }
     }
@@ -101,131 +99,26 @@ fn settings(text: &mut String, title: &str, differences: &[SettingDifference], w
     text.push('\n');
 }
 
-fn groups(text: &mut String, comparison: &Comparison) {
-    let mut table = Table::new(&["", "runs", "samples", "time", "missed", ""]);
-    for (letter, group) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let time = units::total(group.runs.iter().map(|run| run.duration_ns));
-        table.row(vec![
-            format!("{letter}  {}", group.name),
-            format::count(group.runs.len() as u64),
-            format::count(group.samples),
-            if time == 0 { "-".to_owned() } else { format::span(time) },
-            group.missed_periods.map_or_else(|| "-".to_owned(), format::count),
-            group.validity.word().to_owned(),
-        ]);
+fn groups(groups: &[GroupRow]) -> Table {
+    let mut table = Table::new(&["", "runs", "samples", "time", "missed", "worst", ""]);
+    for group in groups {
+        let [time, missed, worst] = [&group.time, &group.missed, &group.worst].map(|cell| known(cell.as_deref()));
+        let name = format!("{}  {}", group.letter, group.name);
+        let (runs, samples) = (group.runs.clone(), group.samples.clone());
+        table.row(vec![name, runs, samples, time, missed, worst, group.validity.clone()]);
     }
-    text.push_str(&table.render());
-}
-
-fn rows(comparison: &Comparison) -> Table {
-    let interval = format!("{} % interval", tidy((1.0 - comparison.method.level) * 100.0));
-    let mut table = Table::new(&[comparison.latency.as_str(), "A", "B", "B - A", "", &interval, "p", ""]);
-    for row in &comparison.quantities {
-        table.row(vec![
-            row.name.clone(),
-            latency(row.a_ns),
-            latency(row.b_ns),
-            signed(row.difference_ns),
-            percent(row.difference_percent),
-            row.interval.map_or_else(|| "-".to_owned(), bounds),
-            chance(comparison, row.p_together),
-            mark(comparison, &row.name),
-        ]);
-    }
-    let known = |ns: Option<f64>, words: fn(f64) -> String| ns.map_or_else(|| "-".to_owned(), words);
-    let WorstComparison { median_difference_ns, median_difference_percent, p_together, .. } = &comparison.worst;
-    table.row(vec![
-        "median of maxima".to_owned(),
-        known(comparison.worst.a_median_ns, latency),
-        known(comparison.worst.b_median_ns, latency),
-        known(*median_difference_ns, signed),
-        percent(*median_difference_percent),
-        "-".to_owned(),
-        chance(comparison, *p_together),
-        mark(comparison, "worst case"),
-    ]);
-    if let Some(rate) = &comparison.worst.rate {
-        let sum = |counts: &[u64]| units::total(counts.iter().copied());
-        let share = |beyond: &[u64], exposure: &[u64]| {
-            if comparison.measurement.kind().sampling.counts_by_time() {
-                return format::count(sum(beyond));
-            }
-            format!("{} of {}", format::count(sum(beyond)), format::count(sum(exposure)))
-        };
-        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-        let part = rate.part_ns.map_or_else(String::new, |ns| format!(", first {}", format::span(signed(ns))));
-        table.row(vec![
-            format!("beyond {}{part}", latency(signed(rate.deadline_ns))),
-            share(&rate.a_beyond, &rate.a_exposure),
-            share(&rate.b_beyond, &rate.b_exposure),
-            String::new(),
-            String::new(),
-            "-".to_owned(),
-            chance(comparison, rate.p_together),
-            mark(comparison, "beyond the deadline"),
-        ]);
-    }
-    let max = |group: &GroupSummary| known(group.max_ns.map(units::approx_f64), latency);
-    table.row(vec!["worst of all".to_owned(), max(&comparison.a), max(&comparison.b)]);
     table
 }
 
-/// Where the samples lie.
-fn signed_rows(comparison: &Comparison, by_sign: &SignedComparison) -> Table {
-    let interval = format!("{} % interval", tidy((1.0 - comparison.method.level) * 100.0));
-    let mut table = Table::new(&["with sign", "A", "B", "B - A", &interval, "p"]);
-    for row in &by_sign.quantities {
-        table.row(vec![
-            row.name.clone(),
-            signed(row.a_ns),
-            signed(row.b_ns),
-            signed(row.difference_ns),
-            row.interval.map_or_else(|| "-".to_owned(), bounds),
-            chance(comparison, row.p_together),
-        ]);
+fn rows(compared: &ComparedRows) -> Table {
+    let mut table = Table::new(&[&compared.of, "A", "B", "B - A", "", &compared.interval, "p", ""]);
+    for row in &compared.rows {
+        let [a, b, difference, interval, p] =
+            [&row.a, &row.b, &row.difference, &row.interval, &row.p].map(|cell| known(cell.as_deref()));
+        let [percent, shown] = [&row.percent, &row.shown].map(|cell| cell.clone().unwrap_or_default());
+        table.row(vec![row.name.clone(), a, b, difference, percent, interval, p, shown]);
     }
-    let ns = |ns: i64| signed(units::approx_f64_i64(ns));
-    table.row(vec!["lowest".to_owned(), ns(by_sign.a.lowest_ns), ns(by_sign.b.lowest_ns)]);
-    table.row(vec!["highest".to_owned(), ns(by_sign.a.highest_ns), ns(by_sign.b.highest_ns)]);
     table
-}
-
-fn mark(comparison: &Comparison, name: &str) -> String {
-    let within = |names: &[String]| names.iter().any(|other| other == name);
-    if within(&comparison.verdict.worse) {
-        "worse".to_owned()
-    } else if within(&comparison.verdict.better) {
-        "better".to_owned()
-    } else {
-        String::new()
-    }
-}
-
-fn signed(ns: f64) -> String {
-    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, latency(ns.abs()))
-}
-
-fn percent(percent: Option<f64>) -> String {
-    percent.map_or_else(String::new, |percent| format!("{percent:+.1} %"))
-}
-
-fn bounds(DifferenceInterval { low_ns, high_ns }: DifferenceInterval) -> String {
-    format!("{} to {}", signed(low_ns), signed(high_ns))
-}
-
-/// A probability, where any could have been below the level: with too few runs it says nothing.
-fn chance(comparison: &Comparison, p_together: Option<f64>) -> String {
-    p_together.filter(|_| !comparison.has_too_few_runs()).map_or_else(|| "-".to_owned(), p)
-}
-
-fn p(p: f64) -> String {
-    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
-}
-
-/// A number without a fraction that is nothing.
-fn tidy(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn context(difference: &ContextDifference) -> String {
