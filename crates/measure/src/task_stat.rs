@@ -76,17 +76,29 @@ pub(crate) struct ThreadFiles {
 impl ThreadFiles {
     /// The text of `/proc/TID/FILE`.
     pub(crate) fn read(&mut self, tid: u32, file: &str) -> io::Result<&str> {
+        let filled = self.fill(tid, file)?;
+        match std::str::from_utf8(&self.bytes[..filled]) {
+            Ok(text) => Ok(text),
+            Err(_) => {
+                self.text = String::from_utf8_lossy(&self.bytes[..filled]).into_owned();
+                Ok(&self.text)
+            }
+        }
+    }
+
+    /// The bytes of `/proc/TID/FILE`, for files of numbers alone.
+    pub(crate) fn read_bytes(&mut self, tid: u32, file: &str) -> io::Result<&[u8]> {
+        let filled = self.fill(tid, file)?;
+        Ok(&self.bytes[..filled])
+    }
+
+    fn fill(&mut self, tid: u32, file: &str) -> io::Result<usize> {
         self.path.clear();
         self.path.push_str("/proc/");
         push_number(&mut self.path, tid);
         self.path.push('/');
         self.path.push_str(file);
-        let filled = fill(&self.path, &mut self.bytes)?;
-        if std::str::from_utf8(&self.bytes[..filled]).is_err() {
-            self.text = String::from_utf8_lossy(&self.bytes[..filled]).into_owned();
-            return Ok(&self.text);
-        }
-        std::str::from_utf8(&self.bytes[..filled]).map_err(io::Error::other)
+        fill(&self.path, &mut self.bytes)
     }
 }
 

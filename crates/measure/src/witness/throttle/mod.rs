@@ -191,7 +191,7 @@ fn keep(scans: &mut VecDeque<Scan>, scan: Scan) {
 }
 
 fn waited_ns(files: &mut ThreadFiles, tid: u32) -> Option<u64> {
-    parse_schedstat(files.read(tid, "schedstat").ok()?).map(|(_, waited_ns)| waited_ns)
+    parse_schedstat(files.read_bytes(tid, "schedstat").ok()?).map(|(_, waited_ns)| waited_ns)
 }
 
 impl ThrottleWatch {

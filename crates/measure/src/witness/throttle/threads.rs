@@ -14,6 +14,9 @@ use crate::witness::{NS_PER_TICK, Stat};
 /// SCHED_DEADLINE (include/uapi/linux/sched.h).
 const DEADLINE: u32 = 6;
 
+/// The field of `/proc/TID/stat` with the CPU that a thread ran on last.
+const LAST_CPU: usize = 39;
+
 /// A thread of a real-time class at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RealTimeThread {
@@ -68,24 +71,35 @@ fn parse_stat(text: &str) -> Option<RealTimeThread> {
         policy,
         priority,
         cpus: CpuSet::new(),
-        last_cpu: stat.number(39)?,
-        made_ns: stat.number::<u64>(22)?.saturating_mul(NS_PER_TICK),
+        last_cpu: stat.number(LAST_CPU)?,
+        made_ns: made_ns(&stat)?,
         ran_ns: 0,
     })
 }
 
 /// `/proc/PID/schedstat`: time on the CPU (ns), time ready and waiting (ns), times that it got the CPU. All three are 0
 /// where the kernel does not count (CONFIG_SCHED_INFO).
-pub(super) fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = Numbers::of(text.as_bytes());
+pub(super) fn parse_schedstat(text: &[u8]) -> Option<(u64, u64)> {
+    let mut numbers = Numbers::of(text);
     let (ran_ns, waited_ns, times) = (numbers.next()??, numbers.next()??, numbers.next()??);
     (times > 0).then_some((ran_ns, waited_ns))
 }
 
 /// How long a thread has run (ns), 0 where it never ran or the kernel does not count; `None` where it has ended.
 fn ran_ns(files: &mut ThreadFiles, tid: u32) -> Option<u64> {
-    let text = files.read(tid, "schedstat").ok()?;
+    let text = files.read_bytes(tid, "schedstat").ok()?;
     Some(parse_schedstat(text).map_or(0, |(ran_ns, _)| ran_ns))
+}
+
+/// When a thread was made (ns since boot, in ticks of 10 ms).
+fn made_ns(stat: &TaskStat<'_>) -> Option<u64> {
+    Some(stat.number::<u64>(22)?.saturating_mul(NS_PER_TICK))
+}
+
+/// The CPU that a thread ran on last; `None` where it has ended, or is another one that got its number.
+fn last_cpu(files: &mut ThreadFiles, tid: u32, before: &RealTimeThread) -> Option<u32> {
+    let stat = TaskStat::parse(files.read(tid, "stat").ok()?)?;
+    (made_ns(&stat)? == before.made_ns).then(|| stat.number(LAST_CPU))?
 }
 
 /// Whether this policy, by the kernel's number, is of a real-time class.
@@ -123,8 +137,8 @@ impl Scan {
         self.threads.insert(tid, Arc::new(thread));
     }
 
-    /// Reads what can have changed of a thread that ran since: its policy and its CPUs, by one system call each. A thread
-    /// that can run on one CPU alone ran there.
+    /// Reads what can have changed of a thread that ran since: its policy and its CPUs, by one system call each, and the CPU that it
+    /// ran on, unless it can run on one alone.
     fn read_again(
         &mut self,
         files: &mut ThreadFiles,
@@ -136,10 +150,10 @@ impl Scan {
         let (attributes, cpus) = (kernel::sched::attributes_of(tid), kernel::sched::affinity_of(tid));
         let (Ok(attributes), Ok(cpus)) = (attributes, cpus) else { return };
         let (policy, priority) = (attributes.scheduling.policy, attributes.scheduling.priority);
-        if cpus.len() != 1 || ran_ns < before.ran_ns {
-            self.read_thread(files, tid, measured);
-        } else if is_real_time(policy, priority) && !cpus.intersection(measured).is_empty() {
-            let last_cpu = cpus.first().unwrap_or(before.last_cpu);
+        let only = cpus.first().filter(|_| cpus.len() == 1);
+        let last_cpu = only.or_else(|| last_cpu(files, tid, before)).filter(|_| ran_ns >= before.ran_ns);
+        let Some(last_cpu) = last_cpu else { return self.read_thread(files, tid, measured) };
+        if is_real_time(policy, priority) && !cpus.intersection(measured).is_empty() {
             let thread = RealTimeThread { policy, priority, cpus, last_cpu, ran_ns, ..before.clone() };
             self.threads.insert(tid, Arc::new(thread));
         }
@@ -299,10 +313,23 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_another_thread_has_got_is_not_the_thread_that_was_seen() {
+        let (mut files, own) = (ThreadFiles::default(), std::process::id());
+        let text = files.read(own, "stat").unwrap().to_owned();
+        let made_ns = made_ns(&TaskStat::parse(&text).unwrap()).unwrap();
+        let seen = RealTimeThread { made_ns, ..thread(10, "0-3", 0, 0, 0) };
+        let cpus = kernel::sched::affinity_of(own).unwrap();
+        assert!(cpus.contains(last_cpu(&mut files, own, &seen).unwrap()));
+        let other = RealTimeThread { made_ns: made_ns + NS_PER_TICK, ..seen };
+        assert_eq!(last_cpu(&mut files, own, &other), None);
+        assert_eq!(last_cpu(&mut files, u32::MAX, &other), None);
+    }
+
+    #[test]
     fn what_the_kernel_does_not_count_is_unknown() {
-        assert_eq!(parse_schedstat("905 377 4\n"), Some((905, 377)));
-        assert_eq!(parse_schedstat("0 0 0\n"), None);
-        assert_eq!(parse_schedstat(""), None);
+        assert_eq!(parse_schedstat(b"905 377 4\n"), Some((905, 377)));
+        assert_eq!(parse_schedstat(b"0 0 0\n"), None);
+        assert_eq!(parse_schedstat(b""), None);
     }
 
     #[test]
@@ -320,7 +347,7 @@ mod tests {
     proptest! {
         #[test]
         fn odd_text_is_no_panic(text in ".{0,120}") {
-            let _ = (parse_stat(&text), parse_schedstat(&text));
+            let _ = (parse_stat(&text), parse_schedstat(text.as_bytes()));
         }
     }
 }
