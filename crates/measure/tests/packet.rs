@@ -373,8 +373,8 @@ fn packet(session: &Session, sequence: u64) -> [u8; HEADER_BYTES] {
     bytes
 }
 
-/// Numbers of packets that somebody else sends first.
-const COPIED: [u64; 10] = [60, 70, 80, 90, 100, 110, 120, 130, 140, 149];
+/// Numbers of packets that somebody else sends first: so many that a busy machine does not skip them all.
+const COPIED: std::ops::Range<u64> = 20..150;
 
 #[test]
 fn foreign_forged_and_doubled_packets_are_counted_apart_and_make_no_delay() {
@@ -397,7 +397,7 @@ fn foreign_forged_and_doubled_packets_are_counted_apart_and_make_no_delay() {
     let (sent, arrived) = (flow.sent.unwrap(), flow.arrived.unwrap());
     let skipped = arrived - sent;
     assert!(skipped <= flow.skipped.unwrap(), "{flow:?}");
-    assert_eq!(flow.doubled + skipped, COPIED.len() as u64, "{flow:?}");
+    assert_eq!(flow.doubled + skipped, COPIED.end - COPIED.start, "{flow:?}");
     assert!(flow.doubled > 0, "{flow:?}");
     assert_eq!(taken(&record, "sent_to_received"), arrived);
 }
