@@ -133,7 +133,7 @@ export function lineAt({ rows }: Forest, y: number): { row: Row; line: Line | un
 }
 
 /** What the values of a row are, in full. */
-export function fullName(name: string): string {
+function fullName(name: string): string {
   return name === WORST_LINE ? "worst (median of the runs\u2019 maxima)" : name;
 }
 

@@ -27,11 +27,12 @@ export function isDistance(document: Comparison): boolean {
 }
 
 /** The table of a comparison's rows, as a terminal has it. */
-export function comparedTable({ interval, rows }: ComparedRows, of: string, isInvalid = false): TableData {
+export function comparedTable({ interval, is_judged: isJudged, rows }: ComparedRows, of: string, isInvalid = false): TableData {
+  const judged = (cell: string | null | undefined) => (isJudged ? [cell] : []);
   return {
-    head: [of, "shown", "A", "B", "B \u2212 A", "in %", interval, "p"],
-    rows: rows.map((row) => [row.name, row.shown ?? "", row.a, row.b, row.difference, row.percent, row.interval, row.p]),
-    words: 2, invalid: rows.map(() => isInvalid),
+    head: [of, ...(isJudged ? ["shown"] : []), "A", "B", "B \u2212 A", ...(isJudged ? ["in %"] : []), interval, "p"],
+    rows: rows.map((row) => [row.name, ...judged(row.shown ?? ""), row.a, row.b, row.difference, ...judged(row.percent), row.interval, row.p]),
+    words: isJudged ? 2 : 1, invalid: rows.map(() => isInvalid),
   };
 }
 

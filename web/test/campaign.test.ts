@@ -27,7 +27,7 @@ function words(part: Partial<ComparedRow>): ComparedRow {
 function rowsOf({ comparison: compared }: Answer, shown: Record<string, string> = {}): AnswerRows {
   const names = [...(compared?.quantities ?? []).map(({ name }) => name), "median of maxima"];
   const rows = names.map((name) => words({ name, shown: shown[name] ?? null, ...(name === "median of maxima" && { interval: null }) }));
-  return { word: "HELPS", compared: compared ? { of: "scheduled_to_woke", interval: "95 % interval", rows } : null };
+  return { word: "HELPS", compared: compared ? { of: "scheduled_to_woke", interval: "95 % interval", is_judged: true, rows } : null };
 }
 
 const forest = (answers: Answer[], shown?: Record<string, string>) => forestOf(answers, answers.map((one) => rowsOf(one, shown)));

@@ -15,7 +15,7 @@ function words(part: Partial<ComparedRow>): ComparedRow {
   return { name: "mean", a: "10.0 us", b: "11.0 us", difference: "+1.0 us", percent: "+10.0 %", interval: "+500 ns to +1.5 us", p: "0.020", shown: null, ...part };
 }
 
-const compared = (rows: ComparedRow[]): ComparedRows => ({ of: "scheduled_to_woke", interval: "95 % interval", rows });
+const compared = (rows: ComparedRow[]): ComparedRows => ({ of: "scheduled_to_woke", interval: "95 % interval", is_judged: true, rows });
 
 test("effects are parts of A, with the verdict on each row", () => {
   const effects = effectsOf(
@@ -41,5 +41,8 @@ test("a table has every row as it was said, and what is unknown is a dash", () =
   assert.deepEqual(table.rows[0], ["mean", "worse", "10.0 us", "11.0 us", "+1.0 us", "+10.0 %", "+500 ns to +1.5 us", "0.020"]);
   assert.deepEqual(table.rows[1], ["beyond 100 us", "", "10.0 us", "11.0 us", null, null, null, null]);
   assert.deepEqual(table.invalid, [true, true]);
+  const plain = comparedTable({ ...compared([words({})]), is_judged: false }, "with sign");
+  assert.deepEqual([plain.head, plain.rows[0], plain.words], [
+    ["with sign", "A", "B", "B \u2212 A", "95 % interval", "p"], ["mean", "10.0 us", "11.0 us", "+1.0 us", "+500 ns to +1.5 us", "0.020"], 1]);
   assert.deepEqual([apartText(words({})), apartText(words({ percent: null }))], ["+1.0 us (+10.0 %)", "+1.0 us"]);
 });

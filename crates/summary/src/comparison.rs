@@ -51,6 +51,8 @@ pub struct ComparedRows {
     pub of: String,
     /// The heading of the intervals: "95 % interval".
     pub interval: String,
+    /// Whether the rows have shares of A and verdicts: else a table needs no columns for them.
+    pub is_judged: bool,
     /// The rows.
     pub rows: Vec<ComparedRow>,
 }
@@ -120,6 +122,7 @@ pub fn side_by_side(comparison: &Comparison) -> ComparedRows {
     ComparedRows {
         of: comparison.latency.clone(),
         interval: interval_heading(comparison),
+        is_judged: true,
         rows: quantities.chain(further.filter(|_| is_known)).collect(),
     }
 }
@@ -184,6 +187,7 @@ fn with_sign(comparison: &Comparison, signed: &SignedComparison) -> ComparedRows
     ComparedRows {
         of: "with sign".to_owned(),
         interval: interval_heading(comparison),
+        is_judged: false,
         rows: rows.chain(ends).collect(),
     }
 }
@@ -287,7 +291,7 @@ mod tests {
         assert_eq!(lowest.difference.as_deref(), Some("+4.0 us"));
         assert!(row(&signed, "mean").a.as_deref().unwrap().starts_with("-4."));
         assert!(row(&tables.side_by_side, "mean").a.as_deref().unwrap().starts_with("4."), "a distance has no sign");
-        assert!(signed.rows.iter().all(|row| row.shown.is_none()));
+        assert!(!signed.is_judged && signed.rows.iter().all(|row| row.shown.is_none() && row.percent.is_none()));
     }
 
     #[test]

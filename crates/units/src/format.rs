@@ -81,12 +81,11 @@ pub fn difference(ns: impl Nanoseconds) -> String {
     format!("{sign}{}", latency(ns))
 }
 
-/// A change in per cent with its sign and one decimal: "+14.6 %", "-0.3 %"; what rounds to nothing is "+0.0 %" from either side.
+/// A change in per cent with its sign and one decimal: "+14.6 %", "-0.3 %"; what rounds to nothing is "0.0 %".
 #[must_use]
 pub fn change(percent: f64) -> String {
     let tenths = (percent * 10.0).round() / 10.0;
-    // Else a negative zero prints its sign.
-    format!("{:+.1} %", if tenths.abs() < 0.05 { 0.0 } else { tenths })
+    if tenths.abs() < 0.05 { "0.0 %".to_owned() } else { format!("{tenths:+.1} %") }
 }
 
 /// A latency's number alone, in microseconds, for columns whose head says "us": "0.9", "41.8", "1 305".
@@ -157,8 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_that_rounds_to_nothing_has_no_minus() {
-        assert_eq!([14.62, -0.26, -0.04, 0.0].map(change), ["+14.6 %", "-0.3 %", "+0.0 %", "+0.0 %"]);
+    fn a_change_that_rounds_to_nothing_has_no_sign() {
+        assert_eq!([14.62, -0.26, -0.04, 0.0].map(change), ["+14.6 %", "-0.3 %", "0.0 %", "0.0 %"]);
         assert_eq!([-0.4, -0.6].map(difference), ["+0 ns", "-1 ns"]);
     }
 

@@ -3845,6 +3845,10 @@ export interface ComparedRows {
    */
   interval: string;
   /**
+   * Whether the rows have shares of A and verdicts: else a table needs no columns for them.
+   */
+  is_judged: boolean;
+  /**
    * What the quantities are of: the heading of their names.
    */
   of: string;
@@ -3898,6 +3902,10 @@ export interface ComparedRows1 {
    * The heading of the intervals: "95 % interval".
    */
   interval: string;
+  /**
+   * Whether the rows have shares of A and verdicts: else a table needs no columns for them.
+   */
+  is_judged: boolean;
   /**
    * What the quantities are of: the heading of their names.
    */

@@ -2,7 +2,7 @@
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import {
-  comparedOf, drawForest, forestHeight, fullName, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, type Line, type Row,
+  comparedOf, drawForest, forestHeight, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, type Line, type Row,
 } from "../campaign.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { Figure, Section, Table, useChoices } from "../figure.tsx";
@@ -19,7 +19,7 @@ function lineRows(rows: Row[]): Cell[][] {
   return rows.flatMap(({ answer, word, lines }): Cell[][] => {
     const head = [answer.condition, word];
     if (lines.length === 0) return [[...head, answer.sentence, null, null, null, null, null, null]];
-    return lines.map(({ name, words: { a, b, difference, percent, interval, p } }) => [...head, fullName(name), a, b, difference, percent, interval, p]);
+    return lines.map(({ name, words: { a, b, difference, percent, interval, p } }) => [...head, name, a, b, difference, percent, interval, p]);
   });
 }
 
@@ -45,7 +45,7 @@ function Forest({ id, title, caption, answers, rows, note }: { id: string; title
       note={!isDrawn ? `${note} Nothing can be concluded yet.` : `${note} A bar is the ${forest.interval} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: not shown, or not judged where p is a dash; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
       table={() => ({
         head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "in %", forest.interval, "p"],
-        rows: lineRows(forest.rows), words: 3, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),
+        rows: lineRows(forest.rows), words: 3, wraps: true, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),
       })}
       data={() => ({
         head: ["condition", "measurement", "answer", "quantity", "a_ns", "b_ns", "difference_ns", "low_ns", "high_ns", "p_together", "sentence"],

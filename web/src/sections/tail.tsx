@@ -94,9 +94,9 @@ function Returns({ tail, limit }: { tail: TailView; limit: number }) {
       id="tail" caption title="How bad can it get?" picture={() => canvas.current()}
       note={`The worst of a time to come, in us, by how long it is (logarithmic). Band: ${Math.round(tail.level * 100)} of 100 outcomes; line: typical; rings: maxima that were seen, by how long it takes to see one as large.`}
       table={() => ({
-        head: ["within", "typical worst", tail.interval, "beyond the worst seen", "by, or why not"],
-        rows: tail.expectations.map(({ words: row }) => [row.within, row.typical, row.interval, row.beyond_worst_seen, row.refusal ?? row.by]),
-        words: 1, invalid: tail.expectations.map(({ words: row }) => row.interval == null),
+        head: ["within", "by, or why not", "typical worst", tail.interval, "beyond the worst seen"],
+        rows: tail.expectations.map(({ words: row }) => [row.within, row.refusal ?? row.by, row.typical, row.interval, row.beyond_worst_seen]),
+        words: 2, wraps: true, invalid: tail.expectations.map(({ words: row }) => row.interval == null),
       })}
       data={() => ({
         head: ["horizon_ns", "low_ns", "typical_ns", "high_ns", "seen_max_ns"],

@@ -49,18 +49,33 @@ fn groups(page: &mut String, groups: Vec<GroupRow>) {
 }
 
 fn compared(page: &mut String, compared: ComparedRows) {
+    let ComparedRows { of, interval, is_judged, rows } = compared;
+    let judged = |column: Column<'static>| is_judged.then_some(column);
     let columns = [
-        Column::Words(&compared.of),
-        Column::Words("shown"),
-        Column::Figures("A"),
-        Column::Figures("B"),
-        Column::Figures("B - A"),
-        Column::Figures("in %"),
-        Column::Figures(&compared.interval),
-        Column::Figures("p"),
+        Some(Column::Words(&of)),
+        judged(Column::Words("shown")),
+        Some(Column::Figures("A")),
+        Some(Column::Figures("B")),
+        Some(Column::Figures("B - A")),
+        judged(Column::Figures("in %")),
+        Some(Column::Figures(&interval)),
+        Some(Column::Figures("p")),
     ];
     let row = |ComparedRow { name, a, b, difference, percent, interval, p, shown }| {
-        vec![Some(name), Some(shown.unwrap_or_default()), a, b, difference, percent, interval, p]
+        let judged = |cell: Option<String>| is_judged.then_some(cell);
+        let shown = Some(shown.unwrap_or_default());
+        let cells = [
+            Some(Some(name)),
+            judged(shown),
+            Some(a),
+            Some(b),
+            Some(difference),
+            judged(percent),
+            Some(interval),
+            Some(p),
+        ];
+        cells.into_iter().flatten().collect()
     };
-    table::plain(page, &columns, compared.rows.into_iter().map(row));
+    let columns: Vec<Column<'_>> = columns.into_iter().flatten().collect();
+    table::plain(page, &columns, rows.into_iter().map(row));
 }

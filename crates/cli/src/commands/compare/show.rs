@@ -111,12 +111,22 @@ fn groups(groups: &[GroupRow]) -> Table {
 }
 
 fn rows(compared: &ComparedRows) -> Table {
-    let mut table = Table::new(&[&compared.of, "A", "B", "B - A", "", &compared.interval, "p", ""]);
-    for row in &compared.rows {
+    let ComparedRows { of, interval, is_judged, rows } = compared;
+    let mut table = if *is_judged {
+        Table::new(&[of, "A", "B", "B - A", "", interval, "p", ""])
+    } else {
+        Table::new(&[of, "A", "B", "B - A", interval, "p"])
+    };
+    for row in rows {
         let [a, b, difference, interval, p] =
             [&row.a, &row.b, &row.difference, &row.interval, &row.p].map(|cell| known(cell.as_deref()));
         let [percent, shown] = [&row.percent, &row.shown].map(|cell| cell.clone().unwrap_or_default());
-        table.row(vec![row.name.clone(), a, b, difference, percent, interval, p, shown]);
+        let name = row.name.clone();
+        table.row(if *is_judged {
+            vec![name, a, b, difference, percent, interval, p, shown]
+        } else {
+            vec![name, a, b, difference, interval, p]
+        });
     }
     table
 }
