@@ -233,3 +233,31 @@ fn a_comparison_begins_with_what_is_in_the_files() {
     let (comparison, headline) = shown(a, broken);
     assert_eq!(headline.sentence, comparison.verdict.reason);
 }
+
+#[test]
+fn the_page_without_scripts_has_every_cell_of_a_comparison() {
+    let runs = |side: &str, late_ns: u64| -> Vec<Record> {
+        (0..5).map(|at| run(&format!("{side} {at}"), "", &[late_ns + at, late_ns + 2 * at], at)).collect()
+    };
+    let (a, b) = (runs("a", 60_000), runs("b", 90_000));
+    let [group_a, group_b] = [("A", &a), ("B", &b)]
+        .map(|(name, runs)| analysis::compare::Group { name: name.to_owned(), runs: runs.iter().collect() });
+    let options = CompareOptions { deadline_ns: Some(DEADLINE_NS), ..CompareOptions::default() };
+    let comparison = analysis::compare::compare(&group_a, &group_b, &options).unwrap();
+    let tables = summary::comparison::tables(&comparison);
+    let page = Page::Comparison(Box::new(ComparisonInput { comparison, a, b }));
+    let html = render_html(&ReportInput { title: "t".to_owned(), page, generated: Generated::default() });
+    let plain = html.split("<script type=\"application/json\"").next().unwrap();
+    let has =
+        |cell: Option<String>| cell.is_none_or(|cell| plain.contains(&format!(">{}</td>", cell.replace('<', "&lt;"))));
+    assert!(tables.side_by_side.rows.len() > 3 && tables.side_by_side.rows.iter().any(|row| row.p.is_some()));
+    for row in tables.side_by_side.rows {
+        let name = row.name.clone();
+        let cells = [Some(row.name), row.a, row.b, row.difference, row.percent, row.interval, row.p, row.shown];
+        assert!(cells.into_iter().all(has), "{name}");
+    }
+    for group in tables.groups {
+        let cells = [Some(group.runs), Some(group.samples), group.time, group.missed, group.worst];
+        assert!(cells.into_iter().all(has), "{}", group.name);
+    }
+}
