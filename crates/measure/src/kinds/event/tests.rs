@@ -122,7 +122,7 @@ fn after_a_wake_up_that_is_lost_every_schedule_is_missed_and_the_wait_stands_wit
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     let (woke, _) = halves(&record);
     let totals = woke.hand_overs().unwrap();
-    assert!(woke.taken() <= u64::from(LOST) + 1 && totals.not_back > 100, "{totals:?}");
+    assert!(woke.taken() <= u64::from(LOST) + 1 && totals.not_back > 0, "{totals:?}");
     assert_eq!(totals.schedules, accounted(woke));
     // The wake-up that ended the run was that of the lost hand-over.
     let longest_ns = woke.histogram.max_ns().unwrap();
