@@ -48,7 +48,7 @@ pub enum FolderError {
     /// It is a link, as a service manager leaves one, and what it led to was moved or removed.
     #[error("{} is a link to a folder that is not there: put that back, or remove the link and make an empty folder (rm {}; install -d -m 700 {})", path.display(), path.display(), path.display())]
     LinkToNothing {
-        /// The link.
+        /// The path of the symbolic link that points nowhere.
         path: PathBuf,
     },
     /// No hub was started there.

@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:7890d04eea0107c2b05c8c01414f7db67ba1b2afdf395200ab7d693c1ea805bc */
+/*! punctual viewer, sources sha256:2650fc99fbe1d9fb3cab477b1d44a5061c11d74ca684fd88733312678c300d81 */
 /*
 preact
 

@@ -14,7 +14,7 @@ pub struct CampaignTables {
     pub answers: Vec<AnswerRows>,
     /// The answers of the winners, measured again.
     pub confirmation: Vec<AnswerRows>,
-    /// The figures.
+    /// The bars of each figure, as rows.
     pub figures: Vec<Vec<BarRow>>,
 }
 

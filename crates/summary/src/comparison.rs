@@ -53,7 +53,7 @@ pub struct ComparedRows {
     pub interval: String,
     /// Whether the rows have shares of A and verdicts: else a table needs no columns for them.
     pub is_judged: bool,
-    /// The rows.
+    /// One for each quantity, in the order in which they are shown.
     pub rows: Vec<ComparedRow>,
 }
 

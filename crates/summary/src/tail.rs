@@ -45,7 +45,7 @@ pub struct CauseRows {
 /// A cause of a tail in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CauseRow {
-    /// The cause.
+    /// What made the samples late: its class, and its name where it has one.
     pub cause: String,
     /// Samples above the level with this cause.
     pub samples: String,

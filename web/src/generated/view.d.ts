@@ -2630,7 +2630,7 @@ export interface CauseRows {
  */
 export interface CauseRow {
   /**
-   * The cause.
+   * What made the samples late: its class, and its name where it has one.
    */
   cause: string;
   /**
@@ -3853,7 +3853,7 @@ export interface ComparedRows {
    */
   of: string;
   /**
-   * The rows.
+   * One for each quantity, in the order in which they are shown.
    */
   rows: ComparedRow[];
 }
@@ -3911,7 +3911,7 @@ export interface ComparedRows1 {
    */
   of: string;
   /**
-   * The rows.
+   * One for each quantity, in the order in which they are shown.
    */
   rows: ComparedRow[];
 }
@@ -4331,7 +4331,7 @@ export interface CampaignTables {
    */
   confirmation: AnswerRows[];
   /**
-   * The figures.
+   * The bars of each figure, as rows.
    */
   figures: BarRow[][];
 }
