@@ -146,7 +146,9 @@ fn text(rows: &[QuantityComparison], state: SignedState, margin_ns: f64) -> Stri
         .find(|row| row.name == MEAN)
         .or_else(|| smallest(&mut candidates.iter().copied()).and_then(|at| candidates.get(at)));
     let Some(row) = named else { return "with sign nothing is known of where the samples lie".to_owned() };
-    let p = row.p_together.map_or_else(String::new, |p| format!(", p {}", p_text(p)));
+    // Of too few runs a probability says nothing.
+    let p = row.p_together.filter(|_| state != SignedState::CannotTell);
+    let p = p.map_or_else(String::new, |p| format!(", p {}", p_text(p)));
     let margin = latency(margin_ns);
     let how = match state {
         SignedState::Elsewhere => format!(", beyond the margin of {margin}"),

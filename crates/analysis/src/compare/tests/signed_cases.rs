@@ -114,7 +114,9 @@ fn what_is_alike_and_what_has_no_sign_is_left_as_it_was() {
     let above = compared(&about(50_000.0, 1..2), &about(60_000.0, 2..3), &OPTIONS);
     assert!(above.signed.is_none() && above.verdict.state == ComparisonState::Worse);
     let few = compared(&about(-500.0, 1..3), &about(-500.0, 3..5), &OPTIONS);
-    assert_eq!(few.signed.unwrap().state, SignedState::CannotTell, "two runs of each");
+    let signed = few.signed.unwrap();
+    assert_eq!(signed.state, SignedState::CannotTell, "two runs of each");
+    assert!(!signed.text.contains(", p "), "of too few runs no probability is stated: {}", signed.text);
     let mut invalid = about(-50_000.0, 1..2);
     invalid[0].validity.add(record::ReasonCode::ClockStepped, "");
     let invalid = compared(&invalid, &about(50_000.0, 2..3), &OPTIONS);
