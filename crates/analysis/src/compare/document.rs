@@ -238,6 +238,19 @@ pub struct QuantityComparison {
     pub p_together: Option<f64>,
 }
 
+impl QuantityComparison {
+    /// Whether the difference is less likely by chance alone than `level`, among all rows of the verdict.
+    pub(super) fn is_unlikely(&self, level: f64) -> bool {
+        self.p_together.is_some_and(|p| p <= level)
+    }
+
+    /// Whether no difference lies in the interval, so that what chance makes of the runs and what repeating them would make must
+    /// not both be believed. Of few runs the one asks for less than the other.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.interval.is_some_and(|interval| interval.low_ns <= 0.0 && interval.high_ns >= 0.0)
+    }
+}
+
 /// A confidence interval of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceInterval {

@@ -87,7 +87,7 @@ pub(super) fn compare(cut: &Cut, margin_ns: f64, options: &CompareOptions) -> Op
         })
         .collect();
     let state = state(&quantities, margin_ns, smallest_p, options.level);
-    let text = text(&quantities, state, margin_ns);
+    let text = text(&quantities, state, margin_ns, options.level);
     Some(SignedComparison { quantities, a: range(&a), b: range(&b), state, text })
 }
 
@@ -108,7 +108,7 @@ fn range(of: &Signed) -> SignedRange {
 /// Whether a row is shown to differ, and by more than what one bin resolves.
 fn is_shown(row: &QuantityComparison, level: f64) -> bool {
     let resolution = if row.share.is_some() { row.a_ns.abs().max(row.b_ns.abs()) * 0.001 } else { 0.0 };
-    row.p_together.is_some_and(|p| p <= level) && row.difference_ns.abs() > resolution
+    row.is_unlikely(level) && !row.is_doubtful() && row.difference_ns.abs() > resolution
 }
 
 /// Whether the whole interval of a row lies beyond the margin.
@@ -130,7 +130,7 @@ fn state(rows: &[QuantityComparison], margin_ns: f64, smallest_p: f64, level: f6
 }
 
 /// `with sign, the mean is -49.9 us of A and +50.1 us of B (+100 us, p below 0.001), beyond the margin of 5.0 us`.
-fn text(rows: &[QuantityComparison], state: SignedState, margin_ns: f64) -> String {
+fn text(rows: &[QuantityComparison], state: SignedState, margin_ns: f64, level: f64) -> String {
     let shown = |row: &&QuantityComparison| match state {
         SignedState::Elsewhere => is_beyond(row, margin_ns),
         _ => true,
@@ -153,6 +153,9 @@ fn text(rows: &[QuantityComparison], state: SignedState, margin_ns: f64) -> Stri
     let how = match state {
         SignedState::Elsewhere => format!(", beyond the margin of {margin}"),
         SignedState::NotBeyondMargin => format!(", not shown to be beyond the margin of {margin}"),
+        SignedState::NotShown if row.is_unlikely(level) && row.is_doubtful() => {
+            "; its interval contains no difference, so none is shown in where they lie".to_owned()
+        }
         SignedState::NotShown => "; no difference shown in where they lie".to_owned(),
         _ => "; whether they lie elsewhere cannot be told".to_owned(),
     };

@@ -191,7 +191,7 @@ fn worst_text(worst: &WorstComparison) -> String {
 fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
     let rows = judged.quantities.iter().zip(judged.rows);
     rows.filter_map(|(row, plain)| {
-        let p_together = row.p_together.filter(|&p| p <= judged.level)?;
+        let p_together = row.p_together.filter(|_| row.is_unlikely(judged.level) && !row.is_doubtful())?;
         // A quantile within one bin of the other is the same number, and so is one within a step of the source; where steps
         // fall into bins, a difference of one step can be seen larger by a bin.
         let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 } + judged.step_ns;
@@ -329,9 +329,17 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     // A contradiction is not within chance: it has a sentence of its own below.
     let of_decisive = judged.outcome.decisive.filter(|_| decisive.state != PartState::CannotTell);
     let smallest = smallest.min(of_decisive.and_then(|chance| chance.p_together).unwrap_or(1.0));
+    let unlikely = || judged.quantities.iter().filter(|row| row.is_unlikely(judged.level));
+    let doubtful = unlikely().find(|row| row.is_doubtful()).filter(|_| unlikely().all(QuantityComparison::is_doubtful));
     let chance = if smallest > judged.level {
         let (p, level) = (p_text(smallest), level_text(judged.level));
         format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
+    } else if let Some(row) = doubtful {
+        format!(
+            "What differs is not shown for sure: {} has p {}, but its interval contains no difference.",
+            row.name,
+            p_text(row.p_together.unwrap_or(1.0))
+        )
     } else if judged.clock_error_ns.is_infinite() {
         "What differs can be the clocks' doing: nothing is known of their error.".to_owned()
     } else if judged.clock_error_ns > 0.0 {

@@ -246,7 +246,8 @@ impl Collector {
                 self.last_ns = last.second_ns - last.first_ns;
             }
             if !self.late.are_rare() {
-                taken.iter().map(pair).for_each(|pair| self.keep_late(pair));
+                self.late.keep_each(taken.iter().map(pair));
+                self.notable_from_ns = self.notable_from_ns.min(self.late_from_ns());
             }
             slots = rest;
         }
@@ -273,7 +274,7 @@ impl Collector {
     fn keep_late(&mut self, pair: Pair) {
         let latency_ns = pair.second_ns - pair.first_ns;
         if latency_ns > self.late.above_ns {
-            self.late.keep(pair.first_ns, magnitude_ns(latency_ns));
+            self.late.keep_each(std::iter::once(pair));
             self.notable_from_ns = self.notable_from_ns.min(self.late_from_ns());
         }
     }

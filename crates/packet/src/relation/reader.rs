@@ -31,10 +31,15 @@ impl<'a> DelayReader<'a> {
     /// As [`Relation::delay`], of a packet that the programs sent and received at two times, and the kernels at two times between
     /// them, if they stamped it.
     pub fn delays(&mut self, programs: (i64, i64), kernels: Option<(i64, i64)>) -> (Option<Delay>, Option<Delay>) {
-        if let Some((whole, between)) = kernels.and_then(|kernels| self.near_delays(programs, kernels)) {
-            return (Some(whole), Some(between));
-        }
-        (self.search(programs), kernels.and_then(|kernels| self.relation.delay(kernels.0, kernels.1)))
+        let near = |reader: &Self| {
+            let (whole, between) = kernels.and_then(|kernels| reader.near_delays(programs, kernels))?;
+            Some((Some(whole), Some(between)))
+        };
+        near(self).unwrap_or_else(|| {
+            let whole = self.search(programs);
+            // The stamps of the kernels nearly always lie where those of the programs were found.
+            near(self).unwrap_or_else(|| (whole, kernels.and_then(|kernels| self.relation.delay(kernels.0, kernels.1))))
+        })
     }
 
     /// The same where nothing need be looked for: nearly always. The second delay follows from the first: what the kernels took of

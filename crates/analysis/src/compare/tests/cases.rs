@@ -56,6 +56,34 @@ fn too_few_repetitions_are_told_whatever_they_show() {
     assert_eq!(four.worst.a_maxima_ns.len(), 4);
 }
 
+/// All runs of B are slower than all of A, one of them by far: chance seldom orders them so, and were they drawn again the difference
+/// could be none.
+#[test]
+fn no_row_is_better_or_worse_whose_own_interval_contains_no_difference() {
+    let (mut doubtful, mut told) = (0, 0);
+    for seed in 0..12 {
+        let plan = Plan { intervals: 3, samples: 20, wander: 0.0, ..PLAN };
+        let slower = |of: u32| Plan { level_ns: 11_000.0 + 500.0 * 4.0_f64.powf(f64::from(of)), ..plan };
+        let a = runs(&plan, seed * 10..seed * 10 + 5);
+        let b: Vec<record::Record> = (0..5).map(|of| run(&slower(of), seed * 10 + 5 + u64::from(of))).collect();
+        let found = compared(&a, &b, &OPTIONS);
+        let is_named = |name: &String| found.verdict.worse.contains(name) || found.verdict.better.contains(name);
+        let rows: Vec<_> = found.quantities.iter().filter(|row| row.is_unlikely(OPTIONS.level)).collect();
+        for row in &rows {
+            let interval = row.interval.unwrap();
+            let contains_none = interval.low_ns <= 0.0 && interval.high_ns >= 0.0;
+            doubtful += u32::from(contains_none);
+            assert!(!(contains_none && is_named(&row.name)), "{row:?}: {:?}", found.verdict);
+        }
+        let is_all = !rows.is_empty() && rows.iter().all(|row| row.is_doubtful());
+        if is_all && found.verdict.state == ComparisonState::NoDifferenceShown {
+            assert!(found.verdict.reason.contains("but its interval contains no difference"), "{:?}", found.verdict);
+            told += 1;
+        }
+    }
+    assert!(doubtful >= 3 && told >= 1, "{doubtful} rows, {told} of them alone");
+}
+
 #[test]
 fn every_reason_of_degraded_runs_is_named_that_of_the_worst_sample_first() {
     let a = runs(&PLAN, 1..4);
