@@ -53,7 +53,8 @@ impl Sight {
         self.repetitions >= self.least_for_worst_case
     }
 
-    /// Whether a mean or quantile that is the only one to differ is always shown.
+    /// Whether a mean or quantile that is the only one to differ is shown, where it differs in every run and by more than runs of one
+    /// level do.
     #[must_use]
     pub const fn sees_body(&self) -> bool {
         self.repetitions >= self.least_for_body
@@ -83,7 +84,8 @@ impl Sight {
         };
         let body = if self.sees_body() {
             format!(
-                "body: a mean or quantile that differs in every run is shown; that takes at least {least_for_body} repetitions"
+                "body: a mean or quantile that differs in every run, and by far more than runs of one level do, is shown; that \
+                 takes at least {least_for_body} repetitions"
             )
         } else {
             format!(

@@ -254,14 +254,21 @@ impl Genuine {
     /// The header of a payload that was checked. What stands behind its tag is never looked at.
     #[inline]
     pub(crate) fn copied(payload: &[u8]) -> Self {
-        Self(payload.first_chunk().copied().unwrap_or_else(|| Self::padded(payload)))
+        Self::whole(payload).unwrap_or_else(|| Self::padded(payload))
     }
 
+    /// The same, where the payload is at least as long as the longest header.
+    #[inline(always)]
+    pub(crate) fn whole(payload: &[u8]) -> Option<Self> {
+        payload.first_chunk().copied().map(Self)
+    }
+
+    /// The same, of a shorter payload.
     #[cold]
-    fn padded(payload: &[u8]) -> [u8; UNSEALED_BYTES] {
+    pub(crate) fn padded(payload: &[u8]) -> Self {
         let mut bytes = [0; UNSEALED_BYTES];
         bytes.iter_mut().zip(payload).for_each(|(to, from)| *to = *from);
-        bytes
+        Self(bytes)
     }
 
     /// What the packet is for.

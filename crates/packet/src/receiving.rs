@@ -219,7 +219,7 @@ impl Waiting {
             && is_settled(clocks.receiver, &|| relation.on_own(self.received_ns))
     }
 
-    /// Where all its stamps are there, and lie near those of the packet before.
+    /// Where all its stamps are there, and it lies near the packet before.
     #[inline(always)]
     fn settled_near(&self, reader: &DelayReader<'_>) -> Option<Settled> {
         let Waiting { sequence, sent_ns, received_ns, .. } = *self;
@@ -230,7 +230,7 @@ impl Waiting {
             received_ns,
             sent_to_received: Some(whole),
             sent_to_transmitted_ns: Some(transmitted_ns.wrapping_sub(sent_ns)),
-            transmitted_to_arrived: Some(between),
+            transmitted_to_arrived: between,
             arrived_to_received_ns: Some(received_ns.wrapping_sub(arrived_ns)),
             hardware: None,
         })

@@ -30,8 +30,8 @@ pub fn least_runs_for_worst_case(level: f64) -> u32 {
     least_runs(2, level)
 }
 
-/// The least repetitions of each side with which a verdict at this level is sure to show a row of the body that differs
-/// alone, in each run: the other rows and the worst case have two extreme ways each.
+/// The least repetitions of each side with which a verdict at this level can show a row of the body that differs alone, in each run:
+/// the other rows and the worst case have two extreme ways each. It does where the row differs by more than the runs of a side do.
 #[must_use]
 pub fn least_runs_for_body(level: f64, measurement: Measurement) -> u32 {
     least_runs(2 * (body_rows(measurement) + 1), level)

@@ -226,22 +226,20 @@ impl Collector {
     /// The same of samples in another form.
     #[inline(always)]
     pub(crate) fn take_each<T>(&mut self, mut slots: &[T], pair: impl Fn(&T) -> Pair + Copy, clocks: &ClockWatch) {
-        while let Some((first, others)) = slots.split_first() {
-            self.take(pair(first), clocks);
-            // Of those of the same interval that are neither late nor bad nor notable otherwise, as many as follow
-            // each other. Schedules ascend.
-            let same = match others.last().map(pair) {
-                Some(last) if last.first_ns >= self.interval_end_ns => {
-                    others.partition_point(|slot| pair(slot).first_ns < self.interval_end_ns)
-                }
-                _ => others.len(),
+        let latency_ns = |slot: &T| {
+            let pair = pair(slot);
+            magnitude_ns(pair.second_ns - pair.first_ns)
+        };
+        while let Some(last) = slots.last().map(pair) {
+            // Of those of the open interval that are neither late nor bad nor notable otherwise, as many as follow each other.
+            // Schedules ascend.
+            let same = if last.first_ns >= self.interval_end_ns {
+                slots.partition_point(|slot| pair(slot).first_ns < self.interval_end_ns)
+            } else {
+                slots.len()
             };
-            let latency_ns = |slot: &T| {
-                let pair = pair(slot);
-                magnitude_ns(pair.second_ns - pair.first_ns)
-            };
-            let common = self.current.record_common(&others[..same], latency_ns, self.notable_from_ns);
-            let (taken, rest) = others.split_at(common);
+            let common = self.current.record_common(&slots[..same], latency_ns, self.notable_from_ns);
+            let (taken, rest) = slots.split_at(common);
             if let Some(last) = taken.last().map(pair) {
                 self.last_ns = last.second_ns - last.first_ns;
             }
@@ -249,7 +247,14 @@ impl Collector {
                 self.late.keep_each(taken.iter().map(pair));
                 self.notable_from_ns = self.notable_from_ns.min(self.late_from_ns());
             }
-            slots = rest;
+            // The one that is not.
+            slots = match rest.split_first() {
+                Some((one, others)) => {
+                    self.take(pair(one), clocks);
+                    others
+                }
+                None => rest,
+            };
         }
     }
 

@@ -22,33 +22,39 @@ struct Near<'a> {
 }
 
 impl<'a> DelayReader<'a> {
-    /// Of packets that came from the partner.
+    /// Of packets that came from the partner; the first is expected where the last delay was found.
     #[must_use]
     pub fn new(relation: &'a Relation) -> Self {
-        Self { relation, near: None }
+        Self { relation, near: relation.near() }
     }
 
     /// As [`Relation::delay`], of a packet that the programs sent and received at two times, and the kernels at two times between
     /// them, if they stamped it.
     pub fn delays(&mut self, programs: (i64, i64), kernels: Option<(i64, i64)>) -> (Option<Delay>, Option<Delay>) {
-        let near = |reader: &Self| {
-            let (whole, between) = kernels.and_then(|kernels| reader.near_delays(programs, kernels))?;
-            Some((Some(whole), Some(between)))
-        };
-        near(self).unwrap_or_else(|| {
-            let whole = self.search(programs);
-            // The stamps of the kernels nearly always lie where those of the programs were found.
-            near(self).unwrap_or_else(|| (whole, kernels.and_then(|kernels| self.relation.delay(kernels.0, kernels.1))))
-        })
+        if let Some((whole, between)) = kernels.and_then(|kernels| self.near_delays(programs, kernels)) {
+            return (Some(whole), between);
+        }
+        let whole = self.search(programs);
+        // Now it lies there. What was looked for is at most as large as a signed number, so that no sum below overflows.
+        let near = whole.as_ref().zip(self.near.as_ref());
+        let part = |kernels| near.and_then(|(whole, near)| near.part(whole, programs, kernels));
+        let between = kernels.and_then(|kernels| part(kernels).or_else(|| self.between_kernels(kernels)));
+        (whole, between)
     }
 
-    /// The same where nothing need be looked for: nearly always. The second delay follows from the first: what the kernels took of
-    /// it passed on one clock each.
+    /// The same where the whole need not be looked for: nearly always. The second delay nearly always follows from the first: what
+    /// the kernels took of it passed on one clock each.
     #[inline(always)]
-    pub(crate) fn near_delays(&self, programs: (i64, i64), kernels: (i64, i64)) -> Option<(Delay, Delay)> {
+    pub(crate) fn near_delays(&self, programs: (i64, i64), kernels: (i64, i64)) -> Option<(Delay, Option<Delay>)> {
         let near = self.near.as_ref()?;
         let whole = near.delay(programs)?;
-        Some((whole, near.part(&whole, programs, kernels)?))
+        Some((whole, near.part(&whole, programs, kernels).or_else(|| self.between_kernels(kernels))))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn between_kernels(&self, (sent_ns, received_ns): (i64, i64)) -> Option<Delay> {
+        self.relation.delay(sent_ns, received_ns)
     }
 
     /// Wherever the packet lies; the next ones are expected there too.

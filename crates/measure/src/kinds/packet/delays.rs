@@ -26,6 +26,12 @@ fn began_before(ns: i64, second_ns: i64, end_ns: i64) -> bool {
     second_ns.checked_sub(ns).is_some_and(|first_ns| first_ns < end_ns)
 }
 
+/// How many of the first are plain.
+#[inline(always)]
+fn plain_at_first(all: &[Settled], mut is_plain: impl FnMut(&Settled) -> bool) -> usize {
+    all.iter().position(|one| !is_plain(one)).unwrap_or(all.len())
+}
+
 fn uncertainty(delay: &Delay) -> Uncertainty {
     Uncertainty { below_ns: delay.below_ns, above_ns: delay.above_ns, spread_ns: Some(delay.spread_ns) }
 }
@@ -79,55 +85,58 @@ impl Delays {
     #[inline(always)]
     pub(crate) fn take_each(
         &mut self,
-        all: &[Settled],
+        mut all: &[Settled],
         delay: impl Fn(&Settled) -> Option<&Delay> + Copy,
         clocks: &ClockWatch,
     ) -> u64 {
-        let end_ns = self.collector.interval_end_ns();
-        let open = self.collector.open_uncertainty();
-        let mut widest = open.unwrap_or(Uncertainty { spread_ns: Some(0), ..Uncertainty::default() });
-        let mut spread_ns = widest.spread_ns.unwrap_or(0);
-        // Nearly always all have one, in the interval that is open. Then many at once cost the collector less.
-        let are_plain = all.iter().all(|one| {
-            delay(one).filter(|delay| began_before(delay.ns, one.received_ns, end_ns)).is_some_and(|delay| {
-                widest.below_ns = widest.below_ns.max(delay.below_ns);
-                widest.above_ns = widest.above_ns.max(delay.above_ns);
-                spread_ns = spread_ns.max(delay.spread_ns);
-                true
-            })
-        });
-        if !are_plain {
-            return all.iter().map(|one| u64::from(!self.take_known(delay(one), one.received_ns, clocks))).sum();
+        let mut without = 0;
+        loop {
+            let end_ns = self.collector.interval_end_ns();
+            let open = self.collector.open_uncertainty();
+            let mut widest = open.unwrap_or(Uncertainty { spread_ns: Some(0), ..Uncertainty::default() });
+            let mut spread_ns = widest.spread_ns.unwrap_or(0);
+            // Nearly always all have one, in the interval that is open. Then many at once cost the collector less.
+            let is_plain = |one: &Settled| {
+                delay(one).filter(|delay| began_before(delay.ns, one.received_ns, end_ns)).is_some_and(|delay| {
+                    widest.below_ns = widest.below_ns.max(delay.below_ns);
+                    widest.above_ns = widest.above_ns.max(delay.above_ns);
+                    spread_ns = spread_ns.max(delay.spread_ns);
+                    true
+                })
+            };
+            let (plain, others) = all.split_at(plain_at_first(all, is_plain));
+            if !plain.is_empty() {
+                self.collector.widen(Uncertainty { spread_ns: Some(spread_ns), ..widest });
+                let of = |one: &Settled| near_pair(delay(one).map_or(0, |delay| delay.ns), one.received_ns);
+                self.collector.take_each(plain, of, clocks);
+            }
+            let Some((one, others)) = others.split_first() else { return without };
+            without += u64::from(!self.take_known(delay(one), one.received_ns, clocks));
+            all = others;
         }
-        if !all.is_empty() {
-            self.collector.widen(Uncertainty { spread_ns: Some(spread_ns), ..widest });
-        }
-        let of = |one: &Settled| near_pair(delay(one).map_or(0, |delay| delay.ns), one.received_ns);
-        self.collector.take_each(all, of, clocks);
-        0
     }
 
     /// The same of times that were read on one clock, and so have no error.
     #[inline(always)]
     pub(crate) fn take_each_exact(
         &mut self,
-        all: &[Settled],
+        mut all: &[Settled],
         ns: impl Fn(&Settled) -> Option<i64> + Copy,
         clocks: &ClockWatch,
     ) -> u64 {
-        let end_ns = self.collector.interval_end_ns();
-        if all.iter().all(|one| ns(one).is_some_and(|ns| began_before(ns, one.received_ns, end_ns))) {
-            self.collector.take_each(all, |one| near_pair(ns(one).unwrap_or(0), one.received_ns), clocks);
-            return 0;
-        }
         let mut without = 0;
-        for one in all {
+        loop {
+            let end_ns = self.collector.interval_end_ns();
+            let is_plain = |one: &Settled| ns(one).is_some_and(|ns| began_before(ns, one.received_ns, end_ns));
+            let (plain, others) = all.split_at(plain_at_first(all, is_plain));
+            self.collector.take_each(plain, |one| near_pair(ns(one).unwrap_or(0), one.received_ns), clocks);
+            let Some((one, others)) = others.split_first() else { return without };
             match ns(one) {
                 Some(ns) => self.collector.take(pair(ns, one.received_ns), clocks),
                 None => without += 1,
             }
+            all = others;
         }
-        without
     }
 
     /// Takes times that were read on one clock, all in the order of time.
