@@ -346,7 +346,10 @@ fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
     assert!(laptop.contains("power=governor") && laptop.contains("power=energy-preference"), "{laptop}");
     assert!(laptop.contains("left out: rt-throttling=off: it cannot change what is measured"), "{laptop}");
     assert!(laptop.contains("will see: worst case: a difference is shown if"), "{laptop}");
-    assert!(laptop.contains("will see: body: a mean or quantile that differs in every run, and by far more"), "{laptop}");
+    assert!(
+        laptop.contains("will see: body: a mean or quantile that differs in every run, and by far more"),
+        "{laptop}"
+    );
     let tuned = check("rt-x86-tuned", &["which-knob"]);
     assert!(tuned.contains("left out: timer-migration=off: this machine is already set so"), "{tuned}");
     let governor = check("laptop-intel-pstate", &["osadl-governor", "--set", "slow=powersave"]);
