@@ -1,9 +1,9 @@
 //! The commands on the hub's machine, while it serves.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use farm::Token;
 use farm::monitor::{EnrolmentBody, HubKey, MarkBody, Purpose};
@@ -12,34 +12,47 @@ use hub::keys::hexadecimal;
 
 use crate::support::{Client, TestHub, TestNode, get, punctual_hub, text};
 
-/// A hub that is a process, ended with its test, and what it prints: one that nobody reads any more ends a program.
-struct Serving(Child, BufReader<ChildStdout>);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Starts a hub that is a process; what it prints of itself, word by word.
-fn serve(folder: &Path, lines: usize) -> (Serving, Vec<Vec<String>>) {
+fn serve(folder: &Path, lines: usize) -> (Ended, Vec<Vec<String>>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
     command.arg("--folder").arg(folder).args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let printed = BufReader::new(child.stdout.take().unwrap());
-    let mut serving = Serving(child, printed);
-    let printed = serving.1.by_ref().lines().take(lines).map(Result::unwrap);
+    let printed = BufReader::new(child.stdout.take().unwrap()).lines().take(lines).map(Result::unwrap);
     let words = printed.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
-    (serving, words)
+    (Ended(child), words)
+}
+
+/// The service manager that a hub is told of.
+fn manager(name: &Path) -> std::os::unix::net::UnixDatagram {
+    let manager = std::os::unix::net::UnixDatagram::bind(name).unwrap();
+    manager.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    manager
+}
+
+#[test]
+fn a_hub_serves_on_where_nobody_reads_what_it_prints() {
+    let place = tempfile::tempdir().unwrap();
+    let name = place.path().join("manager");
+    let manager = manager(&name);
+    let folder = place.path().join("hub");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
+    command.arg("--folder").arg(&folder).args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    let mut child = Ended(command.env("NOTIFY_SOCKET", &name).stdout(Stdio::piped()).spawn().unwrap());
+    // As `head` does, and sooner.
+    drop(child.0.stdout.take());
+    let mut word = [0; 64];
+    let length = manager.recv(&mut word).expect("it is ready");
+    assert!(!word[..length].is_empty());
+    let (code, link, _) = text(&punctual_hub(&folder, &["link"]));
+    assert!(code == 0 && link.starts_with("http://127.0.0.1:"), "{link}");
+    assert!(child.0.try_wait().unwrap().is_none(), "it has ended");
 }
 
 #[test]
 fn a_service_manager_hears_that_the_hub_is_ready_and_still_works() {
     let place = tempfile::tempdir().unwrap();
     let name = place.path().join("manager");
-    let manager = std::os::unix::net::UnixDatagram::bind(&name).unwrap();
-    manager.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let manager = manager(&name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
     command.arg("--folder").arg(place.path().join("hub")).args(["serve", "--agents", "127.0.0.1:0", "--people"]);
     let child = command.arg("127.0.0.1:0").env("NOTIFY_SOCKET", &name).stdout(Stdio::null()).spawn().unwrap();

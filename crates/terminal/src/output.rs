@@ -75,6 +75,12 @@ pub fn data(text: &str) {
     write(harmless(text).as_bytes());
 }
 
+/// Prints text to stdout for whoever reads it: what serves others goes on where nobody does.
+pub fn announce(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush());
+}
+
 /// Writes data that need not be text to stdout, as [`data`] does: as they are, unless a person looks at them.
 pub fn bytes(bytes: &[u8]) {
     match std::str::from_utf8(bytes) {

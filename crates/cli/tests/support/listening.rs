@@ -34,7 +34,11 @@ impl Listening {
         }
         std::fs::write(folder.path().join("to"), format!("{address}:{port}")).unwrap();
         let said = std::fs::File::create(folder.path().join("said")).unwrap();
-        let child = command.stdout(Stdio::null()).stderr(said).spawn().unwrap();
+        // One that serves more than one goes on where nobody reads what it prints.
+        let is_read = more.contains(&"--once");
+        let mut child =
+            command.stdout(if is_read { Stdio::null() } else { Stdio::piped() }).stderr(said).spawn().unwrap();
+        drop(child.stdout.take());
         let listening = Self { child, folder };
         eventually("the token is written", || listening.token().is_file());
         listening

@@ -77,15 +77,18 @@ impl ServeArgs {
         }
         let addresses = Addresses { agents_port: running.agents.port(), people };
         addresses.write(&Folder::open(folder)?)?;
-        output::data(&format!(
+        output::announce(&format!(
             "agents  {} (certificate {})\n",
             running.agents,
             hexadecimal(running.hub.keys.agents.fingerprint())
         ));
-        output::data(&format!("people  {}\n", addresses.people));
+        output::announce(&format!("people  {}\n", addresses.people));
         // A log is no place for a secret: a service's user asks for a link.
         if !self.public && (is_new || output::stdout_is_terminal()) {
-            output::data(&format!("link    {} (for one browser)\n", addresses.link(&running.hub.sessions.new_link()?)));
+            output::announce(&format!(
+                "link    {} (for one browser)\n",
+                addresses.link(&running.hub.sessions.new_link()?)
+            ));
         }
         let supervisor = Supervisor::from_environment()?;
         supervisor.is_ready();

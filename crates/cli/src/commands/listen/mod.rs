@@ -145,7 +145,7 @@ impl ListenArgs {
                     let exit = match destination.take_if(|_| once) {
                         Some(destination) => destination.deliver(&record, table)?,
                         None => {
-                            output::data(&table(output::color_stdout()));
+                            output::announce(&table(output::color_stdout()));
                             session::exit_of(&record)
                         }
                     };
