@@ -244,7 +244,7 @@ impl QuantityComparison {
         self.p_together.is_some_and(|p| p <= level)
     }
 
-    /// Whether no difference lies in the interval, so that what chance makes of the runs and what repeating them would make must
+    /// Whether 0 lies in the interval, so that what chance makes of the runs and what repeating them would make must
     /// not both be believed. Of few runs the one asks for less than the other.
     pub(super) fn is_doubtful(&self) -> bool {
         self.interval.is_some_and(|interval| interval.low_ns <= 0.0 && interval.high_ns >= 0.0)

@@ -154,7 +154,7 @@ fn text(rows: &[QuantityComparison], state: SignedState, margin_ns: f64, level: 
         SignedState::Elsewhere => format!(", beyond the margin of {margin}"),
         SignedState::NotBeyondMargin => format!(", not shown to be beyond the margin of {margin}"),
         SignedState::NotShown if row.is_unlikely(level) && row.is_doubtful() => {
-            "; its interval contains no difference, so none is shown in where they lie".to_owned()
+            "; its interval contains 0, so none is shown in where they lie".to_owned()
         }
         SignedState::NotShown => "; no difference shown in where they lie".to_owned(),
         _ => "; whether they lie elsewhere cannot be told".to_owned(),

@@ -336,7 +336,7 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
         format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
     } else if let Some(row) = doubtful {
         format!(
-            "What differs is not shown for sure: {} has p {}, but its interval contains no difference.",
+            "What differs is not shown for sure: {} has p {}, but its interval contains 0.",
             row.name,
             p_text(row.p_together.unwrap_or(1.0))
         )
