@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::approx_f64;
@@ -381,20 +380,10 @@ impl Histogram {
     }
 
     /// Encodes the bins in HdrHistogram's published text form.
-    ///
-    /// # Panics
-    /// Never: the bounds are valid, every bin is within them, and writing to memory does not fail.
     #[must_use]
     pub fn encode(&self) -> String {
         let high = highest_of_bin(self.max_ns).clamp(2, MAX_ENCODABLE_NS);
-        let mut theirs =
-            hdrhistogram::Histogram::<u64>::new_with_bounds(1, high, SIGNIFICANT_DIGITS).expect("valid bounds");
-        for &(from_ns, count) in &self.bins {
-            theirs.record_n(from_ns.min(MAX_ENCODABLE_NS), count.min(MAX_ENCODABLE_COUNT)).expect("within the bounds");
-        }
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&theirs, &mut bytes).expect("writing to memory does not fail");
-        BASE64.encode(bytes)
+        BASE64.encode(hdr::compressed(&self.bins, high))
     }
 
     fn decode_bins(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {

@@ -58,12 +58,12 @@ pub struct RecordFile {
     writer: JoinHandle<Growing>,
 }
 
-/// What is written next.
+/// What is written next. The records are in boxes since the queue has room for [`MOST_WAITING`] from the start.
 enum Batch {
     /// What ended, and the record of all until then.
-    Ended(Vec<(usize, Interval)>, Record),
+    Ended(Vec<(usize, Interval)>, Box<Record>),
     /// The record of all until now, with its intervals, in the place of what was written before.
-    Whole(Record),
+    Whole(Box<Record>),
 }
 
 impl RecordFile {
@@ -131,11 +131,11 @@ impl RecordFile {
 
 impl IntervalSink for RecordFile {
     fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record) {
-        self.send(Batch::Ended(intervals, so_far));
+        self.send(Batch::Ended(intervals, Box::new(so_far)));
     }
 
     fn replace(&self, so_far: Record) {
-        self.send(Batch::Whole(so_far));
+        self.send(Batch::Whole(Box::new(so_far)));
     }
 }
 

@@ -81,18 +81,24 @@ impl GrowingText {
     /// The text after the last interval of a growing file: the rest of the record in its current state.
     #[must_use]
     pub fn tail(record: &Record) -> String {
-        let whole = pretty(&RecordWire::new(record, Vec::new()));
-        // Skip the members that the head contains already, and the empty list of intervals.
-        let after_head = whole.find("\n  \"validity\":").unwrap_or(0);
-        let before_intervals = whole.rfind(OPEN).unwrap_or(whole.len());
-        format!("{CLOSE},{}{END}", &whole[after_head..before_intervals])
+        let mut text = pretty(&RecordWire::new(record, Vec::new()));
+        // Cut out of the whole in place, as it can be long: without the members that the head contains already, and the empty list
+        // of intervals.
+        let before_intervals = text.rfind(OPEN).unwrap_or(text.len());
+        text.truncate(before_intervals);
+        let after_head = text.find("\n  \"validity\":").unwrap_or(0);
+        text.replace_range(..after_head, &format!("{CLOSE},"));
+        text.push_str(END);
+        text
     }
 
     /// The start of a finished file, up to its first interval.
     #[must_use]
     pub fn finished_head(record: &Record) -> String {
-        let whole = pretty(&RecordWire::new(record, Vec::new()));
-        whole[..whole.rfind(OPEN).unwrap_or(whole.len())].to_owned() + OPEN
+        let mut text = pretty(&RecordWire::new(record, Vec::new()));
+        let before_intervals = text.rfind(OPEN).unwrap_or(text.len());
+        text.replace_range(before_intervals.., OPEN);
+        text
     }
 
     /// The text after the last interval of a finished file.

@@ -112,8 +112,8 @@ fn spoils(
 
 /// What a run that goes on has come to.
 pub(crate) struct SoFar<'a> {
-    /// What each thread has up to the end of its last finished interval.
-    pub(crate) threads: Vec<Collected>,
+    /// What each thread has up to the end of its last finished interval; `None` before there is one.
+    pub(crate) threads: Vec<Option<&'a Collected>>,
     pub(crate) clocks: &'a ClockWatch,
     pub(crate) throttle: &'a ThrottleWatch,
     pub(crate) highest_fill: usize,
@@ -229,7 +229,7 @@ impl Drain<'_> {
                 finished_intervals.collect(threads.iter_mut());
                 if finished_intervals.are_due(threads.len()) {
                     let so_far = SoFar {
-                        threads: threads.iter().map(|thread| thread.closed().cloned().unwrap_or_default()).collect(),
+                        threads: threads.iter().map(Collector::closed).collect(),
                         clocks: &clocks,
                         throttle: &throttle,
                         highest_fill,

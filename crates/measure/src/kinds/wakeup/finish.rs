@@ -115,10 +115,10 @@ pub(super) fn so_far(
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
     let WatchEvidence { witnessed, seen } = watching.so_far();
-    let measured = |(worker, collected): (&Worker, &Collected)| Measured {
+    let measured = |(worker, collected): (&Worker, &Option<&Collected>)| Measured {
         place: place_of(worker),
         interval_ns: worker.shared.plan.interval_ns,
-        collected: collected.clone(),
+        collected: collected.cloned().unwrap_or_default(),
         counters: counters_beside(worker, &witnessed),
         end: ThreadEnd::Whole,
         grant: worker.member.grant.clone(),

@@ -1,4 +1,4 @@
-//! Reads the bins of HdrHistogram's V2 format, compressed or not.
+//! Reads bins in HdrHistogram's V2 format.
 //!
 //! The reader of the `hdrhistogram` crate allocates whatever a header claims: 4 GiB for a text of sixty characters.
 //! This reader allocates only for the bins that are present, and rejects input that is too long.
@@ -7,11 +7,9 @@ use std::io::{BufReader, Read};
 
 use flate2::read::ZlibDecoder;
 
+use super::{COOKIE, COOKIE_COMPRESSED};
 use crate::bin::lowest_of_bin;
 use crate::{HistogramError, MAX_ENCODABLE_NS};
-
-const COOKIE: u32 = 0x1c84_9313;
-const COOKIE_COMPRESSED: u32 = 0x1c84_9314;
 
 /// The maximum size of the counts (bytes); all 54 octaves of our own layout need half of it.
 const MAX_PAYLOAD: u32 = 1 << 20;
