@@ -220,6 +220,10 @@ impl Histogram {
     fn insert_bins(&mut self, others: &[(u64, u64)], missing: usize) {
         let mut unmoved = self.bins.len();
         let mut free_end = unmoved + missing;
+        if free_end > self.bins.capacity() {
+            // Twice the room, as a list takes that grows by ones, stays unused: most merges add few bins.
+            self.bins.reserve_exact(missing + unmoved / 8);
+        }
         self.bins.resize(free_end, (0, 0));
         // From the end, so that each moves into room that is free.
         for &bin in others.iter().rev() {

@@ -94,9 +94,6 @@ pub(crate) struct Collector {
     /// runs have none and locked memory is resident.
     swallowed: Option<HistogramRecorder>,
     keeping: Keeping,
-    /// Whether what was collected up to the last finished interval is wanted.
-    wants_closed: bool,
-    closed: Option<Collected>,
     /// The ends of intervals since they were last asked for, where they are.
     ends: Option<Vec<IntervalEnd>>,
 }
@@ -140,8 +137,6 @@ impl Collector {
             long: Vec::new(),
             swallowed: None,
             keeping: Keeping::All,
-            wants_closed: false,
-            closed: None,
             ends: None,
         }
     }
@@ -167,12 +162,10 @@ impl Collector {
         self
     }
 
-    /// With another rule of what becomes of intervals that are finished; `handed_on` where somebody takes each of them, and
-    /// what was collected until then.
+    /// With another rule of what becomes of intervals that are finished; `handed_on` where somebody takes each of them.
     pub(crate) fn keeping(mut self, keeping: Keeping, handed_on: bool) -> Self {
         self.keeping = keeping;
         self.standing.keeping(keeping, handed_on);
-        self.wants_closed = handed_on;
         self
     }
 
@@ -448,9 +441,6 @@ impl Collector {
         if matches!(self.keeping, Keeping::Merged(_)) && self.standing.intervals().len() < kept {
             self.lengthen();
         }
-        if self.wants_closed {
-            self.closed = Some(self.collected());
-        }
     }
 
     /// Neighbors became one: the interval that is open becomes as long as they are.
@@ -491,12 +481,6 @@ impl Collector {
     /// A moment of the measured clock, counted from the first schedule (ns).
     fn offset_ns(&self, at_ns: i64) -> u64 {
         u64::try_from(at_ns.saturating_sub(self.first_ns)).unwrap_or(0)
-    }
-
-    /// What stands of the intervals that are settled, without the intervals; `None` before the first of them is, or where it
-    /// was not asked for.
-    pub(crate) fn closed(&self) -> Option<&Collected> {
-        self.closed.as_ref()
     }
 
     /// What stands of the intervals that are settled, without the intervals.

@@ -129,7 +129,7 @@ impl Run<'_> {
     ) -> Record {
         let evidence = watching.so_far();
         let measured = |(running, of): (&Running<H>, &Collecting)| {
-            let halves = [&of.woke, &of.returned].map(|half| half.closed().cloned().unwrap_or_default());
+            let halves = [&of.woke, &of.returned].map(|half| half.collected());
             Measured::so_far(running, of.totals(), halves, &evidence.witnessed)
         };
         let pairs = running.iter().zip(&drained.pairs).map(measured).collect();

@@ -366,7 +366,7 @@ impl Run<'_> {
     fn so_far(&self, workers: &[Worker], collectors: &[Gaps], looked: &Looked<'_>, watching: &Watching) -> Record {
         let evidence = watching.so_far();
         let measured = |(worker, of): (&Worker, &Gaps)| {
-            Measured::so_far(worker, of.collector.closed().cloned().unwrap_or_default(), of.totals, &evidence.witnessed)
+            Measured::so_far(worker, of.collector.collected(), of.totals, &evidence.witnessed)
         };
         let threads = workers.iter().zip(collectors).map(measured).collect();
         self.record(threads, &evidence, looked, RunEnding::cut_short_now())

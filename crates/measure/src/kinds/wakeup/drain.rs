@@ -112,8 +112,8 @@ fn spoils(
 
 /// What a run that goes on has come to.
 pub(crate) struct SoFar<'a> {
-    /// What each thread has up to the end of its last finished interval; `None` before there is one.
-    pub(crate) threads: Vec<Option<&'a Collected>>,
+    /// What each thread has up to the end of its last finished interval.
+    pub(crate) threads: Vec<Collected>,
     pub(crate) clocks: &'a ClockWatch,
     pub(crate) throttle: &'a ThrottleWatch,
     pub(crate) highest_fill: usize,
@@ -124,7 +124,7 @@ pub(crate) struct SoFar<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct HandOn<'a> {
     pub(crate) sink: &'a dyn IntervalSink,
-    pub(crate) record: &'a (dyn Fn(&SoFar<'_>) -> Record + Sync),
+    pub(crate) record: &'a (dyn Fn(SoFar<'_>) -> Record + Sync),
 }
 
 /// What the drain is given.
@@ -229,13 +229,13 @@ impl Drain<'_> {
                 finished_intervals.collect(threads.iter_mut());
                 if finished_intervals.are_due(threads.len()) {
                     let so_far = SoFar {
-                        threads: threads.iter().map(Collector::closed).collect(),
+                        threads: threads.iter().map(Collector::collected).collect(),
                         clocks: &clocks,
                         throttle: &throttle,
                         highest_fill,
                         watchdog_fired: self.stop.watchdog_fired(),
                     };
-                    self.hand(to, &mut finished_intervals, &so_far, explainer.as_mut());
+                    self.hand(to, &mut finished_intervals, so_far, explainer.as_mut());
                 }
             }
             let now = Instant::now();
@@ -327,7 +327,7 @@ impl Drain<'_> {
         &self,
         to: HandOn<'_>,
         intervals: &mut FinishedIntervals,
-        so_far: &SoFar<'_>,
+        so_far: SoFar<'_>,
         explainer: Option<&mut Explainer>,
     ) {
         let mut record = (to.record)(so_far);

@@ -108,17 +108,17 @@ impl Known<'_> {
 /// The record of a run that still goes on: what its finished intervals hold, judged as if it had been cut short now.
 pub(super) fn so_far(
     armed: &Armed,
-    so_far: &SoFar<'_>,
+    so_far: SoFar<'_>,
     watching: &Watching,
     started: Moment,
     context: &RunContext,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
     let WatchEvidence { witnessed, seen } = watching.so_far();
-    let measured = |(worker, collected): (&Worker, &Option<&Collected>)| Measured {
+    let measured = |(worker, collected): (&Worker, Collected)| Measured {
         place: place_of(worker),
         interval_ns: worker.shared.plan.interval_ns,
-        collected: collected.cloned().unwrap_or_default(),
+        collected,
         counters: counters_beside(worker, &witnessed),
         end: ThreadEnd::Whole,
         grant: worker.member.grant.clone(),
@@ -136,7 +136,7 @@ pub(super) fn so_far(
         watchdog_fired: so_far.watchdog_fired,
         instrument: instrument(&armed.ground, &armed.workers, so_far.highest_fill),
         dma: armed.dma.state().clone(),
-        threads: armed.workers.iter().zip(&so_far.threads).map(measured).collect(),
+        threads: armed.workers.iter().zip(so_far.threads).map(measured).collect(),
     };
     with_verdict(known.record(), &armed.plan)
 }

@@ -82,7 +82,7 @@ impl Armed {
         watching.run_starts(started);
         let shown = Shown::default();
         shown.publish(|view| view.duration_ns = self.plan.duration_ns);
-        let record = |so_far: &SoFar<'_>| finish::so_far(&self, so_far, &watching, started, context);
+        let record = |so_far: SoFar<'_>| finish::so_far(&self, so_far, &watching, started, context);
         let hand_on = beside.sink.map(|sink| HandOn { sink, record: &record });
         let seen = || watching.seen_so_far();
         let drain = || {
