@@ -162,11 +162,13 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
         return cannot_tell(format!("{text} can be the clocks' doing, of whose error nothing is known"));
     }
     if is_shown && !judged.holds_against_clocks {
-        return cannot_tell(format!("{text} are within the error of the clocks"));
+        return cannot_tell(format!("{text} would not be shown were the errors of the clocks against it"));
     }
     if is_shown && !judged.holds_against_steps {
         let step = latency(judged.step_ns);
-        return cannot_tell(format!("{text} differ by no more than the sources can tell apart, {step}"));
+        return cannot_tell(format!(
+            "{text} would not be shown were one side {step} later, to which the samples are known"
+        ));
     }
     if is_shown {
         let state = if chance.direction > 0 { PartState::Worse } else { PartState::Better };
@@ -191,28 +193,57 @@ fn worst_text(worst: &WorstComparison) -> String {
 fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
     let rows = judged.quantities.iter().zip(judged.rows);
     rows.filter_map(|(row, plain)| {
-        let p_together = row.p_together.filter(|_| row.is_unlikely(judged.level) && !row.is_doubtful())?;
-        // A quantile within one bin of the other is the same number, and so is one within a step of the source; where steps
-        // fall into bins, a difference of one step can be seen larger by a bin.
-        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 } + judged.step_ns;
-        let margin_ns = margin_of(plain, judged.margin_ns).max(resolution);
-        let direction = if row.difference_ns > 0.0 { 1 } else { -1 };
-        // The ends of the interval nearest to no difference, and farthest from it.
-        let (near_ns, far_ns) = match row.interval {
-            Some(interval) if direction > 0 => (interval.low_ns, interval.high_ns),
-            Some(interval) => (-interval.high_ns, -interval.low_ns),
-            None => (0.0, f64::INFINITY),
-        };
-        let is_claimed = judged.clock_error_ns == 0.0 || near_ns > judged.clock_error_ns;
-        (row.difference_ns.abs() > resolution && is_claimed).then_some(Shown {
+        let p_together = row.p_together.filter(|_| row.is_unlikely(judged.level))?;
+        let margin_ns = margin_of(plain, judged.margin_ns).max(resolution_ns(judged, row));
+        let (near_ns, far_ns) = nearest_and_farthest_ns(row);
+        why_not(judged, row).is_none().then_some(Shown {
             row,
-            direction,
+            direction: if row.difference_ns > 0.0 { 1 } else { -1 },
             is_beyond_margin: near_ns > margin_ns,
             is_within_margin: far_ns <= margin_ns,
             p_together,
         })
     })
     .collect()
+}
+
+/// A quantile within one bin of the other is the same number, and so is one within a step of the source; where steps fall into
+/// bins, a difference of one step can be seen larger by a bin.
+fn resolution_ns(judged: &Judged<'_>, row: &QuantityComparison) -> f64 {
+    let of_bins_ns = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 };
+    of_bins_ns + judged.step_ns
+}
+
+/// The ends of a row's interval nearest to no difference, and farthest from it, both in its direction.
+fn nearest_and_farthest_ns(row: &QuantityComparison) -> (f64, f64) {
+    match row.interval {
+        Some(interval) if row.difference_ns > 0.0 => (interval.low_ns, interval.high_ns),
+        Some(interval) => (-interval.high_ns, -interval.low_ns),
+        None => (0.0, f64::INFINITY),
+    }
+}
+
+/// Why a row whose difference is unlikely by chance is not shown to differ all the same; `None` where it is.
+fn why_not(judged: &Judged<'_>, row: &QuantityComparison) -> Option<String> {
+    let error_ns = judged.clock_error_ns;
+    if row.is_doubtful() {
+        Some("its interval contains 0".to_owned())
+    } else if error_ns.is_infinite() {
+        Some("it can be the clocks' doing, of whose error nothing is known".to_owned())
+    } else if row.difference_ns.abs() <= resolution_ns(judged, row) {
+        Some(if judged.step_ns > 0.0 {
+            format!("it is no more than the sources can tell apart, {}", latency(judged.step_ns))
+        } else {
+            "it is less than what a quantile resolves, 0.1 %".to_owned()
+        })
+    } else if error_ns > 0.0 && nearest_and_farthest_ns(row).0 <= error_ns {
+        Some(format!(
+            "its interval is not beyond the error of the clocks, {} of both sides together",
+            latency(error_ns)
+        ))
+    } else {
+        None
+    }
 }
 
 /// Worse in one row counts before better in another; the reason names both.
@@ -329,28 +360,19 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     // A contradiction is not within chance: it has a sentence of its own below.
     let of_decisive = judged.outcome.decisive.filter(|_| decisive.state != PartState::CannotTell);
     let smallest = smallest.min(of_decisive.and_then(|chance| chance.p_together).unwrap_or(1.0));
-    let unlikely = || judged.quantities.iter().filter(|row| row.is_unlikely(judged.level));
-    let doubtful = unlikely().find(|row| row.is_doubtful()).filter(|_| unlikely().all(QuantityComparison::is_doubtful));
-    let chance = if smallest > judged.level {
-        let (p, level) = (p_text(smallest), level_text(judged.level));
-        format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
-    } else if let Some(row) = doubtful {
-        format!(
-            "What differs is not shown for sure: {} has p {}, but its interval contains 0.",
+    let unlikely = judged.quantities.iter().filter(|row| row.is_unlikely(judged.level));
+    let striking =
+        unlikely.min_by(|one, other| one.p_together.unwrap_or(1.0).total_cmp(&other.p_together.unwrap_or(1.0)));
+    let chance = match striking.and_then(|row| Some((row, why_not(judged, row)?))) {
+        Some((row, why_not)) => format!(
+            "What differs is not shown for sure: {} has p {}, but {why_not}.",
             row.name,
             p_text(row.p_together.unwrap_or(1.0))
-        )
-    } else if judged.clock_error_ns.is_infinite() {
-        "What differs can be the clocks' doing: nothing is known of their error.".to_owned()
-    } else if judged.clock_error_ns > 0.0 {
-        format!(
-            "What differs is within the error of the clocks, {} of both sides together.",
-            latency(judged.clock_error_ns)
-        )
-    } else if judged.step_ns > 0.0 {
-        format!("What differs is no more than the sources can tell apart, {}.", latency(judged.step_ns))
-    } else {
-        "What differs is smaller than what a quantile resolves, 0.1 %.".to_owned()
+        ),
+        None => {
+            let (p, level) = (p_text(smallest), level_text(judged.level));
+            format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
+        }
     };
     match decisive.state {
         PartState::CannotTell => format!("{chance} What decides cannot be told: {}.", decisive.text),

@@ -84,6 +84,43 @@ fn no_row_is_better_or_worse_whose_own_interval_contains_no_difference() {
     assert!(doubtful >= 3 && told >= 1, "{doubtful} rows, {told} of them alone");
 }
 
+/// Samples are known to 1 us; B's worst cases lie far above A's but in one run, where they are one step apart, and so does its body.
+#[test]
+fn what_the_step_of_a_source_takes_away_is_never_said_to_be_as_small_as_that() {
+    let counted = |maximum_us: u64, middle_us: u64, seed: u64| {
+        let mut run = run(&Plan { intervals: 1, samples: 1, ..PLAN }, seed);
+        let series = &mut run.series[0];
+        (series.histogram, series.resolution_ns) = (record::Histogram::new(), Some(1_000));
+        series.intervals.clear();
+        let middle = (0..9).map(|at| middle_us + at % 3);
+        middle.chain([maximum_us]).for_each(|us| series.histogram.record_n(us * 1_000 + 999, 6));
+        run
+    };
+    let a: Vec<_> =
+        [(14, 8), (15, 9), (15, 8), (14, 9), (15, 10)].iter().zip(0..).map(|(of, n)| counted(of.0, of.1, n)).collect();
+    let mut told = [0, 0];
+    for worst_of_b in [[16, 17, 26, 60, 182], [16, 16, 40, 90, 500], [15, 16, 30, 31, 32], [17, 18, 40, 60, 80]] {
+        for middle in [10, 11, 12, 40] {
+            let b: Vec<_> =
+                worst_of_b.iter().zip(0..).map(|(worst, n)| counted(*worst, middle + n * n * n, 20 + n)).collect();
+            let found = compared(&a, &b, &OPTIONS);
+            let reason = &found.verdict.reason;
+            if reason.contains("would not be shown were one side 1.0 us later") {
+                assert_eq!(found.verdict.worst_case, PartState::CannotTell, "{reason}");
+                told[0] += 1;
+            }
+            if let Some((before, _)) = reason.split_once(", but it is no more than the sources can tell apart") {
+                let (_, named) = before.split_once("not shown for sure: ").unwrap();
+                let row =
+                    found.quantities.iter().find(|row| named.starts_with(&format!("{} has p", row.name))).unwrap();
+                assert!(row.difference_ns.abs() <= 1_000.0 + row.a_ns.max(row.b_ns) * 0.001, "{row:?}: {reason}");
+                told[1] += 1;
+            }
+        }
+    }
+    assert!(told[0] > 0, "{told:?}");
+}
+
 #[test]
 fn every_reason_of_degraded_runs_is_named_that_of_the_worst_sample_first() {
     let a = runs(&PLAN, 1..4);

@@ -117,12 +117,18 @@ impl HandOver for Lost {
 
 #[test]
 fn after_a_wake_up_that_is_lost_every_schedule_is_missed_and_the_wait_stands_with_its_full_length() {
-    let began = Instant::now();
-    let record = measured::<Lost>(&plan(|_| ()));
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    let run = |_| {
+        let began = Instant::now();
+        let record = measured::<Lost>(&plan(|_| ()));
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        record
+    };
+    // Where the pair gets little of its CPU, the run ends before that wake-up.
+    let has_lost = |record: &Record| halves(record).0.hand_overs().unwrap().not_back > 0;
+    let record = (0..20).map(run).find(has_lost).expect("a run that comes to the wake-up that is lost");
     let (woke, _) = halves(&record);
     let totals = woke.hand_overs().unwrap();
-    assert!(woke.taken() <= u64::from(LOST) + 1 && totals.not_back > 0, "{totals:?}");
+    assert!(woke.taken() <= u64::from(LOST) + 1, "{totals:?}");
     assert_eq!(totals.schedules, accounted(woke));
     // The wake-up that ended the run was that of the lost hand-over.
     let longest_ns = woke.histogram.max_ns().unwrap();
