@@ -11,7 +11,7 @@ use super::hot::MOST_FAILURES;
 use super::pair::{CLOCK, Running};
 use super::plan::EventPlan;
 use crate::clock_watch::ClockWatch;
-use crate::collect::Collected;
+use crate::collect::{Collected, Collector};
 use crate::context::RunContext;
 use crate::crew::{Ground, MemberReport, RunEnding, WatchEvidence, Watching, now_ns};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
@@ -129,7 +129,7 @@ impl Run<'_> {
     ) -> Record {
         let evidence = watching.so_far();
         let measured = |(running, of): (&Running<H>, &Collecting)| {
-            let halves = [&of.woke, &of.returned].map(|half| half.collected());
+            let halves = [&of.woke, &of.returned].map(Collector::collected);
             Measured::so_far(running, of.totals(), halves, &evidence.witnessed)
         };
         let pairs = running.iter().zip(&drained.pairs).map(measured).collect();
