@@ -2,12 +2,11 @@
 
 use farm::Token;
 use farm::monitor::{EnrolledBody, EnrolmentBody, HubKey, Purpose};
-use farm::stream::{ContentHash, NodeKey};
+use farm::stream::ContentHash;
 use peer::{AddressError, Endpoint};
-use serde::Deserialize;
 
 use crate::enrolment::Enrolment;
-use crate::hub::{HubConnection, HubError, address_text, tls};
+use crate::hub::{AboutHub, HubConnection, HubError, address_text, tls};
 use crate::state::{State, StateError};
 
 /// Why a node was not enrolled.
@@ -31,12 +30,6 @@ pub enum EnrolError {
     /// The hub enrolled another node.
     #[error("the hub has enrolled another node in this one's place: nothing was kept")]
     OtherNode,
-}
-
-/// What answers at a hub's address before anybody trusts it.
-#[derive(Deserialize)]
-struct AboutHub {
-    hub: NodeKey,
 }
 
 /// Enrols this node at the hub that made the token: over a connection to whoever has the certificate that it names. A node that is
@@ -79,6 +72,7 @@ pub fn enrol(state: &State, addresses: &[String], token: &Token, host: &str) -> 
     let next = enrolled.next_certificate.as_deref().and_then(|text| text.parse().ok());
     let enrolment = Enrolment {
         addresses: endpoints.iter().map(address_text).collect(),
+        announced: Vec::new(),
         hub: about.hub,
         certificates: std::iter::once(ContentHash(*token.fingerprint())).chain(next).collect(),
         name: units::printable::line(&enrolled.name).into_owned(),

@@ -5,12 +5,17 @@ use farm::stream::{ContentHash, NodeKey};
 use peer::{AddressError, Endpoint};
 use serde::{Deserialize, Serialize};
 
+use crate::hub::DEFAULT_HUB_PORT;
+
 /// Where this node is enrolled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Enrolment {
-    /// The hub's addresses, each HOST:PORT.
+    /// The hub's addresses as the node's user named them, each HOST:PORT.
     pub addresses: Vec<String>,
+    /// Others that the hub has told of, each HOST or HOST:PORT: they are tried first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub announced: Vec<String>,
     /// The hub's key, in hexadecimal digits.
     pub hub: NodeKey,
     /// SHA-256 of its certificate, and of the one that it will use next.
@@ -30,12 +35,20 @@ impl Enrolment {
         HubKey(self.hub.0)
     }
 
-    /// The hub's addresses.
+    /// The hub's addresses, each once, in the order in which they are tried.
     ///
     /// # Errors
     /// Where one is none.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, AddressError> {
-        self.addresses.iter().map(|address| Endpoint::parse(address)).collect()
+        let mut endpoints: Vec<Endpoint> = Vec::new();
+        for address in self.announced.iter().chain(&self.addresses) {
+            let mut endpoint = Endpoint::parse(address)?;
+            endpoint.port = endpoint.port.or(Some(DEFAULT_HUB_PORT));
+            if !endpoints.contains(&endpoint) {
+                endpoints.push(endpoint);
+            }
+        }
+        Ok(endpoints)
     }
 
     /// SHA-256 of the certificates that it may have.

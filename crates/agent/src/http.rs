@@ -123,6 +123,16 @@ impl Connection {
         self.is_usable
     }
 
+    /// A value that the two ends of this connection alone derive (RFC 8446, section 7.5).
+    pub(crate) fn own_value(&self, label: &[u8], context: &[u8]) -> Result<[u8; 32], HttpError> {
+        Ok(self.stream.conn.export_keying_material([0; 32], label, Some(context))?)
+    }
+
+    /// From now on an exchange may take so long.
+    pub(crate) fn wait_for(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
     /// Asks for something, and waits for the answer.
     pub(crate) fn get(&mut self, path: &str) -> Result<Answer, HttpError> {
         let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);

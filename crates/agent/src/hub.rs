@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farm::monitor::{
-    BatchBody, CommonBody, EnrolledBody, Envelope, EnvelopeError, HubKey, MarkBody, PlacesBody, Purpose, Refused,
-    RefusedBody, ReturnBody,
+    BatchBody, CertificateStep, CommonBody, EnrolledBody, Envelope, EnvelopeError, HubKey, ListenBody, MarkBody,
+    NODE_LABEL, PlacesBody, Purpose, Refused, RefusedBody, ReturnBody, ToldBody,
 };
-use farm::stream::{Place, StreamId};
+use farm::stream::{ContentHash, NodeKey, Place, StreamId};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use peer::Endpoint;
 use rustls::ClientConfig;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::http::{Answer, Connection, HttpError};
 use crate::key::{NodeIdentity, is_signed};
+use crate::known_hub::{KnownHub, is_other_certificate};
 
 /// The port of a hub for nodes, where none is named.
 pub const DEFAULT_HUB_PORT: u16 = 5378;
@@ -94,6 +95,15 @@ pub(crate) fn address_text(endpoint: &Endpoint) -> String {
     }
 }
 
+/// What answers at a hub's address before anybody trusts it.
+#[derive(Deserialize)]
+pub(crate) struct AboutHub {
+    pub(crate) hub: NodeKey,
+    /// The certificates that it says it has changed to.
+    #[serde(default)]
+    pub(crate) certificates: Vec<CertificateStep>,
+}
+
 /// A connection to a hub, at one of its addresses.
 pub(crate) struct HubConnection {
     connection: Connection,
@@ -113,6 +123,61 @@ impl HubConnection {
             Ok(connection) => Ok(Self { connection, address }),
             Err(error) => Err(HubError::Http { address, error }),
         }
+    }
+
+    /// Connects at one of the addresses of a hub, beginning with one of them; `at` is the one that answered. Where another
+    /// certificate is shown than the node knows, it is looked whether those that it knows lead to it.
+    pub(crate) fn to(hub: &KnownHub, at: &mut usize) -> Result<Self, HubError> {
+        let endpoints = hub.endpoints();
+        let mut refused = HubError::Unreadable { address: String::new(), what: "no address is known".to_owned() };
+        for turn in 0..endpoints.len() {
+            let now = at.wrapping_add(turn) % endpoints.len();
+            let mut opened = Self::open(&endpoints[now], &hub.config());
+            if opened.as_ref().err().is_some_and(is_other_certificate) && Self::follows(hub, &endpoints[now]) {
+                opened = Self::open(&endpoints[now], &hub.config());
+            }
+            match opened {
+                Ok(connection) => {
+                    *at = now;
+                    return Ok(connection);
+                }
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    /// Asks whoever answers there which certificates the hub has changed to; whether those that the node knows led to others.
+    fn follows(hub: &KnownHub, endpoint: &Endpoint) -> bool {
+        let about = || -> Result<AboutHub, HubError> {
+            let address = address_text(endpoint);
+            let config = peer::client_config_for_anybody(PROTOCOL_NAME)
+                .map_err(|error| HubError::Http { address, error: error.into() })?;
+            Self::open(endpoint, &config)?.get("/v1/hub")
+        };
+        about().is_ok_and(|about| hub.follow(&about.certificates).unwrap_or(false))
+    }
+
+    /// Proves that this connection is the node's own, and waits for news at most so long.
+    pub(crate) fn listen(
+        &mut self,
+        knows: Option<ContentHash>,
+        at_most: Duration,
+        (node, hub): (&NodeIdentity, HubKey),
+    ) -> Result<ToldBody, HubError> {
+        let own = self.connection.own_value(NODE_LABEL, &hub.0).map_err(|error| self.http(error))?;
+        let connection = ContentHash(own);
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let message = ListenBody { connection, knows, for_s: at_most.as_secs(), version };
+        self.connection.wait_for(at_most + PATIENCE);
+        let told: Result<ToldBody, HubError> =
+            self.ask("/v1/listen", (Purpose::Listen, Purpose::Told), &message, (node, hub));
+        self.connection.wait_for(PATIENCE);
+        let told = told?;
+        if told.connection != connection {
+            return Err(self.unreadable("news of another connection"));
+        }
+        Ok(told)
     }
 
     /// Whether another request may follow.

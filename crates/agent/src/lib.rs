@@ -1,14 +1,15 @@
 //! Monitors a node for ever: a measurement without an end whose intervals go to the disk as they end, and from there to a hub.
 //!
-//! Three threads, none of which the measurement waits for. The measurement hands intervals to the keeper; the keeper makes entries of
-//! them and brings them to the disk, once an interval; the sender sends what is on the disk and takes the hub's marks. As long as a run
-//! lasts, a fourth one follows the services of time, and the keeper takes over what they say.
+//! Four threads, none of which the measurement waits for. The measurement hands intervals to the keeper; the keeper makes entries of
+//! them and brings them to the disk, once an interval; the sender sends what is on the disk and takes the hub's marks; the listener waits
+//! for what the hub tells. As long as a run lasts, a fifth one follows the services of time, and the keeper takes over what they say.
 //!
 //! - [`Settings`]: the node's own file, which says what is measured.
 //! - [`State`]: the node's key, its enrolment, the lock of its folder.
 //! - [`DiskSpool`]: what is kept of the node's streams, in segments that survive a kill and a power cut.
 //! - [`enrol`]: a token becomes an enrolment.
 //! - [`Sender`]: sends what the spool keeps, and takes the hub's marks.
+//! - [`Listener`]: waits for what the hub tells of itself.
 //! - [`monitor`]: all of it, until it is stopped.
 //!
 //! What an entry is, and what a mark means, is decided in `farm`.
@@ -25,6 +26,8 @@ mod http;
 mod hub;
 mod keeper;
 mod key;
+mod known_hub;
+mod listener;
 mod monitor;
 mod open_file;
 mod sender;
@@ -39,6 +42,7 @@ pub use enrolment::Enrolment;
 pub use explaining::ExplainChoice;
 pub use hub::{DEFAULT_HUB_PORT, HubError};
 pub use key::NodeIdentity;
+pub use listener::Listener;
 pub use monitor::{MonitorError, Program, monitor};
 pub use sender::{SendError, Sender, Signals, send_once};
 pub use settings::{SETTINGS_FILE, Settings, SettingsError};

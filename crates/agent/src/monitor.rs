@@ -161,7 +161,10 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
         .map_err(|error| MonitorError::Start(error.to_string()))?;
     let housekeeping = machine.housekeeping(&monitored);
     let keeping = spawn("punctual-keeper", housekeeping.clone(), move || keeper.run(&received))?;
-    let sending = spawn("punctual-sender", housekeeping, move || sender.run())?;
+    let listener = sender.listener();
+    let sending = spawn("punctual-sender", housekeeping.clone(), move || sender.run())?;
+    // It ends with the program: what it waits for is on its way for minutes.
+    let _listening = spawn("punctual-listener", housekeeping, move || listener.run())?;
     let ended = measure_always((settings, &monitored), (&decided, &services), program, &news);
     // Whoever cannot hear it has ended already.
     let _ = news.send(News::Stops);

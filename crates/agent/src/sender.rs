@@ -3,14 +3,13 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use farm::monitor::{BatchBody, MarkBody, Refused};
+use farm::monitor::{BatchBody, MarkBody, Refused, ToldBody};
 use farm::stream::{Common, Mark, Marked};
-use peer::Endpoint;
-use rustls::ClientConfig;
 
-use crate::enrolment::Enrolment;
-use crate::hub::{HubConnection, HubError, address_text, tls};
+use crate::hub::{HubConnection, HubError};
 use crate::key::{NodeIdentity, random};
+use crate::known_hub::KnownHub;
+use crate::listener::Listener;
 use crate::spool::DiskSpool;
 use crate::state::{State, StateError};
 use crate::status::SenderStatus;
@@ -18,7 +17,7 @@ use crate::status::SenderStatus;
 /// The most items of a batch, and about the most bytes.
 const BATCH: (usize, usize) = (512, 512 * 1024);
 /// The first wait after a failure, and the longest.
-const WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+pub(crate) const WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 /// The longest wait of all nodes after their intervals end together, so that they do not send together.
 const MOST_SPREAD: Duration = Duration::from_secs(20);
 /// The hub is asked how far it holds a stream after so many intervals without an answer of it, and after this time at the latest: while
@@ -56,6 +55,16 @@ impl Signals {
     #[must_use]
     pub fn status(&self) -> SenderStatus {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes what is said of the sending.
+    pub(crate) fn told(&self, change: impl FnOnce(&mut SenderStatus)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Waits for so long, or for the end; whether it is that.
+    pub(crate) fn rest(&self, time: Duration) -> bool {
+        self.wait(time, false)
     }
 
     /// Waits for news, the end, or a time; whether it is the end.
@@ -109,7 +118,7 @@ pub fn send_once(state: &State, spool: &Arc<Mutex<DiskSpool>>) -> Result<(), Sen
     let signals = Arc::new(Signals::default());
     let mut sender = Sender::new(state.clone(), identity, Arc::clone(spool), signals, Duration::ZERO)?;
     let mut sent = sender.round();
-    for _ in 1..sender.endpoints.len() {
+    for _ in 1..sender.hub.endpoints().len() {
         if sent.is_ok() {
             break;
         }
@@ -122,12 +131,9 @@ pub fn send_once(state: &State, spool: &Arc<Mutex<DiskSpool>>) -> Result<(), Sen
 /// Sends what a spool keeps to one hub.
 pub struct Sender {
     identity: Arc<NodeIdentity>,
-    enrolment: Enrolment,
-    endpoints: Vec<Endpoint>,
-    config: Arc<ClientConfig>,
+    hub: Arc<KnownHub>,
     spool: Arc<Mutex<DiskSpool>>,
     signals: Arc<Signals>,
-    state: State,
     /// Whether the enrolment was shown in this round.
     has_shown: bool,
     /// The address that answered last.
@@ -145,7 +151,7 @@ pub struct Sender {
 
 impl std::fmt::Debug for Sender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sender").field("enrolment", &self.enrolment).finish_non_exhaustive()
+        f.debug_struct("Sender").field("hub", &self.hub).finish_non_exhaustive()
     }
 }
 
@@ -162,23 +168,18 @@ impl Sender {
         signals: Arc<Signals>,
         interval: Duration,
     ) -> Result<Self, SendError> {
-        let enrolment = state.enrolment()?.ok_or(StateError::NotEnrolled)?;
-        let endpoints = enrolment.endpoints().map_err(|error| SendError::Start(error.to_string()))?;
-        let config = tls(&enrolment.fingerprints()).map_err(|error| SendError::Start(error.to_string()))?;
-        let addresses = endpoints.iter().map(address_text).collect();
+        let hub = Arc::new(KnownHub::of(state)?);
+        let addresses = hub.addresses();
         *signals.status.lock().unwrap_or_else(PoisonError::into_inner) =
             SenderStatus { addresses, ..SenderStatus::default() };
         let spread = (interval / 10).min(MOST_SPREAD);
         // An earlier life than that in which it was enrolled is an old one from the first mark on.
-        spool.lock().unwrap_or_else(PoisonError::into_inner).know_epoch(enrolment.epoch)?;
+        spool.lock().unwrap_or_else(PoisonError::into_inner).know_epoch(hub.enrolment().epoch)?;
         Ok(Self {
             identity,
-            enrolment,
-            endpoints,
-            config,
+            hub,
             spool,
             signals,
-            state,
             has_shown: false,
             at: 0,
             connection: None,
@@ -223,11 +224,22 @@ impl Sender {
     /// Tries the next address from now on.
     fn turn(&mut self) {
         self.connection = None;
-        self.at = (self.at + 1) % self.endpoints.len().max(1);
+        self.at = self.at.wrapping_add(1);
+    }
+
+    /// What waits for the hub's news beside this, for a thread of its own.
+    #[must_use]
+    pub fn listener(&self) -> Listener {
+        Listener {
+            identity: Arc::clone(&self.identity),
+            hub: Arc::clone(&self.hub),
+            spool: Arc::clone(&self.spool),
+            signals: Arc::clone(&self.signals),
+        }
     }
 
     fn told(&self, change: impl FnOnce(&mut SenderStatus)) {
-        change(&mut self.signals.status.lock().unwrap_or_else(PoisonError::into_inner));
+        self.signals.told(change);
     }
 
     fn spool(&self) -> std::sync::MutexGuard<'_, DiskSpool> {
@@ -320,7 +332,7 @@ impl Sender {
             Some(connection) => connection,
             None => self.connect()?,
         };
-        let answer = ask(&mut connection, (&self.identity, self.enrolment.hub_key()));
+        let answer = ask(&mut connection, (&self.identity, self.hub.key()));
         // A hub that refuses a message listens on.
         if answer.as_ref().err().is_none_or(|error| error.refused().is_some()) {
             self.connection = Some(connection);
@@ -329,39 +341,41 @@ impl Sender {
     }
 
     fn show_enrolment(&mut self) -> Result<(), SendError> {
-        let shown = self.enrolment.signed.clone();
+        let shown = self.hub.enrolment().signed;
         let (enrolled, signed) = self.ask_once(|connection, by| connection.return_to(&shown, by))?;
         let seen = self.spool().epoch();
         if enrolled.epoch < seen {
             return Err(SendError::OldHub { found: enrolled.epoch, seen });
         }
-        self.enrolment.name = units::printable::line(&enrolled.name).into_owned();
-        self.enrolment.epoch = enrolled.epoch;
-        self.enrolment.signed = String::from_utf8_lossy(&signed).into_owned();
         // A disk that refuses keeps the earlier one, which is as good.
-        let _ = self.state.keep_enrolment(&self.enrolment);
+        let _ = self.hub.change(|enrolment| {
+            enrolment.name = units::printable::line(&enrolled.name).into_owned();
+            enrolment.epoch = enrolled.epoch;
+            enrolment.signed = String::from_utf8_lossy(&signed).into_owned();
+        });
         Ok(())
     }
 
+    /// Connects, and proves that the connection is this node's: the hub keeps it before strangers', and tells what is new.
     fn connect(&mut self) -> Result<HubConnection, HubError> {
-        let count = self.endpoints.len();
-        let mut refused = None;
-        for turn in 0..count {
-            let at = (self.at + turn) % count;
-            match HubConnection::open(&self.endpoints[at], &self.config) {
-                Ok(connection) => {
-                    self.at = at;
-                    return Ok(connection);
-                }
-                Err(error) => refused = Some(error),
+        let mut connection = HubConnection::to(&self.hub, &mut self.at)?;
+        let told = connection.listen(self.hub.told(), Duration::ZERO, (&self.identity, self.hub.key()));
+        // A hub of before has no such question, and one that refuses this node says so when it is asked for more.
+        if let Ok(ToldBody { epoch, news: Some(news), .. }) = told {
+            let seen = self.spool().epoch();
+            if epoch >= seen {
+                // The next connection hears it again.
+                let _ = self.hub.take(&news);
+                let addresses = self.hub.addresses();
+                self.told(|status| status.addresses = addresses);
             }
         }
-        Err(refused.unwrap_or(HubError::Unreadable { address: String::new(), what: "no address is known".to_owned() }))
+        if connection.is_usable() { Ok(connection) } else { HubConnection::to(&self.hub, &mut self.at) }
     }
 }
 
 /// Whether another attempt soon is in vain.
-fn is_lasting(error: &HubError) -> bool {
+pub(crate) fn is_lasting(error: &HubError) -> bool {
     matches!(
         error.refused(),
         Some(Refused::NotEnrolled | Refused::Revoked | Refused::Malformed | Refused::NotSigned | Refused::Quota)
@@ -369,7 +383,7 @@ fn is_lasting(error: &HubError) -> bool {
 }
 
 /// Somewhere between half of a time and all of it.
-fn jittered(time: Duration) -> Duration {
+pub(crate) fn jittered(time: Duration) -> Duration {
     let share = random().unwrap_or(0) % 512;
     time / 2 + time / 1_024 * u32::try_from(share).unwrap_or(0)
 }

@@ -46,6 +46,8 @@ pub struct Status {
 pub struct SenderStatus {
     /// Addresses of the hub.
     pub addresses: Vec<String>,
+    /// Whether the agent is connected to the hub, and hears what it tells.
+    pub is_connected: bool,
     /// Batches that were acknowledged since the start.
     pub batches: u64,
     /// Why the last attempt failed; absent where it did not.

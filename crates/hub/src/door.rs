@@ -1,6 +1,7 @@
 //! The door of a port: who is let in, how many of one host, and who has to go where too many are in the doorway.
 //!
-//! A connection is unknown until it carries a message that an enrolled node has signed. Where a host has too many of these, the one
+//! A connection is unknown until an enrolled node has proved that it is its own, by a signature over a value that its two ends alone
+//! derive: a message that somebody has seen elsewhere, and sends again, is no such proof. Where a host has too many of these, the one
 //! that has been longest in its handshake makes room: an honest node's handshake takes some round trips, and one that is held open
 //! takes for ever.
 
@@ -9,15 +10,17 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Extension;
 use axum::middleware::AddExtension;
 use axum_server::accept::Accept;
+use farm::monitor::{HubKey, NODE_LABEL};
+use farm::stream::{ContentHash, NodeKey};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio_rustls::server::TlsStream;
 use tower::Layer as _;
 
 use crate::limits::Limits;
@@ -44,6 +47,8 @@ struct Host {
 #[derive(Debug, Default)]
 struct Present {
     hosts: HashMap<IpAddr, Host>,
+    /// How many connections are known to be a node's.
+    of_nodes: HashMap<NodeKey, usize>,
     connections: usize,
     unknown: usize,
     body_bytes: usize,
@@ -102,8 +107,8 @@ impl Visitors {
         present.next += 1;
         present.connections += 1;
         present.unknown += 1;
-        let entry = Entry { visitors: Arc::clone(self), host, id, is_known: AtomicBool::new(false) };
-        Ok(Entered { visitor: Visitor { entry: Arc::new(entry), handshake: Duration::ZERO }, must_go })
+        let entry = Entry { visitors: Arc::clone(self), host, id, node: OnceLock::new() };
+        Ok(Entered { visitor: Visitor { entry: Arc::new(entry), handshake: Duration::ZERO, own_value: None }, must_go })
     }
 }
 
@@ -117,6 +122,15 @@ impl Present {
         let is_gone = |host: &Host| host.unknown == 0 && host.body_bytes == 0 && host.handshakes.is_empty();
         if self.hosts.get(&host).is_some_and(is_gone) {
             self.hosts.remove(&host);
+        }
+    }
+
+    fn no_longer_of(&mut self, node: &NodeKey) {
+        if let Some(found) = self.of_nodes.get_mut(node) {
+            *found = found.saturating_sub(1);
+            if *found == 0 {
+                self.of_nodes.remove(node);
+            }
         }
     }
 
@@ -134,7 +148,8 @@ struct Entry {
     visitors: Arc<Visitors>,
     host: IpAddr,
     id: u64,
-    is_known: AtomicBool,
+    /// Whose it is, once that is proved.
+    node: OnceLock<NodeKey>,
 }
 
 impl Entry {
@@ -150,8 +165,9 @@ impl Drop for Entry {
         self.end_handshake();
         let mut present = self.visitors.present();
         present.connections = present.connections.saturating_sub(1);
-        if !self.is_known.load(Ordering::Relaxed) {
-            present.no_longer_unknown(self.host);
+        match self.node.get() {
+            Some(node) => present.no_longer_of(node),
+            None => present.no_longer_unknown(self.host),
         }
         present.tidy(self.host);
     }
@@ -163,13 +179,19 @@ pub struct Visitor {
     entry: Arc<Entry>,
     /// How long its handshake took: a round trip at least.
     pub handshake: Duration,
+    /// The connection's own value, which its ends alone derive ([`NODE_LABEL`]); none of a connection without TLS.
+    pub own_value: Option<ContentHash>,
 }
 
 impl Visitor {
-    /// It has carried an enrolled node's message: it counts no longer among those that nobody knows.
-    pub fn is_known(&self) {
-        if !self.entry.is_known.swap(true, Ordering::Relaxed) {
-            self.entry.visitors.present().no_longer_unknown(self.entry.host);
+    /// An enrolled node has proved that it is its own: it counts no longer among those that nobody knows, unless the node has as many
+    /// of them as it may.
+    pub fn is_of(&self, node: NodeKey) {
+        let mut present = self.entry.visitors.present();
+        let found = present.of_nodes.entry(node).or_default();
+        if *found < self.entry.visitors.limits.known_of_node && self.entry.node.set(node).is_ok() {
+            *found += 1;
+            present.no_longer_unknown(self.entry.host);
         }
     }
 
@@ -228,12 +250,31 @@ impl Drop for Room {
 pub struct Door<A> {
     inner: A,
     visitors: Arc<Visitors>,
+    hub: HubKey,
+}
+
+/// A connection that may have a value of its own.
+pub trait HasOwnValue {
+    /// It, for a hub; `None` where there is none.
+    fn own_value(&self, hub: HubKey) -> Option<ContentHash>;
+}
+
+impl HasOwnValue for TcpStream {
+    fn own_value(&self, _: HubKey) -> Option<ContentHash> {
+        None
+    }
+}
+
+impl HasOwnValue for TlsStream<TcpStream> {
+    fn own_value(&self, hub: HubKey) -> Option<ContentHash> {
+        self.get_ref().1.export_keying_material([0; 32], NODE_LABEL, Some(&hub.0)).ok().map(ContentHash)
+    }
 }
 
 impl<A> Door<A> {
-    /// A door.
-    pub const fn new(inner: A, visitors: Arc<Visitors>) -> Self {
-        Self { inner, visitors }
+    /// A door of a hub's.
+    pub const fn new(inner: A, visitors: Arc<Visitors>, hub: HubKey) -> Self {
+        Self { inner, visitors, hub }
     }
 }
 
@@ -241,7 +282,7 @@ impl<A, S> Accept<TcpStream, S> for Door<A>
 where
     A: Accept<TcpStream, S>,
     A::Future: Send + 'static,
-    A::Stream: Send + 'static,
+    A::Stream: HasOwnValue + Send + 'static,
     A::Service: Send + 'static,
 {
     type Stream = A::Stream;
@@ -257,7 +298,7 @@ where
             Ok(entered) => entered,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
-        let began = Instant::now();
+        let (began, hub) = (Instant::now(), self.hub);
         let accepted = self.inner.accept(stream, service);
         Box::pin(async move {
             let (stream, service) = tokio::select! {
@@ -266,6 +307,7 @@ where
             };
             visitor.entry.end_handshake();
             visitor.handshake = began.elapsed();
+            visitor.own_value = stream.own_value(hub);
             Ok((stream, Extension(visitor).layer(service)))
         })
     }
@@ -276,7 +318,7 @@ mod tests {
     use super::*;
 
     fn visitors() -> Arc<Visitors> {
-        let limits = Limits { connections: 6, unknown_of_host: 2, unknown: 4, ..Limits::default() };
+        let limits = Limits { connections: 6, known_of_node: 1, unknown_of_host: 2, unknown: 4, ..Limits::default() };
         Visitors::new(Limits { body_bytes: 100, body_bytes_of_host: 60, ..limits })
     }
 
@@ -299,13 +341,20 @@ mod tests {
         second.visitor.entry.end_handshake();
         third.visitor.entry.end_handshake();
         assert_eq!(visitors.enter(one).err(), Some(Full));
-        // Who is known makes room.
-        third.visitor.is_known();
-        third.visitor.is_known();
+        // Who is known makes room, once, and no node for more than it may have.
+        let node = NodeKey([1; 32]);
+        third.visitor.is_of(node);
+        third.visitor.is_of(node);
         let fourth = visitors.enter(one).unwrap();
-        drop((second, third, fourth, elsewhere));
+        fourth.visitor.entry.end_handshake();
+        fourth.visitor.is_of(node);
+        assert_eq!(visitors.enter(one).err(), Some(Full));
+        drop(third);
+        fourth.visitor.is_of(node);
+        drop((visitors.enter(one).unwrap(), second, fourth, elsewhere));
         let present = visitors.present();
-        assert_eq!((present.connections, present.unknown, present.hosts.len()), (0, 0, 0));
+        let left = (present.connections, present.unknown, present.hosts.len(), present.of_nodes.len());
+        assert_eq!(left, (0, 0, 0, 0));
     }
 
     #[test]

@@ -220,6 +220,18 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     written.and_then(|()| kernel::whole_file::sync_folder(path)).map_err(failed)
 }
 
+/// Puts a file that only its owner reads into its place, whole, on the disk.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let written = kernel::whole_file::replace(path, &kernel::whole_file::unfinished(path), |file| {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.write_all(bytes)
+    });
+    written.map_err(|error| FolderError::File { path: path.to_owned(), error })
+}
+
 fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::apart::ApartLog;
 use crate::keys::Keys;
 use crate::limits::Limits;
+use crate::news::Newsroom;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
 use crate::spent::Spent;
@@ -28,6 +29,8 @@ pub struct Hub {
     pub limits: Limits,
     /// What nodes have cost of whose messages nothing was taken.
     pub spent: Spent,
+    /// What nodes are told, and who waits for it.
+    pub newsroom: Arc<Newsroom>,
     /// Who may read.
     pub sessions: Sessions,
     /// Whether everybody may read.

@@ -1,6 +1,6 @@
 //! What a hub is known by: its own key, which signs marks, and the certificates of its port, the present one and the next one.
 
-use farm::monitor::{Envelope, HubKey, Purpose, SIGNATURE_BYTES};
+use farm::monitor::{CertificateStep, Envelope, HubKey, Purpose, SIGNATURE_BYTES};
 use farm::stream::NodeKey;
 use farm::{FINGERPRINT_BYTES, SECRET_BYTES, Secret};
 use rcgen::{CertificateParams, KeyPair as CertificateKey, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
@@ -10,20 +10,17 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::apart::APART;
+use crate::certificates::{self, NEXT, NEXT_KEY, PRESENT, STEPS};
 use crate::folder::{self, Folder, FolderError};
 
 /// The hub's own key.
 const HUB_KEY: &str = "hub.key";
-/// The certificate of the agents' port, and its key.
-const CERTIFICATE: &str = "agents";
-/// The certificate that the agents' port will use next. Its key lies in [`APART`].
-const NEXT_CERTIFICATE: &str = "agents-next";
 /// The certificate of the people's port.
-const PEOPLE_CERTIFICATE: &str = "people";
+const PEOPLE_CERTIFICATE: [&str; 2] = ["people.certificate", "people.key"];
 /// Files that a backup has with the store: what nodes know the hub by, and what its ports speak with. The key of the next certificate is
 /// kept apart on purpose: a thief of a backup does not have it.
 pub(crate) const BACKED_UP: &[&str] =
-    &[HUB_KEY, "agents.certificate", "agents.key", "agents-next.certificate", "people.certificate", "people.key"];
+    &[HUB_KEY, PRESENT[0], PRESENT[1], NEXT, PEOPLE_CERTIFICATE[0], PEOPLE_CERTIFICATE[1], STEPS];
 
 /// Why a hub has no keys.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +37,11 @@ pub enum KeyError {
     /// A key that nobody can use.
     #[error("{0} holds no key that this program can use: put the right file there, from a copy of the hub's folder")]
     NoKey(String),
+    /// The steps from certificate to certificate cannot be read.
+    #[error(
+        "{0} holds no steps from certificate to certificate: put the right file there, from a copy of the hub's folder"
+    )]
+    NoSteps(String),
     /// A part is missing.
     #[error(
         "{missing} is missing where {there} is there: put it back from a copy of the hub's folder; nodes know the hub by it"
@@ -80,6 +82,8 @@ pub struct Keys {
     pub agents: Certificate,
     /// SHA-256 of the certificate that the agents' port will use next.
     pub next: [u8; FINGERPRINT_BYTES],
+    /// The steps from certificate to certificate that led to the present one.
+    pub steps: Vec<CertificateStep>,
     /// The certificate of the people's port. Browsers know no Ed25519.
     pub people: Certificate,
 }
@@ -103,22 +107,24 @@ impl Keys {
             }
         };
         let own = Ed25519KeyPair::from_pkcs8(&own).map_err(|_| KeyError::NoKey(HUB_KEY.to_owned()))?;
-        let agents = certificate(folder, CERTIFICATE, &PKCS_ED25519)?;
-        let next = match folder::read(&folder.join(&format!("{NEXT_CERTIFICATE}.certificate")))? {
+        certificates::complete(folder)?;
+        let agents = certificate(folder, PRESENT, &PKCS_ED25519)?;
+        let next = match folder::read(&folder.join(NEXT))? {
             Some(certificate) => sha256(&certificate),
             None => {
                 let key_folder = folder.below(APART)?;
                 let (certificate, key) = make_certificate(&PKCS_ED25519)?;
-                let key_file = key_folder.join(format!("{NEXT_CERTIFICATE}.key"));
+                let key_file = key_folder.join(NEXT_KEY);
                 // Left by a start that was killed before it wrote the certificate: nobody knows it.
                 let _ = std::fs::remove_file(&key_file);
                 folder::write_new(&key_file, &key)?;
-                folder::write_new(&folder.join(&format!("{NEXT_CERTIFICATE}.certificate")), &certificate)?;
+                folder::write_new(&folder.join(NEXT), &certificate)?;
                 sha256(&certificate)
             }
         };
+        certificates::begin(folder)?;
         let people = certificate(folder, PEOPLE_CERTIFICATE, &PKCS_ECDSA_P256_SHA256)?;
-        Ok(Self { own, agents, next, people })
+        Ok(Self { own, agents, next, steps: certificates::steps(folder)?, people })
     }
 
     /// The hub's public key.
@@ -141,12 +147,16 @@ impl Keys {
 }
 
 /// A certificate of the folder, which is made where it is not there.
-fn certificate(folder: &Folder, name: &str, algorithm: &'static SignatureAlgorithm) -> Result<Certificate, KeyError> {
-    let (key_file, file) = (folder.join(&format!("{name}.key")), folder.join(&format!("{name}.certificate")));
+fn certificate(
+    folder: &Folder,
+    [name, key_name]: [&str; 2],
+    algorithm: &'static SignatureAlgorithm,
+) -> Result<Certificate, KeyError> {
+    let (key_file, file) = (folder.join(key_name), folder.join(name));
     let (certificate, key) = match (folder::read(&file)?, folder::read(&key_file)?) {
         (Some(certificate), Some(key)) => (certificate, key),
         (Some(_), None) => {
-            return Err(KeyError::Missing { missing: format!("{name}.key"), there: format!("{name}.certificate") });
+            return Err(KeyError::Missing { missing: key_name.to_owned(), there: name.to_owned() });
         }
         (None, _) => {
             let (certificate, key) = make_certificate(algorithm)?;
@@ -161,7 +171,7 @@ fn certificate(folder: &Folder, name: &str, algorithm: &'static SignatureAlgorit
 }
 
 /// A certificate and its key. Its dates are 1975 and 4096: the fingerprint alone counts.
-fn make_certificate(algorithm: &'static SignatureAlgorithm) -> Result<(Vec<u8>, Vec<u8>), rcgen::Error> {
+pub(crate) fn make_certificate(algorithm: &'static SignatureAlgorithm) -> Result<(Vec<u8>, Vec<u8>), rcgen::Error> {
     let key = CertificateKey::generate_for(algorithm)?;
     let certificate = CertificateParams::new(["punctual-hub".to_owned(), "localhost".to_owned()])?.self_signed(&key)?;
     Ok((certificate.der().to_vec(), key.serialize_der()))

@@ -7,6 +7,7 @@
 pub mod agents;
 pub mod apart;
 pub mod backup;
+pub mod certificates;
 mod clock;
 pub mod commands;
 pub mod door;
@@ -15,6 +16,7 @@ pub mod folder;
 mod hub;
 pub mod keys;
 pub mod limits;
+pub mod news;
 mod pages;
 pub mod people;
 pub mod readers;

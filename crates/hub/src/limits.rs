@@ -15,6 +15,8 @@ pub struct Limits {
     pub body: Duration,
     /// Connections at once, of all hosts.
     pub connections: usize,
+    /// Connections of one node that do not count among those that nobody knows: it has two, and one of before that nobody has ended.
+    pub known_of_node: usize,
     /// Connections of one host that have not shown to be an enrolled node's. 500 nodes may stand behind one address, and all of them
     /// connect as the hub starts.
     pub unknown_of_host: usize,
@@ -38,6 +40,7 @@ impl Default for Limits {
             head: Duration::from_secs(30),
             body: Duration::from_secs(30),
             connections: 20_000,
+            known_of_node: 4,
             unknown_of_host: 1_024,
             unknown: 8_192,
             body_bytes: 64 << 20,

@@ -15,6 +15,7 @@ use store::{Adopting, By, Change, EnrolError, Enrolling, Quotas, Read as _, Secr
 
 use crate::apart::{self, ApartLog, Event, Found, Line};
 use crate::backup::{Backup, damage};
+use crate::certificates;
 use crate::folder::{self, Folder};
 
 /// What is wanted of a restore.
@@ -61,9 +62,12 @@ pub fn restore(backup: &Backup, wanted: &Wanted, by: &By) -> anyhow::Result<Rest
     let hub = HubKey(backup.manifest.hub.parse::<NodeKey>().context("the backup's hub has no key")?.0);
     check_free(&folder)?;
     let keys = backup.keys().with_context(|| backup.path.display().to_string())?;
+    let was_unfinished = folder.unfinished().exists();
     for (name, key) in &keys {
         let path = folder.join(name);
-        if folder::read(&path)?.is_some_and(|there| there != *key) {
+        // A restore that was killed may have taken those of a later change.
+        let is_changed = was_unfinished && certificates::CHANGED.contains(name);
+        if !is_changed && folder::read(&path)?.is_some_and(|there| there != *key) {
             anyhow::bail!(
                 "{} is there, and is not that of the backup: it is of another hub; name an empty folder (--folder)",
                 path.display()
@@ -74,7 +78,6 @@ pub fn restore(backup: &Backup, wanted: &Wanted, by: &By) -> anyhow::Result<Rest
     let log_path = wanted.log.clone().unwrap_or_else(|| own.path().to_owned());
     let found = apart::read(&log_path, hub)?;
     anyhow::ensure!(found.is_some() || wanted.log.is_none(), "{}: there is no such file", log_path.display());
-    let was_unfinished = folder.unfinished().exists();
     if !was_unfinished {
         folder::write_new(&folder.unfinished(), b"")?;
     }
@@ -96,6 +99,10 @@ pub fn restore(backup: &Backup, wanted: &Wanted, by: &By) -> anyhow::Result<Rest
         if folder::read(&path)?.is_none() {
             folder::write_new(&path, key)?;
         }
+    }
+    // The certificate may have been changed since the backup: nodes know the later one alone.
+    if let Some(apart) = log_path.parent() {
+        certificates::take_later(&folder, apart)?;
     }
     // Before it is a hub's: where this fails, nothing serves.
     let rows = Sqlite::open(&part, Quotas::default(), by.at_wall_ns)?;

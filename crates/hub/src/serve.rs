@@ -25,6 +25,7 @@ use crate::folder::{self, Folder};
 use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::limits::Limits;
+use crate::news::Newsroom;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
 use crate::spent::Spent;
@@ -140,6 +141,8 @@ impl Running {
         if let Some(said) = overdue(store.last_backup()?, has_nodes, now_wall_ns()) {
             output::warning(&said);
         }
+        let newsroom = Arc::new(Newsroom::new(&folder, &keys.steps));
+        runtime.spawn(Arc::clone(&newsroom).keep_looking());
         let (writer, writing) = Writer::start(store, options.limits.queue)?;
         let hub = Arc::new(Hub {
             keys,
@@ -150,6 +153,7 @@ impl Running {
             apart,
             limits: options.limits,
             spent: Spent::default(),
+            newsroom,
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,
             is_over_tls: people_config.is_some(),
@@ -175,9 +179,12 @@ impl Running {
         let task = match tls {
             Some(config) => {
                 let tls = RustlsAcceptor::new(RustlsConfig::from_config(config)).handshake_timeout(limits.handshake);
-                self.runtime.spawn(server.acceptor(Door::new(tls, visitors)).serve(service))
+                self.runtime.spawn(server.acceptor(Door::new(tls, visitors, self.hub.keys.hub())).serve(service))
             }
-            None => self.runtime.spawn(server.acceptor(Door::new(DefaultAcceptor, visitors)).serve(service)),
+            None => {
+                let door = Door::new(DefaultAcceptor, visitors, self.hub.keys.hub());
+                self.runtime.spawn(server.acceptor(door).serve(service))
+            }
         };
         self.ports.push((handle, task));
         Ok(())
@@ -204,6 +211,8 @@ impl Running {
     /// Ends it in order: requests under way are answered, and what was acknowledged is durable anyway.
     pub fn stop(self) {
         let Self { hub, ports, writing, runtime, .. } = self;
+        // Who waits for news is answered that there are none.
+        hub.newsroom.close();
         for (handle, _) in &ports {
             handle.graceful_shutdown(Some(END_WITHIN));
         }

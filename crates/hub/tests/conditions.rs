@@ -139,16 +139,21 @@ fn two_hundred_half_open_handshakes_keep_no_honest_node_out() {
 #[test]
 fn connections_of_nodes_that_are_known_do_not_count_among_strangers() {
     let hub = TestHub::start_with(Limits { unknown_of_host: 3, ..Limits::default() }, false);
-    let mut node = hub.enrolled("honest");
-    node.begin("honest");
-    let message = node.batch(hub.key());
-    let known: Vec<_> = (0..8)
-        .map(|_| {
+    let nodes: Vec<_> = (0..8).map(|number| hub.enrolled(&format!("node-{number}"))).collect();
+    let known: Vec<_> = nodes
+        .iter()
+        .map(|node| {
             let mut connection = hub.connect();
-            assert_eq!(connection.post("/v1/batch", &message).status, 200);
+            let own = connection.own_value(hub.key());
+            assert_eq!(node.listen(&hub, &mut connection, own, None).status, 200);
             connection
         })
         .collect();
+    // What a node has signed for one of its connections makes no other one its own.
+    let own = hub.connect().own_value(hub.key());
+    let mut other = hub.connect();
+    assert_eq!(nodes[0].listen(&hub, &mut other, own, None).refused(), (401, "not-signed".to_owned()));
+    drop(other);
     // Strangers past their handshake are not pushed out, and so the fourth is turned away.
     let mut strangers: Vec<_> = (0..3)
         .map(|_| {

@@ -5,6 +5,7 @@ mod agents;
 mod backup;
 mod commands;
 mod conditions;
+mod news;
 mod people;
 mod restore;
 mod support;

@@ -52,7 +52,7 @@ pub use listener::{AcceptError, BindError, Listener, TurnedAway};
 pub use policy_file::{POLICY_FILE, PolicyFileError, local_policy, read_policy};
 pub use resolve::{ResolveError, resolve};
 pub use settings::Settings;
-pub use tls::client_config;
+pub use tls::{client_config, client_config_for_anybody, has_certificate_signed};
 pub use token_file::{TokenFileError, read_token};
 
 #[cfg(test)]

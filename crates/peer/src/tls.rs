@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use farm::monitor::SIGNATURE_BYTES;
 use farm::{FINGERPRINT_BYTES, PROOF_BYTES, Proof, Secret, Token};
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -19,7 +20,7 @@ use rustls::pki_types::{
     AlgorithmIdentifier, CertificateDer, InvalidSignature, PrivateKeyDer, ServerName, SignatureVerificationAlgorithm,
     UnixTime, alg_id,
 };
-use rustls::server::NoServerSessionStorage;
+use rustls::server::{NoServerSessionStorage, ParsedCertificate};
 use rustls::sign::SigningKey;
 use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
@@ -119,8 +120,20 @@ pub(crate) fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, Er
 /// # Errors
 /// Where the library refuses.
 pub fn client_config(fingerprints: &[[u8; FINGERPRINT_BYTES]], protocol: &[u8]) -> Result<Arc<ClientConfig>, Error> {
+    config_of(Wanted::Fingerprints(fingerprints.to_vec()), protocol)
+}
+
+/// How a client speaks TLS 1.3 with anybody: for what proves itself by its signatures, and for nothing else.
+///
+/// # Errors
+/// Where the library refuses.
+pub fn client_config_for_anybody(protocol: &[u8]) -> Result<Arc<ClientConfig>, Error> {
+    config_of(Wanted::Anybody, protocol)
+}
+
+fn config_of(wanted: Wanted, protocol: &[u8]) -> Result<Arc<ClientConfig>, Error> {
     let provider = provider();
-    let verifier = Fingerprint { wanted: fingerprints.to_vec(), provider: Arc::clone(&provider) };
+    let verifier = Fingerprint { wanted, provider: Arc::clone(&provider) };
     let mut config = ClientConfig::builder_with_details(provider, Arc::new(NoClock))
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
@@ -140,10 +153,19 @@ pub(crate) fn client(token: &Token) -> Result<ClientConnection, Error> {
     ClientConnection::new(config, name)
 }
 
+/// Whose certificate is accepted.
+#[derive(Debug)]
+enum Wanted {
+    /// Those with these fingerprints.
+    Fingerprints(Vec<[u8; FINGERPRINT_BYTES]>),
+    /// Anybody's.
+    Anybody,
+}
+
 /// Accepts some certificates, by their fingerprints, and from their holders alone.
 #[derive(Debug)]
 struct Fingerprint {
-    wanted: Vec<[u8; FINGERPRINT_BYTES]>,
+    wanted: Wanted,
     provider: Arc<CryptoProvider>,
 }
 
@@ -156,10 +178,11 @@ impl ServerCertVerifier for Fingerprint {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if self.wanted.contains(&fingerprint(end_entity)) {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
+        match &self.wanted {
+            Wanted::Fingerprints(wanted) if !wanted.contains(&fingerprint(end_entity)) => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            Wanted::Fingerprints(_) | Wanted::Anybody => Ok(ServerCertVerified::assertion()),
         }
     }
 
@@ -185,6 +208,19 @@ impl ServerCertVerifier for Fingerprint {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
+}
+
+/// Whether the key of a certificate (X.509 in DER, its key of Ed25519) has signed a message. Nothing else of the certificate is looked
+/// at: whoever asks knows it by its fingerprint.
+#[must_use]
+pub fn has_certificate_signed(certificate: &[u8], message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
+    /// The key information of an Ed25519 key before its 32 bytes (RFC 8410, section 4).
+    const ED25519_BEFORE: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+    let certificate = CertificateDer::from(certificate);
+    let Ok(parsed) = ParsedCertificate::try_from(&certificate) else { return false };
+    let information = parsed.subject_public_key_info();
+    let key = information.as_ref().strip_prefix(&ED25519_BEFORE).filter(|key| key.len() == 32);
+    key.is_some_and(|key| UnparsedPublicKey::new(&ED25519, key).verify(message, signature).is_ok())
 }
 
 /// The proof that the sender has the secret, for this TLS session alone.

@@ -130,7 +130,8 @@ pub trait Store: Read {
     /// Where the store cannot be written.
     fn raise_epoch(&mut self, to: u64, by: &By) -> Result<u64, StoreError>;
 
-    /// Writes into the log of changes what happened to the hub: [`Change::BackedUp`] or [`Change::Restored`].
+    /// Writes into the log of changes what happened to the hub: [`Change::BackedUp`], [`Change::Restored`],
+    /// [`Change::CertificateChanged`] or [`Change::Announced`].
     ///
     /// # Errors
     /// Where it is none of these, or the store cannot be written.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::stream::NodeKey;
+use farm::stream::{ContentHash, NodeKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -208,6 +208,18 @@ pub enum Change {
         /// From here on until the restore nothing is known of what was revoked (ns since 1970); absent where all of it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         revoked_unknown_since_wall_ns: Option<i64>,
+    },
+    /// The certificate of the agents' port was changed.
+    CertificateChanged {
+        /// SHA-256 of the one that it has from the hub's next start on.
+        present: ContentHash,
+        /// SHA-256 of the one that comes after it.
+        next: ContentHash,
+    },
+    /// Nodes are told where they find the hub.
+    Announced {
+        /// Each HOST or HOST:PORT; none where nothing is announced any more.
+        addresses: Vec<String>,
     },
     /// A token was made.
     TokenMade {

@@ -54,12 +54,25 @@ pub enum Purpose {
     Common,
     /// A node shows the enrolment that the hub has signed and does not remember.
     Return,
+    /// A node proves that a connection is its own, and waits for news.
+    Listen,
+    /// A hub tells a node the news.
+    Told,
 }
 
 impl Purpose {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Enrolment, Self::Enrolled, Self::Batch, Self::Mark, Self::Places, Self::Common, Self::Return];
+    pub const ALL: [Self; 9] = [
+        Self::Enrolment,
+        Self::Enrolled,
+        Self::Batch,
+        Self::Mark,
+        Self::Places,
+        Self::Common,
+        Self::Return,
+        Self::Listen,
+        Self::Told,
+    ];
 
     /// Its word in an envelope.
     #[must_use]
@@ -72,13 +85,15 @@ impl Purpose {
             Self::Places => "places",
             Self::Common => "common",
             Self::Return => "return",
+            Self::Listen => "listen",
+            Self::Told => "told",
         }
     }
 
     /// Whether nodes write it; hubs write the others.
     #[must_use]
     pub const fn is_a_node_s(self) -> bool {
-        matches!(self, Self::Enrolment | Self::Batch | Self::Places | Self::Return)
+        matches!(self, Self::Enrolment | Self::Batch | Self::Places | Self::Return | Self::Listen)
     }
 }
 

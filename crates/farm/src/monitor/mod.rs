@@ -5,6 +5,7 @@ mod cause;
 mod entry;
 mod envelope;
 mod message;
+mod news;
 mod quick;
 mod source;
 
@@ -17,5 +18,8 @@ pub use envelope::{Envelope, EnvelopeError, HubKey, Purpose, SIGNATURE_BYTES};
 pub use message::{
     BatchBody, CommonBody, EnrolledBody, EnrolmentBody, MOST_BATCH_BYTES, MOST_ITEMS, MarkBody, PlacesBody, RawEntry,
     Refused, RefusedBody, ReturnBody, is_compressed,
+};
+pub use news::{
+    CertificateStep, KnownCertificates, ListenBody, MOST_ADDRESSES, MOST_STEPS, NODE_LABEL, News, ToldBody,
 };
 pub use source::{NOT_SYNCHRONIZED, SYNCHRONIZED, SYSTEM_CLOCK, SourceInterval, UNKNOWN, sources_of_both};

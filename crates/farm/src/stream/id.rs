@@ -32,7 +32,9 @@ pub struct ContentHash(pub [u8; 32]);
 #[error("hexadecimal digits in lower case are expected, two for each byte")]
 pub struct NotHexadecimal;
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits in lower case.
+#[must_use]
+pub fn hexadecimal(bytes: &[u8]) -> String {
     use fmt::Write as _;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -41,20 +43,28 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-fn from_hexadecimal<const BYTES: usize>(text: &str) -> Result<[u8; BYTES], NotHexadecimal> {
+/// Bytes of hexadecimal digits in lower case, two for each of them.
+///
+/// # Errors
+/// Where a character is no such digit, or one is left over.
+pub fn bytes_of_hexadecimal(text: &str) -> Result<Vec<u8>, NotHexadecimal> {
     let digit = |digit: u8| match digit {
         b'0'..=b'9' => Ok(digit - b'0'),
         b'a'..=b'f' => Ok(digit - b'a' + 10),
         _ => Err(NotHexadecimal),
     };
-    let mut bytes = [0; BYTES];
+    let pairs = text.as_bytes().chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return Err(NotHexadecimal);
+    }
+    pairs.map(|pair| Ok((digit(pair[0])? << 4) | digit(pair[1])?)).collect()
+}
+
+fn from_hexadecimal<const BYTES: usize>(text: &str) -> Result<[u8; BYTES], NotHexadecimal> {
     if text.len() != 2 * BYTES {
         return Err(NotHexadecimal);
     }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = (digit(pair[0])? << 4) | digit(pair[1])?;
-    }
-    Ok(bytes)
+    bytes_of_hexadecimal(text)?.try_into().map_err(|_| NotHexadecimal)
 }
 
 /// Text forms of bytes: hexadecimal digits in lower case, and no other.
@@ -105,7 +115,13 @@ impl ContentHash {
     /// Of a content.
     #[must_use]
     pub fn of(content: &str) -> Self {
-        Self(Sha256::digest(content.as_bytes()).into())
+        Self::of_bytes(content.as_bytes())
+    }
+
+    /// Of bytes.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
     }
 }
 

@@ -17,7 +17,10 @@ mod tests;
 
 pub use acknowledged::{Acknowledgment, Acknowledgments, KEEP_ACKNOWLEDGED_S};
 pub use holdings::{Common, Held, MOST_ASIDE, MOST_LACKING, Taken, common, may_branch, take};
-pub use id::{Base, ContentHash, NODE_KEY_BYTES, NoSpan, NodeKey, NotHexadecimal, PLACE_BYTES, Place, Span, StreamId};
+pub use id::{
+    Base, ContentHash, NODE_KEY_BYTES, NoSpan, NodeKey, NotHexadecimal, PLACE_BYTES, Place, Span, StreamId,
+    bytes_of_hexadecimal, hexadecimal,
+};
 pub use item::{Body, Entry, GoneReason, Head, Item, Says};
 pub use kept::{KeptStream, StreamState};
 pub use life::next_epoch;

@@ -1,6 +1,7 @@
 //! The agents' port: what nodes send, verified, into the store.
 
 mod body;
+mod listen;
 mod refusal;
 
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use farm::monitor::{
-    CommonBody, EnrolledBody, EnrolmentBody, Envelope, HubKey, MOST_BATCH_BYTES, MarkBody, PlacesBody, Purpose,
-    Refused, ReturnBody,
+    CertificateStep, CommonBody, EnrolledBody, EnrolmentBody, Envelope, HubKey, MOST_BATCH_BYTES, MarkBody, PlacesBody,
+    Purpose, Refused, ReturnBody,
 };
 use farm::stream::{Common, ContentHash, NodeKey, StreamId};
 use serde::Serialize;
@@ -38,6 +39,8 @@ struct HubBody {
     epoch: u64,
     /// Version of its program.
     version: &'static str,
+    /// The certificates that it has changed to: a node follows them before it trusts the connection.
+    certificates: Vec<CertificateStep>,
 }
 
 /// The most places of one question: more than a spool of 16 MiB has pieces.
@@ -51,6 +54,7 @@ pub fn routes(hub: Arc<Hub>) -> Router {
         .route("/v1/return", post(return_here))
         .route("/v1/batch", post(batch))
         .route("/v1/places", post(places))
+        .route("/v1/listen", post(listen::listen))
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)
         // Bodies are bounded where they are read.
@@ -59,13 +63,18 @@ pub fn routes(hub: Arc<Hub>) -> Router {
 }
 
 async fn describe(State(hub): State<Arc<Hub>>) -> Response {
-    let hub = HubBody { hub: hub.keys.hub().to_string(), epoch: hub.epoch, version: env!("CARGO_PKG_VERSION") };
+    let hub = HubBody {
+        hub: hub.keys.hub().to_string(),
+        epoch: hub.epoch,
+        version: env!("CARGO_PKG_VERSION"),
+        certificates: hub.newsroom.news().certificates,
+    };
     Json(hub).into_response()
 }
 
 async fn no_route() -> Response {
-    let why = "agents ask for GET /v1/hub and POST /v1/enrol, /v1/return, /v1/batch and /v1/places; pages are on the \
-               people's port";
+    let why = "agents ask for GET /v1/hub and POST /v1/enrol, /v1/return, /v1/batch, /v1/places and /v1/listen; pages are \
+               on the people's port";
     Refusal::new(StatusCode::NOT_FOUND, Refused::Malformed, why).into_response()
 }
 
@@ -79,7 +88,6 @@ async fn enrol(
     let asked = hub.for_agents.read(move |_| read_enrolment(received, key)).await??;
     let (token, at_wall_ns) = (ContentHash(asked.secret.0), asked.at_wall_ns);
     let enrolled = hub.writer.enrol(asked).await??;
-    visitor.is_known();
     answer_enrolled(&hub, enrolled, Some(token), at_wall_ns).await
 }
 
@@ -94,7 +102,6 @@ async fn return_here(
     let asked = hub.for_agents.read(move |_| read_return(received, key, epoch)).await??;
     let at_wall_ns = asked.at_wall_ns;
     let enrolled = hub.writer.adopt(asked).await??;
-    visitor.is_known();
     answer_enrolled(&hub, enrolled, None, at_wall_ns).await
 }
 
@@ -172,7 +179,6 @@ async fn batch(
     let looking = Arc::clone(&hub);
     let ReceivedBatch { node, stream, ready: batch, bytes, room: _room } =
         hub.for_agents.read(move |store| read_batch(received, &looking, store)).await??;
-    visitor.is_known();
     let round_trip_ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX);
     let taken = hub.writer.batch(Arriving { node, batch, received_wall_ns, round_trip_ns }).await?;
     if taken.as_ref().is_err_and(|refused| !matches!(refused, BatchError::Store(_))) {
@@ -232,7 +238,6 @@ async fn places(
     let received = body::receive(&hub.limits, &visitor, request).await?;
     let looking = Arc::clone(&hub);
     let (node, stream, found) = hub.for_agents.read(move |store| read_places(received, &looking, store)).await??;
-    visitor.is_known();
     let common = CommonBody { stream, sequence: found.sequence, end: found.end, of: found.of, epoch: hub.epoch };
     signed(&hub, Purpose::Common, node, &common)
 }

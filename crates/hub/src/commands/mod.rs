@@ -1,6 +1,8 @@
 //! The commands on the hub's machine. Where a hub serves at the same time, both use the store: it takes one change after the other.
 
+mod announce;
 mod backup;
+mod certificate;
 mod enrol;
 mod link;
 mod node;
@@ -8,9 +10,6 @@ mod restore;
 mod serve;
 mod status;
 
-use std::fs::Permissions;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -44,6 +43,8 @@ enum Command {
     Node(node::NodeCommand),
     Nodes(node::NodesArgs),
     Status(status::StatusArgs),
+    Announce(announce::AnnounceArgs),
+    Certificate(certificate::CertificateArgs),
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
 }
@@ -67,6 +68,8 @@ impl Cli {
             Command::Node(command) => command.run(&folder),
             Command::Nodes(args) => args.run(&folder),
             Command::Status(args) => args.run(&folder),
+            Command::Announce(args) => args.run(&folder),
+            Command::Certificate(args) => args.run(&folder),
             Command::Backup(args) => args.run(&folder),
             Command::Restore(args) => args.run(&folder),
         }
@@ -112,11 +115,7 @@ impl Addresses {
     fn write(&self, folder: &Folder) -> anyhow::Result<()> {
         let path = folder.join(ADDRESSES);
         let text = serde_json::to_vec(self)?;
-        let written = kernel::whole_file::replace(&path, &kernel::whole_file::unfinished(&path), |file| {
-            file.set_permissions(Permissions::from_mode(0o600))?;
-            file.write_all(&text)
-        });
-        written.with_context(|| path.display().to_string())
+        Ok(folder::replace(&path, &text)?)
     }
 
     /// As the hub that served last wrote them.

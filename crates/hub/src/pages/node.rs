@@ -309,6 +309,13 @@ fn change(change: &Change) -> String {
     match change {
         Change::Epoch { epoch } => format!("the hub was restored: its life {epoch} began"),
         Change::BackedUp { of_wall_ns, .. } => format!("a backup of {} was made", zoned(*of_wall_ns)),
+        Change::CertificateChanged { present, .. } => {
+            format!("the certificate of the agents' port was changed to {present}")
+        }
+        Change::Announced { addresses } if addresses.is_empty() => {
+            "no address of the hub is announced any more".to_owned()
+        }
+        Change::Announced { addresses } => format!("nodes are told that they find the hub at {}", addresses.join(", ")),
         Change::Restored { of_wall_ns, .. } => format!("the hub was restored from a backup of {}", zoned(*of_wall_ns)),
         Change::TokenMade { token } => format!("token {token} was made"),
         Change::TokenEnded { token } => format!("token {token} was ended"),

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use farm::monitor::{
     BatchBody, BootId, Cause, ContentKind, ContentOf, CpuInterval, EnrolledBody, EnrolmentBody, Envelope, Figures,
-    HubKey, Interval, LeftTimes, MarkBody, MonitorEntry, Purpose, RawEntry, StreamBegin, WallTime,
+    HubKey, Interval, LeftTimes, ListenBody, MarkBody, MonitorEntry, NODE_LABEL, Purpose, RawEntry, StreamBegin,
+    WallTime,
 };
 use farm::stream::{ContentHash, Mark, NodeKey, Spool, StreamId};
 use hub::keys::{hexadecimal, is_signed, new_secret, sha256};
@@ -236,6 +237,14 @@ impl Client {
         self.ask(&format!("POST {path}"), body).unwrap()
     }
 
+    /// The connection's own value for a hub.
+    pub(crate) fn own_value(&mut self, hub: HubKey) -> ContentHash {
+        while self.tls.conn.is_handshaking() {
+            self.tls.conn.complete_io(&mut self.tls.sock).unwrap();
+        }
+        ContentHash(self.tls.conn.export_keying_material([0; 32], NODE_LABEL, Some(&hub.0)).unwrap())
+    }
+
     /// Sends bytes as they are.
     pub(crate) fn send(&mut self, head: &[u8], body: &[u8]) -> Option<Answer> {
         self.tls.write_all(head).ok()?;
@@ -410,6 +419,18 @@ impl TestNode {
 
     pub(crate) fn enrolled_as(&self, hub: &TestHub, secret: &str, name: &str) -> EnrolledBody {
         self.enrol(hub, secret, name).signed(Purpose::Enrolled, hub.key())
+    }
+
+    /// Says that a connection is its own, and waits for news.
+    pub(crate) fn listen(
+        &self,
+        hub: &TestHub,
+        client: &mut Client,
+        connection: ContentHash,
+        knows: Option<ContentHash>,
+    ) -> Answer {
+        let body = ListenBody { connection, knows, for_s: 15, version: "0.1.0".to_owned() };
+        client.post("/v1/listen", &self.signed(Purpose::Listen, hub.key(), serde_json::to_vec(&body).unwrap()))
     }
 
     /// What is sent next.

@@ -50,7 +50,14 @@ pub(super) fn last_restore(db: &Connection) -> Result<Option<LastRestore>, Fault
 }
 
 pub(super) fn log_of_hub(db: &Connection, change: &Change, by: &By) -> Result<Result<(), ChangeError>, Fault> {
-    if !matches!(change, Change::BackedUp { .. } | Change::Restored { .. }) {
+    let is_the_hub_s = matches!(
+        change,
+        Change::BackedUp { .. }
+            | Change::Restored { .. }
+            | Change::CertificateChanged { .. }
+            | Change::Announced { .. }
+    );
+    if !is_the_hub_s {
         return Ok(Err(ChangeError::NotOfTheHub));
     }
     log(db, by, None, change)?;
@@ -369,6 +376,8 @@ pub(super) fn change_node(
         Change::Epoch { .. }
         | Change::BackedUp { .. }
         | Change::Restored { .. }
+        | Change::CertificateChanged { .. }
+        | Change::Announced { .. }
         | Change::TokenMade { .. }
         | Change::TokenEnded { .. }
         | Change::Enrolled { .. } => {
