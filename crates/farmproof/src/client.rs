@@ -5,8 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use farm::monitor::{HubKey, ListenBody, NODE_LABEL, Purpose};
+use farm::stream::ContentHash;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use crate::nodes::MadeNode;
 
 /// How long an answer may take: one that takes longer is none.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,6 +61,16 @@ impl NodeClient {
             stream.conn.complete_io(&mut stream.sock)?;
         }
         Ok(Self { stream, buffer: Vec::new() })
+    }
+
+    /// Says whose connection it is, as an agent does, and asks for news.
+    pub(crate) fn prove(&mut self, node: &MadeNode, hub: HubKey) -> anyhow::Result<()> {
+        let connection = ContentHash(self.stream.conn.export_keying_material([0; 32], NODE_LABEL, Some(&hub.0))?);
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let body = serde_json::to_vec(&ListenBody { connection, knows: None, for_s: 0, version })?;
+        let answer = self.post("/v1/listen", &node.signed(Purpose::Listen, hub, body))?;
+        anyhow::ensure!(answer.status == 200, "a node was answered {}: {}", answer.status, answer.text());
+        Ok(())
     }
 }
 

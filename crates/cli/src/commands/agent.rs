@@ -115,14 +115,17 @@ fn status(json: bool, state: &StateArgs) -> anyhow::Result<Exit> {
     // The lock is held as long as an agent runs.
     let is_running = matches!(state.lock(), Err(StateError::InUse(_)));
     if json {
-        let hub = enrolment.as_ref().map(|enrolment| &enrolment.addresses);
+        let hub = enrolment.as_ref().map(|enrolment| [&enrolment.announced[..], &enrolment.addresses].concat());
         let name = enrolment.as_ref().map(|enrolment| &enrolment.name);
         let all = serde_json::json!({"is_running": is_running, "hub": hub, "name": name, "last": status});
         output::data(&(serde_json::to_string_pretty(&all)? + "\n"));
     } else {
         let hub = enrolment.map_or_else(
             || "enrolled nowhere".to_owned(),
-            |enrolment| format!("enrolled as '{}' at {}", enrolment.name, enrolment.addresses.join(", ")),
+            |enrolment| {
+                let addresses = [&enrolment.announced[..], &enrolment.addresses].concat();
+                format!("enrolled as '{}' at {}", enrolment.name, addresses.join(", "))
+            },
         );
         output::data(&in_words(&hub, is_running, status.as_ref()));
     }
@@ -146,6 +149,10 @@ fn in_words(hub: &str, is_running: bool, status: Option<&Status>) -> String {
     lines.extend(status.explaining.iter().map(|explaining| format!("causes: {}", explaining.in_words())));
     lines.push(format!("{} entries are kept, {} of them wait for the hub", status.entries, status.waiting));
     let sender = &status.sender;
+    if is_running {
+        let how = if sender.is_connected { "the agent hears" } else { "the agent is not connected, and does not hear" };
+        lines.push(format!("{how} what the hub tells"));
+    }
     lines.push(match &sender.error {
         Some(error) => format!("sending: {error}"),
         None => format!("sending: {} batches acknowledged since the start", sender.batches),

@@ -79,6 +79,7 @@ pub(super) fn measure(
                 let config = &config;
                 scope.spawn(move || -> anyhow::Result<Vec<Duration>> {
                     let mut client = NodeClient::connect(hub.agents, config)?;
+                    client.prove(node, key)?;
                     let mut times = Vec::new();
                     while Instant::now() < until {
                         let message = node.message(key, 1)?;

@@ -45,11 +45,12 @@ struct Sender {
 
 impl Sender {
     /// Sends a message; over a new connection where the hub has ended one that was silent for long.
-    fn post(&mut self, message: &[u8]) -> anyhow::Result<Answer> {
+    fn post(&mut self, message: &[u8], hub: HubKey) -> anyhow::Result<Answer> {
         if let Ok(answer) = self.client.post("/v1/batch", message) {
             return Ok(answer);
         }
         self.client = NodeClient::connect(self.agents, &self.config).context("a node cannot connect")?;
+        self.client.prove(&self.node, hub)?;
         self.client.post("/v1/batch", message).context("the hub does not answer")
     }
 }
@@ -126,8 +127,9 @@ fn connect(
         Ok((node, messages))
     };
     let made = nodes.into_iter().map(with_messages).collect::<anyhow::Result<Vec<_>>>()?;
-    let sender = |(node, messages)| {
-        let client = NodeClient::connect(hub.agents, config).context("a node cannot connect")?;
+    let sender = |(node, messages): (MadeNode, Vec<Vec<u8>>)| {
+        let mut client = NodeClient::connect(hub.agents, config).context("a node cannot connect")?;
+        client.prove(&node, key)?;
         Ok(Sender { node, messages, client, agents: hub.agents, config: Arc::clone(config) })
     };
     made.into_iter().map(sender).collect()
@@ -149,7 +151,7 @@ fn send(senders: Vec<Sender>, hub: &HubProcess, key: HubKey, at_once: usize) -> 
                 let passed = gate.pass();
                 let began = Instant::now();
                 loop {
-                    let answer = sender.post(&message)?;
+                    let answer = sender.post(&message, key)?;
                     match answer.status {
                         200 => answers.push(answer.body),
                         503 => {
