@@ -21,6 +21,7 @@ run: ## set up, build, and say whether this machine acts on time (ARGS="--deadli
 hub: ## set up, build, and serve a farm's hub until Ctrl-C: agents at port 5378, pages at http://127.0.0.1:5379 (ARGS="--public")
 	@scripts/setup run
 	@scripts/build hub
+	@scripts/permit target/release/punctual
 	@target/release/punctual-hub serve $(ARGS)
 
 test: ## set up, then every test that needs no special hardware

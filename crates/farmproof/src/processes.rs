@@ -113,7 +113,15 @@ impl StartingHub {
         let text =
             |address: Option<SocketAddr>| address.map_or("127.0.0.1:0".to_owned(), |address| address.to_string());
         let mut command = program.command(folder);
-        command.args(["serve", "--public", "--agents", &text(at.map(|at| at.0)), "--people", &text(at.map(|at| at.1))]);
+        command.args([
+            "serve",
+            "--no-own-machine",
+            "--public",
+            "--agents",
+            &text(at.map(|at| at.0)),
+            "--people",
+            &text(at.map(|at| at.1)),
+        ]);
         let mut process = Bound::start(command.stdout(Stdio::piped()), log)?;
         let printed = process.0.stdout.take().context("what the hub prints cannot be read")?;
         Ok(Self { process, printed: BufReader::new(printed), log: log.to_owned() })

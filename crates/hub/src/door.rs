@@ -294,6 +294,8 @@ where
         let entered = stream.peer_addr().and_then(|peer| self.visitors.enter(peer.ip()).map_err(|Full| full()));
         // Answers are short and waited for. Without it they are only later.
         let _ = stream.set_nodelay(true);
+        // Whoever takes nothing of what they asked for is let go. Without it they only stay.
+        let _ = kernel::tcp::end_where_nothing_is_taken(&stream, self.visitors.limits.taking);
         let Entered { mut visitor, must_go } = match entered {
             Ok(entered) => entered,
             Err(error) => return Box::pin(std::future::ready(Err(error))),

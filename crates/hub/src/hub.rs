@@ -6,6 +6,7 @@ use crate::apart::ApartLog;
 use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::news::Newsroom;
+use crate::programs::Programs;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
 use crate::spent::Spent;
@@ -31,6 +32,8 @@ pub struct Hub {
     pub spent: Spent,
     /// What nodes are told, and who waits for it.
     pub newsroom: Arc<Newsroom>,
+    /// What it hands to machines without a program.
+    pub programs: Arc<Programs>,
     /// Who may read.
     pub sessions: Sessions,
     /// Whether everybody may read.

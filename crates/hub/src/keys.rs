@@ -1,5 +1,7 @@
 //! What a hub is known by: its own key, which signs marks, and the certificates of its port, the present one and the next one.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use farm::monitor::{CertificateStep, Envelope, HubKey, Purpose, SIGNATURE_BYTES};
 use farm::stream::NodeKey;
 use farm::{FINGERPRINT_BYTES, SECRET_BYTES, Secret};
@@ -8,6 +10,7 @@ use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::ParsedCertificate;
 
 use crate::apart::APART;
 use crate::certificates::{self, NEXT, NEXT_KEY, PRESENT, STEPS};
@@ -66,6 +69,13 @@ impl Certificate {
     #[must_use]
     pub fn key(&self) -> PrivateKeyDer<'static> {
         PrivateKeyDer::Pkcs8(self.key.clone_key())
+    }
+
+    /// SHA-256 of its public key (its SubjectPublicKeyInfo), in base64: as curl pins it. `None` where the certificate is none.
+    #[must_use]
+    pub fn pin(&self) -> Option<String> {
+        let parsed = ParsedCertificate::try_from(&self.certificate).ok()?;
+        Some(BASE64_STANDARD.encode(sha256(parsed.subject_public_key_info().as_ref())))
     }
 
     /// SHA-256 of the certificate.

@@ -13,6 +13,8 @@ pub struct Limits {
     pub head: Duration,
     /// For the body of a request.
     pub body: Duration,
+    /// For who takes nothing of an answer.
+    pub taking: Duration,
     /// Connections at once, of all hosts.
     pub connections: usize,
     /// Connections of one node that do not count among those that nobody knows: it has two, and one of before that nobody has ended.
@@ -39,6 +41,7 @@ impl Default for Limits {
             first_request: Duration::from_secs(10),
             head: Duration::from_secs(30),
             body: Duration::from_secs(30),
+            taking: Duration::from_secs(30),
             connections: 20_000,
             known_of_node: 4,
             unknown_of_host: 1_024,

@@ -26,6 +26,7 @@ use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::news::Newsroom;
+use crate::programs::Programs;
 use crate::readers::Readers;
 use crate::sessions::Sessions;
 use crate::spent::Spent;
@@ -154,6 +155,7 @@ impl Running {
             limits: options.limits,
             spent: Spent::default(),
             newsroom,
+            programs: Arc::new(Programs::new(&folder)),
             sessions: Sessions::new(&folder)?,
             is_public: options.is_public,
             is_over_tls: people_config.is_some(),

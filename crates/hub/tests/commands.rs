@@ -15,7 +15,14 @@ use crate::support::{Client, TestHub, TestNode, get, punctual_hub, text};
 /// Starts a hub that is a process; what it prints of itself, word by word.
 fn serve(folder: &Path, lines: usize) -> (Ended, Vec<Vec<String>>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
-    command.arg("--folder").arg(folder).args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    command.arg("--folder").arg(folder).args([
+        "serve",
+        "--no-own-machine",
+        "--agents",
+        "127.0.0.1:0",
+        "--people",
+        "127.0.0.1:0",
+    ]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let printed = BufReader::new(child.stdout.take().unwrap()).lines().take(lines).map(Result::unwrap);
     let words = printed.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
@@ -36,7 +43,14 @@ fn a_hub_serves_on_where_nobody_reads_what_it_prints() {
     let manager = manager(&name);
     let folder = place.path().join("hub");
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
-    command.arg("--folder").arg(&folder).args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    command.arg("--folder").arg(&folder).args([
+        "serve",
+        "--no-own-machine",
+        "--agents",
+        "127.0.0.1:0",
+        "--people",
+        "127.0.0.1:0",
+    ]);
     let mut child = Ended(command.env("NOTIFY_SOCKET", &name).stdout(Stdio::piped()).spawn().unwrap());
     // As `head` does, and sooner.
     drop(child.0.stdout.take());
@@ -54,7 +68,13 @@ fn a_service_manager_hears_that_the_hub_is_ready_and_still_works() {
     let name = place.path().join("manager");
     let manager = manager(&name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
-    command.arg("--folder").arg(place.path().join("hub")).args(["serve", "--agents", "127.0.0.1:0", "--people"]);
+    command.arg("--folder").arg(place.path().join("hub")).args([
+        "serve",
+        "--no-own-machine",
+        "--agents",
+        "127.0.0.1:0",
+        "--people",
+    ]);
     let child = command.arg("127.0.0.1:0").env("NOTIFY_SOCKET", &name).stdout(Stdio::null()).spawn().unwrap();
     let next = || {
         let mut word = [0; 64];
@@ -100,7 +120,15 @@ fn what_the_superuser_does_in_the_folder_of_a_service_belongs_to_the_service_s_u
     }
     // Whoever serves is that user.
     let mut serve = Command::new("timeout");
-    serve.args(["30", env!("CARGO_BIN_EXE_punctual-hub"), "serve", "--agents", "127.0.0.1:0", "--people"]);
+    serve.args([
+        "30",
+        env!("CARGO_BIN_EXE_punctual-hub"),
+        "serve",
+        "--no-own-machine",
+        "--agents",
+        "127.0.0.1:0",
+        "--people",
+    ]);
     let refused = serve.arg("127.0.0.1:0").arg("--folder").arg(&folder).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("belongs to another user"), "{refused:?}");

@@ -31,6 +31,7 @@ pub mod sched;
 pub mod signals;
 pub mod space;
 pub mod supervisor;
+pub mod tcp;
 mod time64;
 pub mod time_namespace;
 pub mod tracefs;

@@ -65,6 +65,14 @@ enum AgentCommand {
         #[command(flatten)]
         state: StateArgs,
     },
+    /// Install this program with a systemd unit that monitors from now on and after each boot; as root, once the machine is enrolled
+    Install {
+        /// Where the program and the unit go
+        #[arg(long, value_name = "DIR", default_value = "/usr/local")]
+        prefix: PathBuf,
+        #[command(flatten)]
+        state: StateArgs,
+    },
     /// Make this machine another node: a new key, and no enrolment; for a copy of a disk
     NewKey {
         #[command(flatten)]
@@ -78,6 +86,7 @@ impl AgentArgs {
             AgentCommand::Enrol { hub, state } => enrol(&hub, &state),
             AgentCommand::Run { config, state } => monitor(config.as_deref(), &state),
             AgentCommand::Status { json, state } => status(json, &state),
+            AgentCommand::Install { prefix, state } => install(&prefix, &state),
             AgentCommand::NewKey { state } => new_key(&state),
         }
     }
@@ -162,6 +171,72 @@ fn in_words(hub: &str, is_running: bool, status: Option<&Status>) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The unit as packages have it.
+const UNIT: &str = include_str!("../../../../packaging/punctual-agent.service");
+/// Its name.
+const UNIT_NAME: &str = "punctual-agent.service";
+
+/// The unit for a program that lies elsewhere than a package puts it.
+fn unit_of(program: &Path) -> String {
+    UNIT.replace("ExecStart=/usr/bin/punctual ", &format!("ExecStart={} ", program.display()))
+}
+
+fn install(prefix: &Path, state: &StateArgs) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        prefix.is_absolute(),
+        "--prefix {}: an absolute path is needed, such as /usr/local",
+        prefix.display()
+    );
+    let blank = |text: &str| text.contains(char::is_whitespace) || text.contains(['%', '$', '"', '\\']);
+    anyhow::ensure!(
+        prefix.to_str().is_some_and(|text| !blank(text)),
+        "--prefix {}: systemd would read its blanks and signs as something else; name another folder",
+        prefix.display()
+    );
+    anyhow::ensure!(
+        state.state == Path::new(STATE_FOLDER),
+        "the unit's agent keeps its own in {STATE_FOLDER}: enrol this machine without --state"
+    );
+    state.open()?.enrolment()?.ok_or(StateError::NotEnrolled)?;
+    let own = session::own_program()?;
+    let program = prefix.join("bin/punctual");
+    let unit = prefix.join("lib/systemd/system").join(UNIT_NAME);
+    if !program.exists() || std::fs::canonicalize(&program)? != std::fs::canonicalize(&own)? {
+        let bytes = std::fs::read(&own).with_context(|| own.display().to_string())?;
+        put(&program, 0o755, &bytes)?;
+    }
+    put(&unit, 0o644, unit_of(&program).as_bytes())?;
+    output::note(&format!("installed {} and {}", program.display(), unit.display()));
+    if !Path::new("/run/systemd/system").is_dir() {
+        output::note(&format!("no systemd runs here: have '{} agent run' started at each boot", program.display()));
+        return Ok(Exit::Holds);
+    }
+    for words in [&["daemon-reload"][..], &["enable", "--now", UNIT_NAME], &["restart", UNIT_NAME]] {
+        let ended = std::process::Command::new("systemctl").args(words).status().context("systemctl")?;
+        anyhow::ensure!(
+            ended.success(),
+            "systemctl {} failed: 'systemctl status punctual-agent' says why",
+            words.join(" ")
+        );
+    }
+    output::note("the agent runs: 'punctual agent status' says what it does");
+    Ok(Exit::Holds)
+}
+
+/// Puts a file into its place, whole; the folder is made where it is missing.
+fn put(path: &Path, mode: u32, bytes: &[u8]) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let written = std::fs::create_dir_all(folder).and_then(|()| {
+        kernel::whole_file::replace(path, &kernel::whole_file::unfinished(path), |file| {
+            file.write_all(bytes)?;
+            file.set_permissions(std::fs::Permissions::from_mode(mode))
+        })
+    });
+    written.with_context(|| path.display().to_string())
+}
+
 fn new_key(state: &StateArgs) -> anyhow::Result<Exit> {
     let state = state.open()?;
     let _lock = state.lock()?;
@@ -170,4 +245,19 @@ fn new_key(state: &StateArgs) -> anyhow::Result<Exit> {
         aside.map_or_else(String::new, |path| format!("; what was the earlier node's is in {}", path.display()));
     output::note(&format!("this machine is another node now: enrol it ('punctual agent enrol'){aside}"));
     Ok(Exit::Holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_starts_the_program_where_it_was_put() {
+        let unit = unit_of(Path::new("/opt/bin/punctual"));
+        assert_eq!(
+            unit.lines().filter(|line| line.starts_with("ExecStart=")).collect::<Vec<_>>(),
+            ["ExecStart=/opt/bin/punctual agent run"]
+        );
+        assert_eq!(unit_of(Path::new("/usr/bin/punctual")), UNIT);
+    }
 }

@@ -7,9 +7,10 @@ mod refusal;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
@@ -27,6 +28,7 @@ use crate::clock::now_wall_ns;
 use crate::door::{Room, Visitor};
 use crate::hub::Hub;
 use crate::keys::{hexadecimal, is_signed};
+use crate::programs::NotHandedOut;
 use body::{Message, Received, Signed};
 use refusal::Refusal;
 
@@ -50,6 +52,7 @@ const MOST_PLACES: usize = 65_536;
 pub fn routes(hub: Arc<Hub>) -> Router {
     Router::new()
         .route("/v1/hub", get(describe))
+        .route("/v1/program/{architecture}", get(program))
         .route("/v1/enrol", post(enrol))
         .route("/v1/return", post(return_here))
         .route("/v1/batch", post(batch))
@@ -72,8 +75,25 @@ async fn describe(State(hub): State<Arc<Hub>>) -> Response {
     Json(hub).into_response()
 }
 
+/// A program for a machine that has none.
+async fn program(State(hub): State<Arc<Hub>>, Path(architecture): Path<String>) -> Response {
+    let programs = Arc::clone(&hub.programs);
+    let opened = spawn_blocking(move || programs.open(&architecture)).await;
+    match opened.unwrap_or(Err(NotHandedOut::Busy)) {
+        Ok((length, pieces)) => {
+            let head = [(CONTENT_TYPE, "application/octet-stream".to_owned()), (CONTENT_LENGTH, length.to_string())];
+            (head, Body::from_stream(pieces)).into_response()
+        }
+        Err(NotHandedOut::Busy) => Refusal::busy("many fetch a program just now").into_response(),
+        Err(NotHandedOut::None) => {
+            let why = "the hub has no program for such a machine: give it one ('punctual-hub program FILE')";
+            Refusal::new(StatusCode::NOT_FOUND, Refused::Malformed, why).into_response()
+        }
+    }
+}
+
 async fn no_route() -> Response {
-    let why = "agents ask for GET /v1/hub and POST /v1/enrol, /v1/return, /v1/batch, /v1/places and /v1/listen; pages are \
+    let why = "agents ask for GET /v1/hub and /v1/program, and POST /v1/enrol, /v1/return, /v1/batch, /v1/places and /v1/listen; pages are \
                on the people's port";
     Refusal::new(StatusCode::NOT_FOUND, Refused::Malformed, why).into_response()
 }

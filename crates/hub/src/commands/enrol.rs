@@ -10,6 +10,7 @@ use terminal::output;
 
 use super::{Addresses, by, find, open};
 use crate::keys::{Keys, new_secret};
+use crate::programs;
 
 /// The most bytes of a file of names.
 const MOST_FILE_BYTES: u64 = 4 << 20;
@@ -84,6 +85,13 @@ impl EnrolArgs {
         output::note(&format!(
             "with this token in the file 'token', on the node: punctual agent enrol {host}:{port} < token"
         ));
+        let programs = programs::all(&folder)?;
+        if let Some(pin) = keys.agents.pin().filter(|_| !programs.is_empty()) {
+            output::note(&format!(
+                "on one without the program, as root: {}",
+                programs::line_for_bare_machine(&programs, &format!("{host}:{port}"), &pin)
+            ));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -6,6 +6,7 @@ mod certificate;
 mod enrol;
 mod link;
 mod node;
+mod program;
 mod restore;
 mod serve;
 mod status;
@@ -45,6 +46,7 @@ enum Command {
     Status(status::StatusArgs),
     Announce(announce::AnnounceArgs),
     Certificate(certificate::CertificateArgs),
+    Program(program::ProgramArgs),
     Backup(backup::BackupArgs),
     Restore(restore::RestoreArgs),
 }
@@ -70,6 +72,7 @@ impl Cli {
             Command::Status(args) => args.run(&folder),
             Command::Announce(args) => args.run(&folder),
             Command::Certificate(args) => args.run(&folder),
+            Command::Program(args) => args.run(&folder),
             Command::Backup(args) => args.run(&folder),
             Command::Restore(args) => args.run(&folder),
         }

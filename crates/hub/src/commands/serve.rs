@@ -10,6 +10,7 @@ use super::Addresses;
 use crate::folder::Folder;
 use crate::keys::hexadecimal;
 use crate::limits::Limits;
+use crate::own_machine::{self, OwnMachine};
 use crate::serve::{Options, PeopleSpeak, Running};
 
 /// The port of agents: not assigned to anybody, next to the one that 'punctual listen' has.
@@ -44,6 +45,9 @@ pub(super) struct ServeArgs {
     /// Show all pages to everybody, without a link
     #[arg(long)]
     public: bool,
+    /// Do not have this machine monitored by the program 'punctual' beside this one, which else is the first node of a new hub
+    #[arg(long)]
+    no_own_machine: bool,
 }
 
 impl ServeArgs {
@@ -90,12 +94,42 @@ impl ServeArgs {
                 addresses.link(&running.hub.sessions.new_link()?)
             ));
         }
+        // A service may not measure: this machine's agent is a service of its own then.
+        let is_service = ["NOTIFY_SOCKET", "STATE_DIRECTORY"].iter().any(|name| std::env::var_os(name).is_some());
+        let own_machine = if self.no_own_machine || is_service {
+            None
+        } else {
+            monitor_this_machine(&Folder::open(folder)?, is_new, running.agents)
+        };
         let supervisor = Supervisor::from_environment()?;
         supervisor.is_ready();
         let ended = running.wait();
         supervisor.ends();
+        // What it measured last is taken before the hub ends.
+        drop(own_machine);
         running.stop();
         ended.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+/// Has this machine monitored, where it can be; a hub without it serves all the same.
+fn monitor_this_machine(folder: &Folder, is_new: bool, agents: SocketAddr) -> Option<OwnMachine> {
+    let program = own_machine::program().filter(|_| is_new || own_machine::was_node(folder))?;
+    match own_machine::start(&program, folder, agents) {
+        Ok(started) => {
+            let said = match &started {
+                Some(_) => format!("this machine (what its agent says is in {})", own_machine::log(folder).display()),
+                None => {
+                    "none of this machine: an agent works here already, for the hub that it is enrolled at".to_owned()
+                }
+            };
+            output::announce(&format!("node    {said}\n"));
+            started
+        }
+        Err(error) => {
+            output::warning(&format!("this machine is not monitored: {error:#}"));
+            None
+        }
     }
 }
 

@@ -461,7 +461,12 @@ pub(crate) fn punctual_hub(folder: &Path, words: &[&str]) -> std::process::Outpu
 pub(crate) fn serve_in_vain(folder: &Path) -> (i32, String, String) {
     let mut serve = std::process::Command::new("timeout");
     serve.args(["20", env!("CARGO_BIN_EXE_punctual-hub"), "--folder"]).arg(folder);
-    text(&serve.args(["serve", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]).output().unwrap())
+    text(
+        &serve
+            .args(["serve", "--no-own-machine", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"])
+            .output()
+            .unwrap(),
+    )
 }
 
 /// The exit code of a program, and what it printed.
