@@ -8,6 +8,8 @@ use kernel::supervisor::Supervisor;
 use store::{Adopting, Arriving, BatchError, Committed, EnrolError, Enrolling, Node, Store, StoreError};
 use tokio::sync::oneshot;
 
+use crate::clock::now_wall_ns;
+
 /// The most batches of one commit.
 const MOST_TOGETHER: usize = 256;
 /// How often what is left to do in the store is done.
@@ -100,7 +102,7 @@ fn write(mut store: impl Store, waiting: &Receiver<Job>, supervisor: &Supervisor
         let began = Instant::now();
         if began >= due || (is_more && is_idle) {
             // A store that cannot be written is no reason to start again: nodes keep what they have, and it is said.
-            let maintained = store.maintain(MAINTAIN_MOST);
+            let maintained = store.maintain(MAINTAIN_MOST, now_wall_ns());
             is_more = maintained.as_ref().is_ok_and(|maintained| maintained.is_more);
             if let Err(error) = maintained {
                 complain(&error);

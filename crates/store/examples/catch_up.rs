@@ -119,12 +119,12 @@ fn main() {
                 spool.remove(*id, committed.sequence);
             }
             let begin = Instant::now();
-            store.maintain(2_000).unwrap();
+            store.maintain(2_000, NOW).unwrap();
             maintaining += begin.elapsed();
         }
     }
     let begin = Instant::now();
-    while store.maintain(10_000).unwrap().is_more {}
+    while store.maintain(10_000, NOW).unwrap().is_more {}
     maintaining += begin.elapsed();
     let begin = Instant::now();
     let rows = store.fleet(NOW).unwrap().len();

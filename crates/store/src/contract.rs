@@ -112,6 +112,8 @@ pub struct Maintained {
     pub cells: usize,
     /// Rows that were packed with their neighbors.
     pub packed: usize,
+    /// Histograms of hours that became part of a day's.
+    pub merged: usize,
     /// Whether there is more to do.
     pub is_more: bool,
 }
@@ -190,13 +192,13 @@ pub trait Store: Read {
         answers.pop().unwrap_or(Err(BatchError::NotEnrolled))
     }
 
-    /// Does a little of what is left to do: computes hours and days again that have changed, packs rows of finished days, and moves
-    /// what was committed to its place in the file. Called every few seconds; what is read is right without it, and slower.
-    /// `most`: hours and rows, about.
+    /// Does a little of what is left to do: computes hours and days again that have changed, packs rows of finished days, puts the
+    /// histograms of hours of more than 112 days ago together to those of days, and moves what was committed to its place in the file. Called every few seconds; what is read is right without it, and slower.
+    /// `most`: hours and rows, about. `now_wall_ns`: the hub's clock.
     ///
     /// # Errors
     /// Where the store cannot be written.
-    fn maintain(&mut self, most: usize) -> Result<Maintained, StoreError>;
+    fn maintain(&mut self, most: usize, now_wall_ns: i64) -> Result<Maintained, StoreError>;
 
     /// Writes a copy of all that is committed to a file that is not there yet, or empty, while the hub goes on.
     ///

@@ -340,7 +340,7 @@ fn run(fresh: &Fresh, seed: u64, open: Option<&Open>) -> (usize, usize) {
         );
         aside = aside.max(memory.aside.len());
         if random.below(2) == 0 {
-            cells += store.maintain(1 + random.below(300)).unwrap().cells;
+            cells += store.maintain(1 + random.below(300), NOW).unwrap().cells;
         }
         if let Some(open) = open {
             if random.below(3) == 0 {

@@ -113,7 +113,7 @@ pub(crate) fn a_maximum_beyond_its_limit_is_told_and_ranked_against_the_node_s_o
     check(&*store);
     // Packed, and with its days.
     maintain_all(&mut *store);
-    assert_eq!(store.maintain(1_000).unwrap(), store::Maintained::default(), "nothing is left to do");
+    assert_eq!(store.maintain(1_000, NOW).unwrap(), store::Maintained::default(), "nothing is left to do");
     check(&*store);
 }
 

@@ -53,7 +53,7 @@ fn whatever_changes_in_whatever_order_what_is_known_is_what_is_computed_anew() {
                     command.change_node(node.key, &change, &by(now)).unwrap();
                     changes += 1;
                 }
-                6 => drop(store.maintain(1 + random.below(40)).unwrap()),
+                6 => drop(store.maintain(1 + random.below(40), NOW).unwrap()),
                 7 => now += S * i64::try_from(random.below(900)).unwrap(),
                 _ => node.send_all(&mut store, now),
             }

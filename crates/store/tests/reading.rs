@@ -191,6 +191,71 @@ pub(crate) fn histograms_of_hours_add_up(fresh: &Fresh) {
     }
 }
 
+/// Hours of a day, one after the other.
+fn hour(node: &mut Sender, maximum_ns: u64) {
+    let mut histogram = Histogram::new();
+    histogram.record_n(9_215, 100);
+    histogram.record_n(maximum_ns, 1);
+    let start_ns = node.next_ns;
+    (0..12).for_each(|_| node.interval(&[20_000]));
+    let boot = BootId(node.boot.clone());
+    let times = LeftTimes { boot, start_ns, length_ns: 3_600_000_000_000, wall: None };
+    let condition = ContentHash::of(CONDITION);
+    node.append(&MonitorEntry::Histograms(Histograms {
+        times,
+        condition,
+        cpus: vec![CpuHistogram { cpu: 0, histogram }],
+    }));
+}
+
+pub(crate) fn histograms_of_old_hours_become_those_of_days_and_count_once(fresh: &Fresh) {
+    let Kept { mut store, folder: _folder } = fresh(Quotas::default());
+    let mut node = Sender::enrolled(&mut *store, 1);
+    for at in 0..48 {
+        // In bins as they are kept, so that nothing is rounded.
+        hour(&mut node, 1_024 + 32 * (at % 32) + 31);
+    }
+    let again = node.body(1_000).unwrap();
+    let now = node.now();
+    node.send_all(&mut *store, now);
+    let key = node.key;
+    let days = |store: &dyn Store, from: i64, to: i64| {
+        let all = store.histograms(key, NOW + from * 3_600 * S, NOW + to * 3_600 * S).unwrap();
+        all.first().map(|of| (of.hours, of.histogram.clone(), of.start_utc_ns - NOW, of.end_utc_ns - NOW))
+    };
+    let all = days(&*store, -1, 49).unwrap();
+    let (first, second) = (days(&*store, 0, 24).unwrap(), days(&*store, 24, 48).unwrap());
+    assert_eq!((all.0, first.0, second.0), (48, 24, 24));
+    let first_count = first.1.count();
+    let day_ends = NOW + DAY;
+    let merge =
+        |store: &mut dyn Store, at: i64| -> usize { (0..3).map(|_| store.maintain(1_000, at).unwrap().merged).sum() };
+    // A day that has ended less than 112 days ago stays in its hours; a millisecond for the errors of the clocks.
+    assert_eq!(merge(&mut *store, day_ends + 112 * DAY - 1), 0);
+    assert_eq!(merge(&mut *store, day_ends + 112 * DAY + S), 24);
+    assert_eq!(merge(&mut *store, day_ends + 112 * DAY + S), 0);
+    assert_eq!(days(&*store, -1, 49).unwrap(), all);
+    assert_eq!((days(&*store, 0, 24).unwrap(), days(&*store, 24, 48).unwrap()), (first, second));
+    // The day is one now: it begins where its first hour does.
+    assert_eq!((days(&*store, 0, 1).unwrap().0, days(&*store, 1, 24)), (24, None));
+    assert_eq!(days(&*store, 24, 25).unwrap().0, 1);
+    // Sent again, nothing is counted twice.
+    store.take_batch(&node.arriving(&again, NOW + 200 * DAY)).unwrap();
+    assert_eq!(merge(&mut *store, NOW + 200 * DAY), 24);
+    assert_eq!(days(&*store, -1, 49).unwrap(), all);
+    maintain_all(&mut *store);
+    assert_eq!(days(&*store, -1, 49).unwrap(), all);
+    // An hour of the first day that comes late is counted beside the others, before and after it is put to them.
+    node.restart();
+    node.next_ns = 3 * 3_600 * S;
+    hour(&mut node, 70_000_000);
+    node.send_all(&mut *store, NOW + 201 * DAY);
+    let late = days(&*store, 0, 24).unwrap();
+    assert_eq!((late.0, late.1.count()), (25, first_count + 101));
+    assert_eq!(merge(&mut *store, NOW + 201 * DAY), 1);
+    assert_eq!(days(&*store, 0, 24).unwrap(), late);
+}
+
 pub(crate) fn gaps_have_their_reason(fresh: &Fresh) {
     let Kept { mut store, folder: _folder } = fresh(Quotas::default());
     let mut node = Sender::enrolled(&mut *store, 1);

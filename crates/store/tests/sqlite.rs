@@ -75,7 +75,7 @@ fn a_damaged_file_is_named_and_never_makes_a_panic() {
         let read = Sqlite::open(&path, Quotas::default(), NOW).and_then(|mut store| {
             store.history(node.key, &asked)?;
             store.fleet(NOW)?;
-            store.maintain(1_000)
+            store.maintain(1_000, NOW)
         });
         if let Err(error) = read {
             refused += 1;

@@ -42,6 +42,7 @@ contract! {
         reading::a_history_has_at_most_so_many_points_and_every_maximum,
         reading::boots_of_1970_are_placed_by_their_receipt,
         reading::histograms_of_hours_add_up,
+        reading::histograms_of_old_hours_become_those_of_days_and_count_once,
         reading::gaps_have_their_reason,
         between::the_time_between_starts_is_told_by_what_the_node_announced_in_any_order,
         between::a_boot_without_a_place_in_time_leaves_the_gap_unknown,

@@ -200,7 +200,7 @@ fn check_store(folder: &Path, honest: &MadeNode, seen: &Seen) -> anyhow::Result<
     if (held.sequence, held.end) != (honest.end.0, honest.end.0) {
         seen.wrong(format!("the honest node's stream ends at {}, the hub's at {}", honest.end.0, held.end));
     }
-    while store.maintain(10_000)?.is_more {}
+    while store.maintain(10_000, now_wall_ns())?.is_more {}
     let everything = store::HistoryAsked { from_utc_ns: i64::MIN, to_utc_ns: i64::MAX, most_points: 1_000 };
     for row in store.fleet(now_wall_ns())? {
         store.history(row.node.key, &everything)?;

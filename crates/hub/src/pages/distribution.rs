@@ -35,7 +35,7 @@ pub(super) fn write_histograms(main: &mut String, page: &NodePage) {
         return;
     }
     let conditions: std::collections::BTreeSet<_> = histograms.iter().map(|of| of.condition).collect();
-    main.push_str("<h2>Histograms</h2>\n<p class=\"small\">Wake-ups by latency, both by their logarithm, of whole hours that begin in this time.</p>\n");
+    main.push_str("<h2>Histograms</h2>\n<p class=\"small\">Wake-ups by latency, both by their logarithm, of whole hours that begin in this time; hours of more than 112 days ago are kept together as days.</p>\n");
     for of in histograms {
         let condition = of.condition.to_string();
         let condition = match conditions.len() {

@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::fleet::boot_name;
 use super::held::number_of_content;
 use super::people;
+use super::summary::DAY_NS;
 use super::tiers::{Coarse, cells, intervals};
 use crate::cast::WithoutSign;
 use crate::coding::{decompress, histograms_from_bytes};
@@ -151,13 +152,19 @@ pub(super) fn histograms(
         let relations = relations(db, boot)?;
         let Some((from_ns, to_ns)) = relations.may_lie_in(from_utc_ns, to_utc_ns) else { continue };
         let mut find = db.prepare_cached(
-            "SELECT start_ns, length_ns, content, body FROM event WHERE boot = ?1 AND kind = 4 AND start_ns >= ?2 AND start_ns <= ?3",
+            "SELECT start_ns, start_ns + length_ns, content, body, 1 FROM event
+             WHERE boot = ?1 AND kind = 4 AND start_ns >= ?2 AND start_ns <= ?3 AND length(body) > 0
+             UNION ALL
+             SELECT start_ns, end_ns, content, body, hours FROM day_histogram
+             WHERE boot = ?1 AND number >= ?4 AND start_ns >= ?2 AND start_ns <= ?3",
         )?;
-        let mut rows = find.query(params![boot, from_ns, to_ns])?;
+        let mut rows = find.query(params![boot, from_ns, to_ns, from_ns.div_euclid(DAY_NS)])?;
         while let Some(row) = rows.next()? {
             let is_asked = |placed: &crate::Placed| (from_utc_ns..to_utc_ns).contains(&placed.utc_ns);
             let Some(start) = relations.place(row.get(0)?).filter(is_asked) else { continue };
-            let end_utc_ns = start.utc_ns.saturating_add_unsigned(row.get::<_, i64>(1)?.without_sign());
+            let length_ns = row.get::<_, i64>(1)?.saturating_sub(row.get(0)?);
+            let end_utc_ns = start.utc_ns.saturating_add(length_ns);
+            let hours = row.get::<_, i64>(4)?.without_sign();
             let condition = hash_of(db, row.get(2)?)?;
             let all = histograms_from_bytes(row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?)?;
             for (cpu, histogram) in all {
@@ -170,7 +177,7 @@ pub(super) fn histograms(
                     end_utc_ns,
                 });
                 of.histogram.merge(&histogram);
-                of.hours += 1;
+                of.hours += hours;
                 of.start_utc_ns = of.start_utc_ns.min(start.utc_ns);
                 of.end_utc_ns = of.end_utc_ns.max(end_utc_ns);
             }

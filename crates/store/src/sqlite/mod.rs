@@ -1,6 +1,7 @@
 //! The contract over SQLite: one file with its log beside it (WAL), durable at each commit (`synchronous=FULL`).
 
 mod between;
+mod days;
 mod fault;
 mod fleet;
 mod held;
@@ -43,6 +44,8 @@ pub struct Sqlite {
     path: PathBuf,
     quotas: Quotas,
     known: Arc<Known>,
+    /// The boot whose histograms of hours were looked at last.
+    looked_at: i64,
 }
 
 /// A reader of a store in a file.
@@ -82,7 +85,7 @@ impl Sqlite {
         let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         fleet::forget_other_forms(&change)?;
         change.commit()?;
-        Ok(Ok(Self { db, path: path.to_owned(), quotas, known: Arc::default() }))
+        Ok(Ok(Self { db, path: path.to_owned(), quotas, known: Arc::default(), looked_at: 0 }))
     }
 
     /// Looks whether a store that nobody uses is whole, as far as the engine can say: the structure of its file, and that each value is
@@ -306,9 +309,16 @@ impl Store for Sqlite {
         self.change(|db| Ok(Ok(taking::take_batches(db, arriving, &quotas)?)))
     }
 
-    fn maintain(&mut self, most: usize) -> Result<Maintained, StoreError> {
-        let known = Arc::clone(&self.known);
-        let maintained = self.change(|db| Ok(Ok::<_, StoreError>(tiers::maintain(db, &known, most)?)))?;
+    fn maintain(&mut self, most: usize, now_wall_ns: i64) -> Result<Maintained, StoreError> {
+        let (known, looked_at) = (Arc::clone(&self.known), self.looked_at);
+        let (maintained, looked_at) = self.change(|db| {
+            let mut maintained = tiers::maintain(db, &known, most)?;
+            let (merged, looked_at) = days::renew(db, looked_at, now_wall_ns, most)?;
+            maintained.merged = merged;
+            maintained.is_more |= merged >= most;
+            Ok(Ok::<_, StoreError>((maintained, looked_at)))
+        })?;
+        self.looked_at = looked_at;
         // Readers are not waited for: what they still need stays in the log.
         let checkpoint = self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         checkpoint.map_err(|error| Fault::Sql(error).of(&self.path))?;

@@ -5,12 +5,12 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::fault::Fault;
 
 /// The version that this program writes: that of the last step.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 /// What distinguishes a store from other files of SQLite (`PRAGMA application_id`): "PnHb".
 const APPLICATION_ID: i64 = 0x506e_4862;
 
 /// The steps: the first makes version 1 of an empty file, the next one version 2 of version 1. A step that was released is never changed.
-const STEPS: [&str; 2] = [include_str!("version-1.sql"), include_str!("version-2.sql")];
+const STEPS: [&str; 3] = [include_str!("version-1.sql"), include_str!("version-2.sql"), include_str!("version-3.sql")];
 
 /// What stands in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -191,5 +191,5 @@ pub(super) fn maintain(db: &Connection, known: &Known, most: usize) -> Result<Ma
     let most_summaries = most.div_ceil(SUMMARY_COSTS);
     let summaries = fleet::renew(db, known, most_summaries)?;
     let is_more = cells >= most || packed >= most || summaries >= most_summaries;
-    Ok(Maintained { cells, packed, is_more })
+    Ok(Maintained { cells, packed, merged: 0, is_more })
 }

@@ -189,5 +189,5 @@ impl Sender {
 
 /// Does all that is left to do.
 pub(crate) fn maintain_all(store: &mut dyn Store) {
-    while store.maintain(1_000).unwrap().is_more {}
+    while store.maintain(1_000, NOW).unwrap().is_more {}
 }
