@@ -155,7 +155,8 @@ pub fn line_for_bare_machine(programs: &[ProgramFile], address: &str, pin: &str)
     });
     format!(
         "curl -fsSk --pinnedpubkey sha256//{pin} -o punctual https://{address}/v1/program/$(uname -m) && \
-         sha256sum punctual | grep -qE '^({sums}) ' && chmod 755 punctual && \
+         sha256sum punctual | grep -qE '^({sums}) ' || \
+         {{ echo 'no program was fetched, or none that this hub has' >&2; false; }} && chmod 755 punctual && \
          ./punctual agent enrol {address} < token && ./punctual agent install"
     )
 }

@@ -211,7 +211,8 @@ fn install(prefix: &Path, state: &StateArgs) -> anyhow::Result<Exit> {
         output::note(&format!("no systemd runs here: have '{} agent run' started at each boot", program.display()));
         return Ok(Exit::Holds);
     }
-    for words in [&["daemon-reload"][..], &["enable", "--now", UNIT_NAME], &["restart", UNIT_NAME]] {
+    // One that runs is replaced by the program that was put there.
+    for words in [&["daemon-reload"][..], &["enable", UNIT_NAME], &["restart", UNIT_NAME]] {
         let ended = std::process::Command::new("systemctl").args(words).status().context("systemctl")?;
         anyhow::ensure!(
             ended.success(),
