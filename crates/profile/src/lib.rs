@@ -13,6 +13,7 @@ pub mod check;
 pub mod cmdline;
 pub mod cpu;
 pub mod cpuset;
+pub mod differences;
 pub mod fuzz;
 pub mod gpio;
 mod hash;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::ContextDifference;
 use super::gate::GateResult;
-use super::profiles::ProfileDifferences;
+use profile::differences::ProfileDifferences;
 
 /// The name of this schema.
 pub const COMPARISON_SCHEMA: &str = "punctual/comparison";

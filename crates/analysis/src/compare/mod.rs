@@ -15,7 +15,6 @@ mod least;
 mod lost;
 mod notes;
 mod pieces;
-mod profiles;
 mod reach;
 mod resample;
 mod resolution;
@@ -43,7 +42,7 @@ pub use document::{
 };
 pub use gate::{Gate, GateAnswer, GateKind, GatePart, GateResult, GateSize, gate};
 pub use least::{body_rows, least_runs_for_body, least_runs_for_gate, least_runs_for_worst_case, pairs_to_show};
-pub use profiles::{ProfileDifferences, SettingDifference, profile_differences};
+pub use profile::differences::{ProfileDifferences, SettingDifference, profile_differences};
 pub use sources::compared;
 pub use verdict::{RATE_ROW, WORST_CASE_ROW};
 

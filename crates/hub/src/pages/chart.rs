@@ -146,18 +146,45 @@ impl Scale {
     }
 }
 
-/// Maxima of a CPU over time, what was spoiled apart from them, gaps hatched with their reasons, and the limit.
-pub(super) fn over_time(cpu: &CpuHistory, gaps: &[GapSpan], limit_ns: Option<u64>, scale: Scale) -> String {
+/// A change in a plot: a line at its moment, with the letter of its row below the plots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// When (ns since 1970).
+    pub(super) utc_ns: i64,
+    /// The letter.
+    pub(super) letter: char,
+}
+
+/// A limit with the time since which it holds: what was measured before was measured under another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    /// The latency that none should exceed (ns).
+    pub(super) ns: u64,
+    /// Since when (ns since 1970); absent where it is not known, then it is drawn throughout.
+    pub(super) since_utc_ns: Option<i64>,
+}
+
+/// Maxima of a CPU over time, what was spoiled apart from them, gaps hatched with their reasons, the limit, and marks.
+pub(super) fn over_time(
+    cpu: &CpuHistory,
+    gaps: &[GapSpan],
+    limit: Option<Limit>,
+    marks: &[Mark],
+    scale: Scale,
+) -> String {
     let of_cpu = gaps.iter().filter(|span| span.cpus.is_empty() || span.cpus.contains(&cpu.cpu));
     let mut curve = String::new();
     draw_points(&mut curve, cpu, scale);
-    if let Some(limit) = limit_ns.filter(|limit| (scale.least_ns..=scale.most_ns).contains(limit)) {
-        let y = scale.y(approx_f64(limit));
+    draw_marks(&mut curve, marks, scale);
+    let is_inside = |limit: &Limit| (scale.least_ns..=scale.most_ns).contains(&limit.ns);
+    if let Some(limit) = limit.filter(is_inside) {
+        let y = scale.y(approx_f64(limit.ns));
+        let from = limit.since_utc_ns.map_or(LEFT, |since| scale.x(since));
         let _ = writeln!(
             curve,
-            "<line class=\"limit\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"><title>limit {}</title></line>",
+            "<line class=\"limit\" x1=\"{from:.1}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"><title>limit {}</title></line>",
             LEFT + PLOT_WIDTH,
-            Text(&format::latency(limit)),
+            Text(&format::latency(limit.ns)),
         );
     }
     plot(&format!("CPU {}: maxima over time", cpu.cpu), of_cpu, &curve, scale)
@@ -256,6 +283,19 @@ fn draw_times(picture: &mut String, scale: Scale) {
     }
 }
 
+fn draw_marks(picture: &mut String, marks: &[Mark], scale: Scale) {
+    for Mark { utc_ns, letter } in marks {
+        let (x, bottom) = (scale.x(*utc_ns), TOP + PLOT_HEIGHT);
+        let _ = writeln!(
+            picture,
+            "<line class=\"mark\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"><title>change {letter}, {}</title></line>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{letter}</text>",
+            Text(&local(*utc_ns)),
+            TOP - 3.0,
+        );
+    }
+}
+
 fn draw_points(picture: &mut String, cpu: &CpuHistory, scale: Scale) {
     let mut spoiled = String::new();
     for point in &cpu.points {
@@ -315,7 +355,15 @@ mod tests {
         }];
         let latencies = points.iter().flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten();
         let scale = Scale::of((0, 1_000), latencies, Some(50)).unwrap();
-        let picture = over_time(&CpuHistory { cpu: 3, points: points.clone() }, &gaps, Some(50), scale);
+        let limit = |ns, since_utc_ns| Some(Limit { ns, since_utc_ns });
+        let marks = [Mark { utc_ns: 500, letter: 'a' }];
+        let cpu = CpuHistory { cpu: 3, points: points.clone() };
+        let picture = over_time(&cpu, &gaps, limit(50, None), &marks, scale);
+        // A limit is drawn from when it holds on.
+        assert!(picture.contains("class=\"limit\" x1=\"90.0\""), "{picture}");
+        let later = over_time(&cpu, &gaps, limit(50, Some(500)), &[], scale);
+        assert!(later.contains("class=\"limit\" x1=\"520.0\"") && !later.contains("class=\"mark\""), "{later}");
+        assert!(picture.contains("class=\"mark\" x1=\"520.0\"") && picture.contains("change a, "), "{picture}");
         let curve = picture.split("class=\"curve\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         // The largest is at the top; three pieces, the first of two spans.
         assert_eq!(curve, "M90.0 124.0H176.0V14.0H262.0M348.0 90.9H434.0M606.0 90.9H692.0");
@@ -324,7 +372,7 @@ mod tests {
                 && picture.contains("&lt;b&gt;asleep")
                 && picture.contains("limit 50 ns")
         );
-        let elsewhere = over_time(&CpuHistory { cpu: 4, points }, &gaps, Some(500), scale);
+        let elsewhere = over_time(&CpuHistory { cpu: 4, points }, &gaps, limit(500, None), &[], scale);
         assert!(!elsewhere.contains("class=\"gap\"") && !elsewhere.contains("class=\"limit\""));
     }
 

@@ -1,18 +1,23 @@
 //! The pages: HTML that is readable without scripts, drawn by the hub.
 
 mod causes;
+mod changes;
 mod chart;
 mod clocks;
 mod distribution;
 mod fleet;
 mod html;
 mod node;
+mod profiles;
+mod window;
 mod words;
 
 use std::fmt::Write as _;
 
 pub(crate) use fleet::{Asked, fleet, is_wanted};
-pub(crate) use node::{NodePage, Window, node};
+pub(crate) use node::{NodePage, node};
+pub(crate) use profiles::latest as profiles_of;
+pub(crate) use window::Window;
 pub(crate) use words::{detail, gap_why, look, zoned};
 
 use html::Text;

@@ -2,71 +2,23 @@
 
 use std::fmt::Write as _;
 
-use farm::monitor::{ContentKind, Explaining};
-use store::{AuditRow, Change, ContentAt, FleetRow, History, SpanHistogram, Tier};
+use farm::monitor::Explaining;
+use store::{AuditRow, ContentAt, FleetRow, History, SpanHistogram, Tier};
 use units::format;
 
 use super::causes::{write_causes, write_spoiled, write_worst};
-use super::chart::{HATCH, MOST_POINTS, Scale, over_time};
+use super::changes::{limit_since, marks, write_changes};
+use super::chart::{HATCH, Limit, Scale, over_time};
 use super::clocks::write_clocks;
 use super::distribution::write_histograms;
 use super::fleet::{not_monitored, write_place};
 use super::html::{InUrl, Text};
+use super::profiles::{ProfileAt, write_profiles};
+use super::window::{SPANS, Window};
 use super::words::{Moment, clock_is_wrong, detail, gap_why, look, source_state, zone_note, zoned};
 
-/// A grid that ends of windows are put on (ns): five minutes, as long as an interval. A page stays the same until one has passed.
-const GRID_NS: i64 = 300 * 1_000_000_000;
 /// Rows of a table before the rest is left to the document.
 const MOST_ROWS: usize = 50;
-
-/// Spans that can be chosen: a word in the URL, and days.
-const SPANS: [(&str, &str, i64); 6] = [
-    ("6h", "6 hours", 6),
-    ("1d", "day", 24),
-    ("7d", "week", 7 * 24),
-    ("30d", "30 days", 30 * 24),
-    ("112d", "112 days", 112 * 24),
-    ("1y", "year", 366 * 24),
-];
-const USUAL_SPAN: &str = "1d";
-/// The longest span whose histograms stand on the page (ns): 31 days.
-const MOST_HISTOGRAMS_NS: i64 = 31 * 86_400 * 1_000_000_000;
-
-/// The stretch of time that a page shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// From when (ns since 1970).
-    pub(crate) from_utc_ns: i64,
-    /// Until when (ns since 1970).
-    pub(crate) to_utc_ns: i64,
-    /// The span that was chosen, in the words of the URL; empty where a place of its own was asked for.
-    pub(crate) span: &'static str,
-}
-
-impl Window {
-    /// The last so and so long, or what lies between two moments.
-    pub(crate) fn new(now_utc_ns: i64, last: Option<&str>, from_to: Option<(i64, i64)>) -> Self {
-        if let Some((from_utc_ns, to_utc_ns)) = from_to.filter(|(from, to)| from < to) {
-            return Self { from_utc_ns, to_utc_ns, span: "" };
-        }
-        let chosen = SPANS.iter().find(|(word, ..)| last == Some(*word));
-        let (span, _, hours) =
-            chosen.or_else(|| SPANS.iter().find(|(word, ..)| *word == USUAL_SPAN)).copied().unwrap_or(SPANS[0]);
-        let to_utc_ns = now_utc_ns.saturating_sub(now_utc_ns.rem_euclid(GRID_NS)).saturating_add(GRID_NS);
-        let from_utc_ns = to_utc_ns.saturating_sub(hours.saturating_mul(3_600 * 1_000_000_000));
-        Self { from_utc_ns, to_utc_ns, span }
-    }
-
-    /// Whether it is short enough for its histograms to be added up while somebody waits for the page: thousands of hours are not.
-    pub(crate) const fn is_short(&self) -> bool {
-        self.to_utc_ns.saturating_sub(self.from_utc_ns) <= MOST_HISTOGRAMS_NS
-    }
-
-    /// What a store is asked for it.
-    pub(crate) const fn asked(&self) -> store::HistoryAsked {
-        store::HistoryAsked { from_utc_ns: self.from_utc_ns, to_utc_ns: self.to_utc_ns, most_points: MOST_POINTS }
-    }
-}
 
 /// What the page shows.
 pub(crate) struct NodePage {
@@ -78,6 +30,8 @@ pub(crate) struct NodePage {
     pub(crate) history: History,
     /// Profiles and conditions, the oldest first.
     pub(crate) contents: Vec<ContentAt>,
+    /// Its latest profiles, the oldest first.
+    pub(crate) profiles: Vec<ProfileAt>,
     /// The condition of the latest interval, as JSON.
     pub(crate) condition: Option<String>,
     /// Whether causes are sought on it, as it last said.
@@ -117,7 +71,8 @@ pub(crate) fn node(page: &NodePage) -> String {
     write_histograms(&mut main, page);
     write_clocks(&mut main, &page.history, (page.window.from_utc_ns, page.window.to_utc_ns));
     write_gaps(&mut main, &page.history);
-    write_changes(&mut main, page);
+    write_changes(&mut main, &page.contents, &page.audit, &page.window);
+    write_profiles(&mut main, &page.profiles);
     main.push_str(&zone_note());
     super::page(&format!("{} \u{b7} {}", row.node.name, look.word), &main)
 }
@@ -230,11 +185,13 @@ fn write_plots(main: &mut String, page: &NodePage) {
     };
     main.push_str("<h2>Maxima over time</h2>\n");
     main.push_str(HATCH);
+    let marks = marks(&page.contents, &page.audit, &page.window);
+    let limit = page.row.limit_ns.map(|ns| Limit { ns, since_utc_ns: limit_since(&page.contents) });
     for cpu in &history.cpus {
         let worst = cpu.points.iter().filter_map(|point| point.maximum_ns).max();
         let worst = worst.map_or("nothing that stands".to_owned(), |worst| format!("worst {}", format::latency(worst)));
         let _ = writeln!(main, "<h3>CPU {} <span class=\"muted\">{}</span></h3>", cpu.cpu, Text(&worst));
-        main.push_str(&over_time(cpu, &history.gaps, page.row.limit_ns, scale));
+        main.push_str(&over_time(cpu, &history.gaps, limit, &marks, scale));
     }
 }
 
@@ -260,84 +217,11 @@ fn write_gaps(main: &mut String, history: &History) {
     }
 }
 
-/// Profiles, conditions, and what people changed, the newest first.
-fn write_changes(main: &mut String, page: &NodePage) {
-    if page.contents.is_empty() && page.audit.is_empty() {
-        return;
-    }
-    main.push_str("<h2>Changes</h2>\n<table><thead><tr><th>When</th><th>What</th></tr></thead><tbody>\n");
-    for content in news(&page.contents).iter().rev().take(MOST_ROWS) {
-        let what = match content.kind {
-            ContentKind::Condition => "measured under another condition",
-            ContentKind::Profile => "another profile",
-            ContentKind::Explaining => "causes are sought, or not, in another way",
-        };
-        let hash = content.hash.to_string();
-        let _ = write!(main, "<tr><td>");
-        let _ = match content.since {
-            Some(since) => write!(main, "{}", Moment(since.utc_ns)),
-            None => write!(main, "{} after a boot", Text(&format::span(content.since_ns.unsigned_abs()))),
-        };
-        let _ = writeln!(main, "</td><td>{what} <code>{}</code></td></tr>", hash.get(..8).unwrap_or_default());
-    }
-    for row in page.audit.iter().take(MOST_ROWS) {
-        let _ = writeln!(
-            main,
-            "<tr><td>{}</td><td>{} <span class=\"muted\">by {}</span></td></tr>",
-            Moment(row.by.at_wall_ns),
-            Text(&change(&row.change)),
-            Text(&row.by.who)
-        );
-    }
-    main.push_str("</tbody></table>\n");
-}
-
-/// Contents that differ from the one before of their kind: an agent says anew at each start what it measures under.
-fn news(contents: &[ContentAt]) -> Vec<&ContentAt> {
-    let mut all: Vec<&ContentAt> = Vec::new();
-    for content in contents {
-        let before = all.iter().rev().find(|before| before.kind == content.kind);
-        if before.is_none_or(|before| before.hash != content.hash) {
-            all.push(content);
-        }
-    }
-    all
-}
-
-/// A change in words.
-fn change(change: &Change) -> String {
-    match change {
-        Change::Epoch { epoch } => format!("the hub was restored: its life {epoch} began"),
-        Change::BackedUp { of_wall_ns, .. } => format!("a backup of {} was made", zoned(*of_wall_ns)),
-        Change::CertificateChanged { present, .. } => {
-            format!("the certificate of the agents' port was changed to {present}")
-        }
-        Change::Announced { addresses } if addresses.is_empty() => {
-            "no address of the hub is announced any more".to_owned()
-        }
-        Change::Announced { addresses } => format!("nodes are told that they find the hub at {}", addresses.join(", ")),
-        Change::Restored { of_wall_ns, .. } => format!("the hub was restored from a backup of {}", zoned(*of_wall_ns)),
-        Change::TokenMade { token } => format!("token {token} was made"),
-        Change::TokenEnded { token } => format!("token {token} was ended"),
-        Change::Enrolled { token: Some(token), name } => format!("enrolled as {name}, by token {token}"),
-        Change::Enrolled { token: None, name } => format!("enrolled as {name}, by an enrolment of before a restore"),
-        Change::Renamed { name } => format!("renamed to {name}"),
-        Change::Placed { place: Some(place) } => format!("placed at {} / {}", place.rack, place.slot),
-        Change::Placed { place: None } => "placed nowhere".to_owned(),
-        Change::Labeled { key, value: Some(value) } => format!("labeled {key}={value}"),
-        Change::Labeled { key, value: None } => format!("label {key} was taken off"),
-        Change::Retired => "retired".to_owned(),
-        Change::Unretired => "no longer retired".to_owned(),
-        Change::Revoked => "revoked".to_owned(),
-        Change::Noted { text } => format!("note: {text}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use farm::monitor::{Cause, GapReason, SourceInterval};
     use farm::stream::ContentHash;
-    use store::{By, CpuHistory, GapSpan, GapWhy, NodeState, Point, SourceHistory, SourcePoint};
+    use store::{By, Change, CpuHistory, GapSpan, GapWhy, NodeState, Point, SourceHistory, SourcePoint};
 
     use super::*;
 
@@ -406,6 +290,7 @@ mod tests {
             },
             window,
             contents: Vec::new(),
+            profiles: Vec::new(),
             histograms: Some(Vec::new()),
             explaining: Some(Explaining {
                 choice: SCRIPT.to_owned(),
@@ -454,15 +339,5 @@ mod tests {
         assert_eq!(conditions(json), "cpus [0,1], interval 1 ms, kind wakeup, priority 98");
         assert_eq!(conditions(r#"{"limit-ns": 1500000}"#), format!("limit {}", format::latency(1_500_000)));
         assert_eq!(conditions("no JSON"), "no JSON");
-    }
-
-    #[test]
-    fn a_window_ends_on_the_grid_and_a_wrong_one_is_the_usual_one() {
-        let now = 1_795_000_000_000_000_123;
-        let window = Window::new(now, Some("7d"), None);
-        assert!(window.to_utc_ns > now && window.to_utc_ns - now <= GRID_NS && window.to_utc_ns % GRID_NS == 0);
-        assert_eq!(window.to_utc_ns - window.from_utc_ns, 7 * 86_400 * 1_000_000_000);
-        assert_eq!(Window::new(now, Some("../"), Some((5, 5))), Window::new(now, Some(USUAL_SPAN), None));
-        assert_eq!(Window::new(now, None, Some((5, 9))), Window { from_utc_ns: 5, to_utc_ns: 9, span: "" });
     }
 }

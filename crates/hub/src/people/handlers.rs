@@ -124,6 +124,7 @@ pub(super) async fn node_page(
                     true => Some(store.histograms(key, window.from_utc_ns, window.to_utc_ns)?),
                     false => None,
                 },
+                profiles: pages::profiles_of(store, &contents)?,
                 contents,
                 condition: condition.map(|content| content.text),
                 audit: store.audit(Some(key), MOST_CHANGES)?,

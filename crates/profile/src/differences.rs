@@ -1,11 +1,12 @@
-//! What differs between the profiles of two groups, field by field, and between their kernels' configurations.
+//! What differs between two profiles, field by field, and between their kernels' configurations.
 
 use std::collections::BTreeMap;
 
-use profile::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::Profile;
 
 /// Everything that differs between two profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
