@@ -283,14 +283,28 @@ fn draw_times(picture: &mut String, scale: Scale) {
     }
 }
 
+/// Marks nearer to each other than this (pixels of the picture) share a line and have their letters side by side.
+const MARKS_APART: f64 = 10.0;
+
 fn draw_marks(picture: &mut String, marks: &[Mark], scale: Scale) {
+    let mut groups: Vec<(f64, String, String)> = Vec::new();
     for Mark { utc_ns, letter } in marks {
-        let (x, bottom) = (scale.x(*utc_ns), TOP + PLOT_HEIGHT);
+        let (x, said) = (scale.x(*utc_ns), format!("change {letter}, {}", local(*utc_ns)));
+        match groups.last_mut().filter(|(at, ..)| (*at - x).abs() < MARKS_APART) {
+            Some((_, letters, all)) => {
+                letters.insert(0, *letter);
+                *all = format!("{said}; {all}");
+            }
+            None => groups.push((x, letter.to_string(), said)),
+        }
+    }
+    for (x, letters, said) in groups {
         let _ = writeln!(
             picture,
-            "<line class=\"mark\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"><title>change {letter}, {}</title></line>\
-             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{letter}</text>",
-            Text(&local(*utc_ns)),
+            "<line class=\"mark\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{}\"><title>{}</title></line>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{letters}</text>",
+            TOP + PLOT_HEIGHT,
+            Text(&said),
             TOP - 3.0,
         );
     }
@@ -356,14 +370,16 @@ mod tests {
         let latencies = points.iter().flat_map(|point| [point.maximum_ns, point.spoiled_ns]).flatten();
         let scale = Scale::of((0, 1_000), latencies, Some(50)).unwrap();
         let limit = |ns, since_utc_ns| Some(Limit { ns, since_utc_ns });
-        let marks = [Mark { utc_ns: 500, letter: 'a' }];
+        let marks = [(505, 'a'), (500, 'b'), (100, 'c')].map(|(utc_ns, letter)| Mark { utc_ns, letter });
         let cpu = CpuHistory { cpu: 3, points: points.clone() };
         let picture = over_time(&cpu, &gaps, limit(50, None), &marks, scale);
         // A limit is drawn from when it holds on.
         assert!(picture.contains("class=\"limit\" x1=\"90.0\""), "{picture}");
         let later = over_time(&cpu, &gaps, limit(50, Some(500)), &[], scale);
         assert!(later.contains("class=\"limit\" x1=\"520.0\"") && !later.contains("class=\"mark\""), "{later}");
-        assert!(picture.contains("class=\"mark\" x1=\"520.0\"") && picture.contains("change a, "), "{picture}");
+        assert!(picture.contains("class=\"mark\" x1=\"524.3\"") && picture.contains("change a, "), "{picture}");
+        // Those at nearly the same time share a line, in the order of their times.
+        assert!(picture.matches("class=\"mark\"").count() == 2 && picture.contains(">ba</text>"), "{picture}");
         let curve = picture.split("class=\"curve\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         // The largest is at the top; three pieces, the first of two spans.
         assert_eq!(curve, "M90.0 124.0H176.0V14.0H262.0M348.0 90.9H434.0M606.0 90.9H692.0");
