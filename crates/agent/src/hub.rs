@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use farm::monitor::{
     BatchBody, CertificateStep, CommonBody, EnrolledBody, Envelope, EnvelopeError, HubKey, ListenBody, MarkBody,
-    NODE_LABEL, PlacesBody, Purpose, Refused, RefusedBody, ReturnBody, ToldBody,
+    NODE_LABEL, PlacesBody, Purpose, Refused, RefusedBody, ReturnBody, SentAt, ToldBody,
 };
 use farm::stream::{ContentHash, NodeKey, Place, StreamId};
 use flate2::Compression;
@@ -15,7 +15,9 @@ use peer::Endpoint;
 use rustls::ClientConfig;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use units::ClockId;
 
+use crate::facts::boot;
 use crate::http::{Answer, Connection, HttpError};
 use crate::key::{NodeIdentity, is_signed};
 use crate::known_hub::{KnownHub, is_other_certificate};
@@ -198,7 +200,10 @@ impl HubConnection {
         batch: &BatchBody,
         (node, hub): (&NodeIdentity, HubKey),
     ) -> Result<MarkBody, HubError> {
-        let mark: MarkBody = self.ask("/v1/batch", (Purpose::Batch, Purpose::Mark), batch, (node, hub))?;
+        // Now, and not before the connection was there: the hub learns by it where this boot's times lie.
+        let sent = SentAt { boot: boot(), at_ns: kernel::clock::now_ns(ClockId::Boottime.into()) };
+        let batch = BatchBody { sent: Some(sent), ..batch.clone() };
+        let mark: MarkBody = self.ask("/v1/batch", (Purpose::Batch, Purpose::Mark), &batch, (node, hub))?;
         if mark.stream != batch.stream {
             return Err(self.unreadable("a mark of another stream"));
         }

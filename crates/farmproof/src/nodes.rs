@@ -3,7 +3,9 @@
 use std::io::Write as _;
 
 use anyhow::Context as _;
-use farm::monitor::{BatchBody, Envelope, HubKey, MarkBody, MonitorEntry, Purpose, RawEntry, SIGNATURE_BYTES};
+use farm::monitor::{
+    BatchBody, Envelope, HubKey, LeftTimes, MarkBody, MonitorEntry, Purpose, RawEntry, SIGNATURE_BYTES, SentAt,
+};
 use farm::stream::{Base, Body, Entry as _, Item, NodeKey, Place, Span, StreamId};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -81,6 +83,12 @@ impl MadeNode {
         Item { span: Span::one(sequence + 1), before, after, within: Vec::new(), body: Body::Full(raw) }
     }
 
+    /// The moment by its clock.
+    pub(crate) fn sent(&self) -> SentAt {
+        let LeftTimes { boot, start_ns, .. } = self.truth.times(self.next_slot, &self.boot);
+        SentAt { boot, at_ns: start_ns }
+    }
+
     /// The next batch, of so many slots; the first one begins the stream.
     pub(crate) fn batch(&mut self, slots: u64) -> anyhow::Result<BatchBody> {
         let mut items = Vec::new();
@@ -95,7 +103,13 @@ impl MadeNode {
             self.next_slot += 1;
         }
         let base = Base::of_start(&self.key, self.stream);
-        Ok(BatchBody { stream: self.stream, base, items, version: env!("CARGO_PKG_VERSION").to_owned() })
+        Ok(BatchBody {
+            stream: self.stream,
+            base,
+            items,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            sent: Some(self.sent()),
+        })
     }
 
     /// A message as it is sent.

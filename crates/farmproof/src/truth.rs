@@ -120,7 +120,8 @@ impl Truth {
         self.random(slot, u64::MAX).next() % 1_000 + 1
     }
 
-    fn times(&self, slot: u64, boot: &Boot) -> LeftTimes {
+    /// When a slot is, by its boot's clock.
+    pub(crate) fn times(&self, slot: u64, boot: &Boot) -> LeftTimes {
         let start_ns = 11_000_000_000 + SLOT_NS.saturating_mul(signed(slot - boot.first_slot));
         let wall = WallTime { ns: self.utc_ns(slot), is_synchronized: true, error_ns: Some(1_000) };
         LeftTimes { boot: boot.name(), start_ns, length_ns: SLOT_NS.unsigned_abs(), wall: Some(wall) }

@@ -209,7 +209,7 @@ fn a_node_whose_messages_are_opened_in_vain_too_often_waits_and_others_do_not() 
     let base = farm::stream::Base { sequence: 0, place: farm::stream::Place([1; 16]), branch_of: None };
     let items =
         vec![farm::stream::Item { before: base.place, body: farm::stream::Body::Emptied, ..batch.items[0].clone() }];
-    let body = farm::monitor::BatchBody { stream: batch.stream, base, items, version: String::new() };
+    let body = farm::monitor::BatchBody { stream: batch.stream, base, items, version: String::new(), sent: None };
     let body = serde_json::to_vec(&body).unwrap();
     assert_eq!(send(&hostile, Purpose::Batch, "/v1/batch", body.clone()), refused(400, "malformed"));
     assert_eq!(send(&hostile, Purpose::Batch, "/v1/batch", body), refused(429, "quota"));

@@ -96,6 +96,7 @@ fn main() {
                     base: farm::stream::Base::of_start(node, *id),
                     items,
                     version: "0.1.0".to_owned(),
+                    sent: None,
                 })
                 .unwrap();
                 let begin = Instant::now();
@@ -134,7 +135,8 @@ fn main() {
     for (node, spool, id) in &mut spools {
         spool.append(RawEntry::new(&MonitorEntry::Interval(interval(&mut random, days * 288))).unwrap());
         let (items, base) = (spool.batch(1).unwrap().items, farm::stream::Base::of_start(node, *id));
-        let batch = ReadyBatch::new(&BatchBody { stream: *id, base, items, version: "0.1.0".to_owned() }).unwrap();
+        let batch =
+            ReadyBatch::new(&BatchBody { stream: *id, base, items, version: "0.1.0".to_owned(), sent: None }).unwrap();
         let received_wall_ns = NOW + (days * 288 + 1) * INTERVAL;
         arriving.push(Arriving { node: *node, batch, received_wall_ns, round_trip_ns: 1_000_000 });
     }

@@ -1,7 +1,7 @@
 //! What arrives of a node, what of it is kept, and what is answered.
 
 use farm::monitor::{
-    BatchBody, BootId, ContentKind, CpuHistogram, Interval, MonitorEntry, NotAllowed, RawEntry, WallTime,
+    BatchBody, BootId, ContentKind, CpuHistogram, Interval, MonitorEntry, NotAllowed, RawEntry, SentAt, WallTime,
 };
 use farm::stream::{
     Base, Body, ContentHash, GoneReason, Item, NodeKey, Place as ChainPlace, Says, Span, StreamId, Taken,
@@ -58,6 +58,11 @@ impl Kind {
             Self::Emptied => Says::Emptied,
             _ => Says::Full,
         }
+    }
+
+    /// Whether an entry of it says what the wall clock said, or should.
+    pub(crate) const fn tells_time(self) -> bool {
+        matches!(self, Self::Interval | Self::Histograms | Self::Gap | Self::Begin)
     }
 
     /// Of a body without an entry.
@@ -155,11 +160,6 @@ impl KeptEntry {
             content: None,
         }
     }
-
-    /// When it ends (ns, CLOCK_BOOTTIME).
-    pub(crate) fn end_ns(&self) -> i64 {
-        self.start_ns.saturating_add_unsigned(self.length_ns)
-    }
 }
 
 /// A batch, read and brought into the form that is kept. Made outside of the thread that writes: this is most of the work.
@@ -173,6 +173,8 @@ pub struct ReadyBatch {
     pub(crate) items: Vec<Item<KeptEntry>>,
     /// Bytes of its entries, as sent.
     pub(crate) bytes: u64,
+    /// When it was sent, by the node's own clock.
+    pub(crate) sent: Option<SentAt>,
 }
 
 impl ReadyBatch {
@@ -213,6 +215,7 @@ impl ReadyBatch {
             version: short_line(&batch.version),
             items: batch.items.iter().zip(entries).map(item).collect(),
             bytes: u64::try_from(bytes.sum::<usize>()).unwrap_or(u64::MAX),
+            sent: batch.sent.clone().filter(SentAt::is_allowed),
         }
     }
 

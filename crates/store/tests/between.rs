@@ -112,6 +112,7 @@ pub(crate) fn the_time_between_starts_is_told_by_what_the_node_announced_in_any_
                     base: Base::of_start(&node.key, stream),
                     items: vec![item],
                     version: String::new(),
+                    sent: Some(node.sent()),
                 }),
             }
         }

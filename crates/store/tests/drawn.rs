@@ -275,6 +275,7 @@ fn draw_batches(node: &Sender, random: &mut Random, bodies: usize) -> Vec<BatchB
             base: Base::of_start(&node.key, node.stream),
             items,
             version: String::new(),
+            sent: Some(node.sent()),
         });
     }
     all

@@ -11,6 +11,7 @@ mod size;
 mod sqlite;
 mod support;
 mod taking;
+mod year;
 
 /// The contract: each of these is a test of each implementation, given how a fresh store is made.
 macro_rules! contract {
@@ -44,6 +45,7 @@ contract! {
         reading::histograms_of_hours_add_up,
         reading::histograms_of_old_hours_become_those_of_days_and_count_once,
         reading::gaps_have_their_reason,
+        year::a_year_of_clocks_is_placed_within_its_error,
         between::the_time_between_starts_is_told_by_what_the_node_announced_in_any_order,
         between::a_boot_without_a_place_in_time_leaves_the_gap_unknown,
         fleet::a_node_s_state_is_what_it_said_last,

@@ -72,7 +72,7 @@ pub struct SpoolError {
 }
 
 fn batch_body(stream: StreamId, base: Base, items: Vec<Item<RawEntry>>) -> BatchBody {
-    BatchBody { stream, base, items, version: env!("CARGO_PKG_VERSION").to_owned() }
+    BatchBody { stream, base, items, version: env!("CARGO_PKG_VERSION").to_owned(), sent: None }
 }
 
 /// A line that is not on the disk yet.

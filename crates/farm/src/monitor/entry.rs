@@ -16,7 +16,7 @@ pub const MOST_TEXT: usize = 1_024;
 /// The most CPUs, sources or reasons in one entry.
 const MOST_LISTED: usize = 8_192;
 /// The longest stretch of an entry (ns): 100 years.
-const MOST_LENGTH_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
+pub(super) const MOST_LENGTH_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 
 /// Why an entry is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::stream::{Base, Entry as _, GoneReason, Item, NodeKey, Place, Span, StreamId};
 
-use super::{MonitorEntry, NotAllowed, quick};
+use super::entry::MOST_LENGTH_NS;
+use super::{BootId, MonitorEntry, NotAllowed, quick};
 
 /// The most bytes of a batch, as sent (4 MiB): a week of a machine with 64 CPUs comes in several.
 pub const MOST_BATCH_BYTES: usize = 4 << 20;
@@ -122,6 +123,31 @@ pub struct BatchBody {
     /// Version of the program that sends it.
     #[serde(default)]
     pub version: String,
+    /// When it is sent, by the node's own clock; absent of an agent of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentAt>,
+}
+
+/// A moment of a boot. With the moment at which the hub receives it, it says where the boot's times lie in UTC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SentAt {
+    /// The boot in which the message is sent: its entries may be of earlier ones.
+    pub boot: BootId,
+    /// ns, CLOCK_BOOTTIME.
+    pub at_ns: i64,
+}
+
+impl SentAt {
+    /// The most bytes of a boot's name.
+    const MOST_BOOT: usize = 128;
+
+    /// Whether it can be a moment of a boot.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        let is_moment = u64::try_from(self.at_ns).is_ok_and(|at_ns| at_ns <= MOST_LENGTH_NS);
+        is_moment && self.boot.0.len() <= Self::MOST_BOOT
+    }
 }
 
 /// All of a stream up to there is committed.

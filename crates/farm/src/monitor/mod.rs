@@ -17,7 +17,7 @@ pub use entry::{
 pub use envelope::{Envelope, EnvelopeError, HubKey, Purpose, SIGNATURE_BYTES};
 pub use message::{
     BatchBody, CommonBody, EnrolledBody, EnrolmentBody, MOST_BATCH_BYTES, MOST_ITEMS, MarkBody, PlacesBody, RawEntry,
-    Refused, RefusedBody, ReturnBody, is_compressed,
+    Refused, RefusedBody, ReturnBody, SentAt, is_compressed,
 };
 pub use news::{
     CertificateStep, KnownCertificates, ListenBody, MOST_ADDRESSES, MOST_STEPS, NODE_LABEL, News, ToldBody,

@@ -25,7 +25,7 @@ const DAY_SLOTS: u64 = 288;
 const WHOLE: &str = "whole";
 /// Tables with their columns by which rows are copied: those that are numbers of nodes (n), boots (b) and streams (s), and those that are
 /// as they are.
-const COPIED: [(&str, &str, &str, &str); 9] = [
+const COPIED: [(&str, &str, &str, &str); 10] = [
     ("boot", "id b, node n", "name", "node"),
     ("stream", "id s, node n", "start, random, base_sequence, base_place, last, after, seen_wall_ns, loose", "node"),
     ("relation", "boot b", "is_own, span, boot_ns, utc_ns, error_ns", "boot"),
@@ -33,6 +33,7 @@ const COPIED: [(&str, &str, &str, &str); 9] = [
     ("pack", "stream s, boot b", "first, last, heads, content, start_ns, end_ns, rows, worsts", "stream"),
     ("event", "stream s, boot b", "first, kind, content, start_ns, length_ns, body", "stream"),
     ("summary", "node n", "changed, body", "node"),
+    ("clock_span", "boot b", "span, lowest_ns, highest_ns, is_broken", "boot"),
     ("day_histogram", "boot b", "number, content, start_ns, end_ns, hours, body", "boot"),
     ("cell", "boot b", "number, content, worst_ns, day, hours", "boot"),
 ];

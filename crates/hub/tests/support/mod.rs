@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use farm::monitor::{
     BatchBody, BootId, Cause, ContentKind, ContentOf, CpuInterval, EnrolledBody, EnrolmentBody, Envelope, Figures,
-    HubKey, Interval, LeftTimes, ListenBody, MarkBody, MonitorEntry, NODE_LABEL, Purpose, RawEntry, StreamBegin,
-    WallTime,
+    HubKey, Interval, LeftTimes, ListenBody, MarkBody, MonitorEntry, NODE_LABEL, Purpose, RawEntry, SentAt,
+    StreamBegin, WallTime,
 };
 use farm::stream::{ContentHash, Mark, NodeKey, Spool, StreamId};
 use hub::keys::{hexadecimal, is_signed, new_secret, sha256};
@@ -436,8 +436,14 @@ impl TestNode {
     /// What is sent next.
     pub(crate) fn batch(&self, hub: HubKey) -> Vec<u8> {
         let batch = self.spool.batch(1_000).unwrap();
-        let body =
-            BatchBody { stream: batch.stream, base: batch.base, items: batch.items, version: "0.1.0".to_owned() };
+        let sent = SentAt { boot: BootId("boot-1".to_owned()), at_ns: self.next_ns };
+        let body = BatchBody {
+            stream: batch.stream,
+            base: batch.base,
+            items: batch.items,
+            version: "0.1.0".to_owned(),
+            sent: Some(sent),
+        };
         self.signed(Purpose::Batch, hub, serde_json::to_vec(&body).unwrap())
     }
 

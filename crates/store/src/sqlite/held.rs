@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use farm::monitor::{BootId, ContentKind, WallTime};
+use farm::monitor::{BootId, ContentKind, SentAt, WallTime};
 use farm::stream::{
     Base, Body, ContentHash, Head, Held, Item, MOST_LACKING, PLACE_BYTES, Place as ChainPlace, Span, StreamId,
 };
@@ -16,7 +16,7 @@ use super::packs;
 use crate::batch::{KeptContent, KeptEntry, Kind};
 use crate::cast::{WithSign, WithoutSign};
 use crate::coding::SHORT_HASH_BYTES;
-use crate::placing::{Relation, SPAN_NS};
+use crate::placing::{ClockSpan, Relation, SPAN_NS};
 
 /// An hour of a boot (ns).
 pub(super) const HOUR_NS: i64 = 3_600 * 1_000_000_000;
@@ -126,8 +126,7 @@ pub(super) struct Stream<'a> {
     contents: HashMap<ContentHash, i64>,
     stale: BTreeSet<(i64, i64)>,
     relations: BTreeMap<(i64, i64), Relation>,
-    /// For each boot the end of the latest entry that was taken.
-    latest: BTreeMap<i64, i64>,
+    clock_spans: BTreeMap<(i64, i64), ClockSpan>,
     loose: i64,
 }
 
@@ -174,7 +173,7 @@ impl<'a> Stream<'a> {
             contents: HashMap::new(),
             stale: BTreeSet::new(),
             relations: BTreeMap::new(),
-            latest: BTreeMap::new(),
+            clock_spans: BTreeMap::new(),
             loose,
         }
     }
@@ -188,8 +187,7 @@ impl<'a> Stream<'a> {
     pub(super) fn finish(
         mut self,
         items: &[Item<KeptEntry>],
-        received_wall_ns: i64,
-        round_trip_ns: u64,
+        (sent, received_wall_ns, round_trip_ns): (Option<&SentAt>, i64, u64),
     ) -> Result<(u64, ChainPlace), Fault> {
         let is_end =
             |item: &&Item<KeptEntry>| item.span.last() == self.end.0 && shortened(short(item.after)) == self.end.1;
@@ -203,13 +201,18 @@ impl<'a> Stream<'a> {
             "UPDATE stream SET last = ?2, after = ?3, seen_wall_ns = max(seen_wall_ns, ?4), loose = ?5 WHERE id = ?1",
         )?;
         update.execute(params![self.id, number(self.end.0), self.end_hash.0, received_wall_ns, self.loose])?;
-        for (boot, boot_ns) in &self.latest {
+        // Of the boot in which it was sent alone: how long entries of earlier ones have waited nobody knows.
+        if let Some(sent) = sent {
+            let boot = self.boot(&sent.boot)?;
             let error_ns = round_trip_ns;
-            let receipt = Relation { boot_ns: *boot_ns, utc_ns: received_wall_ns, error_ns, is_own: false };
-            keep_relation(self.db, *boot, &receipt)?;
+            let receipt = Relation { boot_ns: sent.at_ns, utc_ns: received_wall_ns, error_ns, is_own: false };
+            keep_relation(self.db, boot, &receipt)?;
         }
         for ((boot, _), relation) in &self.relations {
             keep_relation(self.db, *boot, relation)?;
+        }
+        for ((boot, span), said) in &self.clock_spans {
+            keep_clock_span(self.db, (*boot, *span), *said)?;
         }
         let mut stale = self.db.prepare_cached("INSERT OR IGNORE INTO stale (boot, number) VALUES (?1, ?2)")?;
         for (boot, hour) in &self.stale {
@@ -273,12 +276,14 @@ impl<'a> Stream<'a> {
             (None, None) => None,
         };
         if let Some(boot) = boot {
-            let end_ns = entry.end_ns();
-            let latest = self.latest.entry(boot).or_insert(end_ns);
-            *latest = end_ns.max(*latest);
-            if let Some(own) = entry.wall.and_then(|wall| own_relation(entry.start_ns, &wall)) {
-                let span = own.boot_ns.div_euclid(SPAN_NS);
-                self.relations.entry((boot, span)).and_modify(|kept| *kept = kept.better(own)).or_insert(own);
+            let key = (boot, entry.start_ns.div_euclid(SPAN_NS));
+            let own = entry.wall.and_then(|wall| own_relation(entry.start_ns, &wall));
+            if let Some(own) = own {
+                self.relations.entry(key).and_modify(|kept| *kept = kept.better(own)).or_insert(own);
+            }
+            if entry.kind.tells_time() {
+                let said = own.map_or(ClockSpan::broken(), |own| ClockSpan::right(own.offset_ns(), own.error_ns));
+                self.clock_spans.entry(key).and_modify(|span| *span = span.and(said)).or_insert(said);
             }
         }
         Ok(Piece {
@@ -461,6 +466,23 @@ fn keep_relation(db: &Connection, boot: i64, relation: &Relation) -> Result<(), 
         )?;
         let error_ns = best.error_ns.with_sign();
         put.execute(params![boot, best.is_own, span, best.boot_ns, best.utc_ns, error_ns])?;
+    }
+    Ok(())
+}
+
+/// Keeps what a clock said in six hours of a boot, beside what is kept of it.
+fn keep_clock_span(db: &Connection, (boot, span): (i64, i64), said: ClockSpan) -> Result<(), Fault> {
+    let mut find =
+        db.prepare_cached("SELECT lowest_ns, highest_ns, is_broken FROM clock_span WHERE boot = ?1 AND span = ?2")?;
+    let read =
+        |row: &SqlRow<'_>| Ok(ClockSpan { lowest_ns: row.get(0)?, highest_ns: row.get(1)?, is_broken: row.get(2)? });
+    let kept = find.query_row([boot, span], read).optional()?;
+    let both = kept.map_or(said, |kept| kept.and(said));
+    if kept != Some(both) {
+        let mut put = db.prepare_cached(
+            "INSERT OR REPLACE INTO clock_span (boot, span, lowest_ns, highest_ns, is_broken) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        put.execute(params![boot, span, both.lowest_ns, both.highest_ns, both.is_broken])?;
     }
     Ok(())
 }

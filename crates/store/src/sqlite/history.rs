@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use farm::monitor::{ContentKind, MonitorEntry};
+use farm::monitor::{ContentKind, GapReason, MonitorEntry};
 use farm::stream::{ContentHash, NodeKey};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -17,7 +17,7 @@ use super::tiers::{Coarse, cells, intervals};
 use crate::cast::WithoutSign;
 use crate::coding::{decompress, histograms_from_bytes};
 use crate::drawing::{Drawn, draw};
-use crate::placing::{Relation, Relations};
+use crate::placing::{ClockSpan, Relation, Relations};
 use crate::{Content, ContentAt, GapSpan, GapWhy, History, HistoryAsked, SpanHistogram, Tier};
 
 /// The most bytes of a content: twice what an entry may have.
@@ -36,7 +36,27 @@ pub(super) fn relations(db: &Connection, boot: i64) -> Result<Relations, Fault> 
         let error_ns = row.get::<_, i64>(2)?.without_sign();
         found.push(Relation { boot_ns: row.get(0)?, utc_ns: row.get(1)?, error_ns, is_own: row.get(3)? });
     }
-    Ok(Relations::new(found))
+    let mut find =
+        db.prepare_cached("SELECT span, lowest_ns, highest_ns, is_broken FROM clock_span WHERE boot = ?1")?;
+    let spans = find.query_map([boot], |row| {
+        Ok((row.get(0)?, ClockSpan { lowest_ns: row.get(1)?, highest_ns: row.get(2)?, is_broken: row.get(3)? }))
+    })?;
+    let spans: Vec<(i64, ClockSpan)> = spans.collect::<Result<_, _>>()?;
+    Ok(Relations::new(found, spans, suspends(db, boot)?))
+}
+
+/// When the suspends of a boot began, that are known (ns, CLOCK_BOOTTIME).
+fn suspends(db: &Connection, boot: i64) -> Result<Vec<i64>, Fault> {
+    let mut find = db.prepare_cached("SELECT start_ns, body FROM event WHERE boot = ?1 AND kind = 6")?;
+    let mut rows = find.query([boot])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let body = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        if matches!(serde_json::from_slice(body)?, MonitorEntry::Gap { why: GapReason::Suspended, .. }) {
+            found.push(row.get(0)?);
+        }
+    }
+    Ok(found)
 }
 
 /// The boots of a node, and of those whose history goes on in its.

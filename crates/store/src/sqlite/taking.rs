@@ -146,7 +146,8 @@ fn take_batch(db: &Connection, arriving: &Arriving, quotas: &Quotas) -> Result<(
     };
     let taken = take(&mut held, batch.items.iter().map(item))?;
     let lacks = held.gone()?;
-    let (sequence, hash) = held.finish(&batch.items, arriving.received_wall_ns, arriving.round_trip_ns)?;
+    let (sequence, hash) =
+        held.finish(&batch.items, (batch.sent.as_ref(), arriving.received_wall_ns, arriving.round_trip_ns))?;
     // Nothing is kept of a stream that does not fit from its beginning.
     let stays = taken == Taken::All || !is_new || sequence > batch.base.sequence;
     if stays {

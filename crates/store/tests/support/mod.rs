@@ -2,7 +2,7 @@
 
 use farm::monitor::{
     BatchBody, BootId, ContentKind, ContentOf, CpuInterval, Figures, GapReason, Interval, LeftTimes, MonitorEntry,
-    RawEntry, StreamBegin, WallTime,
+    RawEntry, SentAt, StreamBegin, WallTime,
 };
 use farm::stream::{ContentHash, Mark, NodeKey, Spool, StreamId};
 use store::{Arriving, By, Committed, Enrolling, NewToken, Quotas, ReadyBatch, SecretHash, Sqlite, Store};
@@ -149,10 +149,21 @@ impl Sender {
         self.append(&MonitorEntry::Gap { times, why, cpus: Vec::new() });
     }
 
+    /// The moment by its clock.
+    pub(crate) fn sent(&self) -> SentAt {
+        SentAt { boot: BootId(self.boot.clone()), at_ns: self.next_ns }
+    }
+
     /// What is sent next, at most so many items.
     pub(crate) fn body(&self, most: usize) -> Option<BatchBody> {
         let batch = self.spool.batch(most)?;
-        Some(BatchBody { stream: batch.stream, base: batch.base, items: batch.items, version: "0.1.0".to_owned() })
+        Some(BatchBody {
+            stream: batch.stream,
+            base: batch.base,
+            items: batch.items,
+            version: "0.1.0".to_owned(),
+            sent: Some(self.sent()),
+        })
     }
 
     pub(crate) fn arriving(&self, body: &BatchBody, received_wall_ns: i64) -> Arriving {
