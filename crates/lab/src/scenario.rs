@@ -416,7 +416,8 @@ impl Scenario {
     #[must_use]
     pub fn interfaces(&self, place: usize) -> Vec<Interface> {
         let mut interfaces = segment::interfaces(&self.segment, &self.node, place);
-        interfaces.extend(self.node.get(place).and_then(|node| host_ports::interface(node, segment::mac(0, place + 1))));
+        interfaces
+            .extend(self.node.get(place).and_then(|node| host_ports::interface(node, segment::mac(0, place + 1))));
         interfaces
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Machine {
 /// How long an interval of the agents is (s): each sends its maximum that often.
 const INTERVAL_S: u64 = 30;
 /// Time from one expected wake-up to the next (ms).
-pub(crate) const PERIOD_MS: u32 = 10;
+pub(crate) const PERIOD_MS: u32 = 5;
 /// When the delay begins after its injector was started (s): the injector has to be asleep before, on an emulated CPU.
 const LEAD_S: u64 = 4;
 
@@ -54,8 +54,7 @@ impl Guests {
         let lab = Lab::create(&format!("farm-demo-{}", std::process::id()))?;
         let mut nodes = Vec::new();
         for ((place, node), programs) in scenario.node.iter().enumerate().zip(&programs) {
-            let prepared =
-                prepare(&cache, node, scenario.interfaces(place), programs, &lab.folder, &mut output::note);
+            let prepared = prepare(&cache, node, scenario.interfaces(place), programs, &lab.folder, &mut output::note);
             nodes.push(prepared.inspect_err(|_| lab.discard())?);
         }
         let started = running::start(&lab, nodes, scenario.segment, punctual)?;
@@ -93,7 +92,8 @@ impl Guests {
 
     /// What the agent of a machine has said so far.
     pub(crate) fn agent_log(&self, machine: &Machine) -> String {
-        self.run(machine.name, "cat /run/agent.log; punctual agent status", "").unwrap_or_else(|error| format!("{error:#}"))
+        self.run(machine.name, "cat /run/agent.log; punctual agent status", "")
+            .unwrap_or_else(|error| format!("{error:#}"))
     }
 
     /// Runs a script in a guest and returns what it printed.

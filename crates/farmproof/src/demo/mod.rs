@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
+use kernel::process::{Signal, signal};
 use terminal::output;
 use terminal::table::Table;
 use units::format;
@@ -37,6 +38,8 @@ const OWN_MS: u32 = 100;
 
 /// How long it may take until the late one is first, from the start on.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How long what was run may take to end once this was interrupted, before it is killed.
+const END_PATIENCE: Duration = Duration::from_secs(5);
 /// How often the hub is asked.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -97,19 +100,27 @@ impl DemoArgs {
             farm.go_on()?;
             let token = token(&program, &hub_folder, machine)?;
             farm.guests.enrol(machine, &token, farm.hub.agents.port())?;
-            tell(began, &format!("{} is enrolled, and monitored with a limit of {} ms", machine.name, machine.limit_ms));
+            tell(
+                began,
+                &format!("{} is enrolled, and monitored with a limit of {} ms", machine.name, machine.limit_ms),
+            );
         }
-        let is_first = farm.find_the_late_one()?;
-        if !is_first {
-            return Ok(false);
-        }
-        let is_good = self.run_command(&farm)?;
+        let is_good = farm.find_the_late_one()? && self.run_command(&farm)?;
         if self.stay {
             tell(began, &format!("the farm stays up until Ctrl-C: http://{}/", farm.hub.people));
             while !farm.stop.load(Ordering::Relaxed) {
                 thread::sleep(EVERY);
             }
         }
+        drop(farm);
+        tell(
+            began,
+            if is_good {
+                "all was as it has to be, and has ended"
+            } else {
+                "NOT all was as it has to be; all has ended"
+            },
+        );
         Ok(is_good)
     }
 
@@ -119,18 +130,27 @@ impl DemoArgs {
         let mut command = Command::new(program);
         command.args(words).arg(format!("http://{}/", farm.hub.people));
         command.arg(LATE.name).args(MACHINES.iter().map(|machine| machine.name).filter(|name| *name != LATE.name));
-        let mut running = kernel::process::spawn_bound(&mut command).with_context(|| format!("cannot start {program}"))?;
+        let mut running =
+            kernel::process::spawn_bound(&mut command).with_context(|| format!("cannot start {program}"))?;
+        let mut interrupted: Option<Instant> = None;
         let ended = loop {
             if let Some(ended) = running.try_wait()? {
                 break ended;
             }
-            if farm.go_on().is_err() {
+            if let (None, Err(_)) = (interrupted, farm.go_on()) {
+                // It has something to end, too, as a browser.
+                let _ = signal(running.id(), Signal::Terminate);
+                interrupted = Some(Instant::now());
+            }
+            if interrupted.is_some_and(|at| at.elapsed() > END_PATIENCE) {
                 let _ = running.kill();
             }
             thread::sleep(EVERY / 10);
         };
         farm.go_on()?;
-        tell(farm.began, &format!("{program}: {ended}"));
+        if !ended.success() {
+            tell(farm.began, &format!("WRONG: {program} has ended with {ended}"));
+        }
         Ok(ended.success())
     }
 }
@@ -151,7 +171,13 @@ impl Farm {
             let length_ms = machine.planted_ms.context("nothing is planted on this machine")?;
             let truth = self.guests.plant(&machine, length_ms)?;
             let planted = Planted { machine, truth };
-            tell(self.began, &format!("the CPU of {} was taken for {} ms, of a limit of {} ms", machine.name, length_ms, machine.limit_ms));
+            tell(
+                self.began,
+                &format!(
+                    "the CPU of {} was taken for {} ms, of a limit of {} ms",
+                    machine.name, length_ms, machine.limit_ms
+                ),
+            );
             Ok(planted)
         };
         let (longer, late) = (plant(LENIENT)?, plant(LATE)?);
@@ -170,6 +196,9 @@ impl Farm {
             Verdict::Wrong(why) => {
                 tell(self.began, &format!("WRONG: {why}"));
                 false
+            }
+            Verdict::Disturbed(what) => {
+                bail!("{what}: this machine is too busy to emulate three, and nothing is shown")
             }
             Verdict::Waits => bail!("nothing was decided"),
         })
@@ -214,7 +243,8 @@ fn tell(began: Instant, what: &str) {
 
 /// The hub's list, for people.
 fn table(nodes: &[Seen]) -> String {
-    let mut table = Table::new(&["node", "state", "beyond its limit", "limit", "worst of a day", "cause"]).left(0).left(1).left(5);
+    let mut table =
+        Table::new(&["node", "state", "beyond its limit", "limit", "worst of a day", "cause"]).left(0).left(1).left(5);
     let latency = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), format::latency);
     for node in nodes {
         table.row(vec![

@@ -20,7 +20,8 @@ const GRID_NS: i64 = 300 * 1_000_000_000;
 const MOST_ROWS: usize = 50;
 
 /// Spans that can be chosen: a word in the URL, and days.
-const SPANS: [(&str, &str, i64); 6] = [
+const SPANS: [(&str, &str, i64); 7] = [
+    ("1h", "hour", 1),
     ("6h", "6 hours", 6),
     ("1d", "day", 24),
     ("7d", "week", 7 * 24),
@@ -266,11 +267,16 @@ fn write_changes(main: &mut String, page: &NodePage) {
         return;
     }
     main.push_str("<h2>Changes</h2>\n<table><thead><tr><th>When</th><th>What</th></tr></thead><tbody>\n");
-    for content in news(&page.contents).iter().rev().take(MOST_ROWS) {
-        let what = match content.kind {
-            ContentKind::Condition => "measured under another condition",
-            ContentKind::Profile => "another profile",
-            ContentKind::Explaining => "causes are sought, or not, in another way",
+    let news = news(&page.contents);
+    for (at, content) in news.iter().enumerate().rev().take(MOST_ROWS) {
+        let is_first = news.iter().take(at).all(|before| before.kind != content.kind);
+        let what = match (content.kind, is_first) {
+            (ContentKind::Condition, true) => "measured under its first condition",
+            (ContentKind::Condition, false) => "measured under another condition",
+            (ContentKind::Profile, true) => "its first profile",
+            (ContentKind::Profile, false) => "another profile",
+            (ContentKind::Explaining, true) => "whether causes are sought was decided",
+            (ContentKind::Explaining, false) => "causes are sought, or not, in another way",
         };
         let hash = content.hash.to_string();
         let _ = write!(main, "<tr><td>");

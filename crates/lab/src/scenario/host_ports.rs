@@ -19,10 +19,7 @@ const MAX_PORTS: usize = 16;
 pub(super) fn out_of_bounds(nodes: &[Node], segments: &[Segment]) -> Option<String> {
     for Node { name, host_ports, .. } in nodes {
         if host_ports.len() > MAX_PORTS {
-            return Some(format!(
-                "node {name} has {} host-ports: at most {MAX_PORTS} are possible",
-                host_ports.len()
-            ));
+            return Some(format!("node {name} has {} host-ports: at most {MAX_PORTS} are possible", host_ports.len()));
         }
         if host_ports.contains(&0) {
             return Some(format!("node {name} has 0 among its host-ports: a port is 1 to 65535"));
