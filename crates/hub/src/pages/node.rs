@@ -334,7 +334,7 @@ fn change(change: &Change) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::monitor::{Cause, GapReason, SourceInterval};
+    use farm::monitor::{BootId, Cause, GapReason, SourceInterval};
     use farm::stream::ContentHash;
     use store::{By, CpuHistory, GapSpan, GapWhy, NodeState, Point, SourceHistory, SourcePoint};
 
@@ -445,6 +445,24 @@ mod tests {
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
+    }
+
+    #[test]
+    fn what_a_node_says_first_is_not_called_another() {
+        let at = |kind, text: &str| ContentAt {
+            kind,
+            hash: ContentHash::of(text),
+            boot: BootId(String::new()),
+            since_ns: 0,
+            since: None,
+        };
+        let contents = [("a", "p"), ("a", "p"), ("b", "p")].into_iter().flat_map(|(condition, profile)| {
+            [at(ContentKind::Condition, condition), at(ContentKind::Profile, profile)]
+        });
+        let html = node(&NodePage { contents: contents.collect(), ..page() });
+        let count = |words: &str| html.matches(words).count();
+        assert_eq!((count("its first condition"), count("another condition")), (1, 1), "{html}");
+        assert_eq!((count("its first profile"), count("another profile")), (1, 0), "{html}");
     }
 
     #[test]
