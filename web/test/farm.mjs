@@ -13,7 +13,7 @@ if (!address || !late) {
 const shots = process.env.FARM_SHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
 
-const SIZES = [["wide", { width: 1280, height: 900 }], ["phone", { width: 390, height: 844 }]];
+const SIZES = [["wide", { width: 1280, height: 900 }, 1], ["phone", { width: 390, height: 844 }, 2]];
 const SCHEMES = ["light", "dark"];
 /** Without a desktop's window where it is installed. */
 const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
@@ -28,7 +28,7 @@ const browser = await chromium.launch({
 
 /** Runs `walk` on the page of all nodes. Nothing may fail there, and nothing may be fetched from anywhere else. */
 async function visit(options, walk) {
-  const context = await browser.newContext({ deviceScaleFactor: 1, ...options });
+  const context = await browser.newContext(options);
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const wrong = [];
@@ -90,10 +90,10 @@ async function lookAtHistogram(page) {
 let excess;
 let histograms = 0;
 try {
-  for (const [size, viewport] of SIZES) {
+  for (const [size, viewport, deviceScaleFactor] of SIZES) {
     for (const colorScheme of SCHEMES) {
       const name = `${size}-${colorScheme}`;
-      await visit({ viewport, colorScheme }, async (page) => {
+      await visit({ viewport, deviceScaleFactor, colorScheme }, async (page) => {
         excess = await lookAtFleet(page);
         await isNoWiderThanItsWindow(page, `the fleet, ${name},`);
         await shot(page, `fleet-${name}`);
@@ -132,8 +132,8 @@ try {
     await page.waitForURL("**/?q=*");
     assert.equal(await page.locator("tbody tr").count(), 1);
   });
-  for (const [size, viewport] of SIZES) {
-    await visit({ viewport, javaScriptEnabled: false }, async (page) => {
+  for (const [size, viewport, deviceScaleFactor] of SIZES) {
+    await visit({ viewport, deviceScaleFactor, javaScriptEnabled: false }, async (page) => {
       assert.equal(await lookAtFleet(page), excess);
       await isNoWiderThanItsWindow(page, `the fleet, ${size}, without scripts,`);
       await linkTo(page, late).click();

@@ -211,6 +211,8 @@ mod tests {
         let machine = |name| Machine { name, limit_ms: 1, planted_ms: None };
         assert!(all_measure(&nodes, &[machine("late")]));
         assert!(!all_measure(&nodes, &[machine("late"), machine("calm")]) && !all_measure(&nodes, &[machine("none")]));
+        let silent = Seen { state: "silent".to_owned(), ..nodes[0].clone() };
+        assert!(!all_measure(&[silent], &[machine("late")]));
         assert!(seen(b"{}").is_err());
     }
 }
