@@ -7,7 +7,7 @@ export PREFIX ?= /usr/local
 export DESTDIR ?=
 export BINARY ?= target/release/punctual
 
-.PHONY: help run hub test install uninstall fresh conclusions farm-kill farm-load farm-fuzz lab lab-quick armhf bench build lint fuzz viewer clean
+.PHONY: help run hub test install uninstall fresh conclusions farm-demo farm-kill farm-load farm-fuzz lab lab-quick armhf bench build lint fuzz viewer clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -41,6 +41,9 @@ conclusions: ## set up, build, and check the commands' conclusions against cases
 	@scripts/setup run
 	@scripts/build proof
 	target/release/punctual-proof conclusions $(ARGS)
+
+farm-demo: ## set up, build, and show a farm: a hub, three emulated machines, and the late one first on its pages (ARGS="--stay")
+	@scripts/farm-demo $(ARGS)
 
 farm-kill: ## set up, build, and kill a hub and 20 agents 50 times; what is kept has to be what was measured (ARGS="--seed 7")
 	@scripts/setup run

@@ -99,6 +99,8 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         conduct::guard::GUARD_COMMAND => Some(commands::campaign::guard()),
         #[cfg(feature = "lab")]
         lab::running::KEEPER_COMMAND => Some(lab::running::keep()),
+        #[cfg(feature = "lab")]
+        lab::running::RELAY_COMMAND => Some(lab::running::relay()),
         // In the board's build too: it is what the lab's guests of that architecture run.
         guest::INIT_COMMAND => Some(guest::init()),
         guest::AGENT_COMMAND => Some(guest::agent()),

@@ -5,7 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -29,7 +30,11 @@ impl Keeper {
         // As the process that writes its number is the one that stays, its number is QEMU's.
         fs::write(
             &qemu,
-            format!("#!/bin/sh\necho $$ >{0}.new && mv {0}.new {0}\nexec sleep 600\n", at("pid").display()),
+            format!(
+                "#!/bin/sh\necho \"$@\" >{1}\necho $$ >{0}.new && mv {0}.new {0}\nexec sleep 600\n",
+                at("pid").display(),
+                at("arguments").display()
+            ),
         )
         .unwrap();
         fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
@@ -44,7 +49,8 @@ impl Keeper {
             .unwrap();
         let mut orders = child.stdin.take().unwrap();
         let node = serde_json::json!({
-            "node": { "name": "n", "kernel": "6.12-rt" },
+            "node": { "name": "n", "kernel": "6.12-rt", "host-ports": [5378] },
+            "interfaces": [{ "name": "host", "mac": "52:54:00:00:00:01" }],
             "kernel": { "release": "6", "boot": "/k", "modules": "/m", "configuration": "/c", "package": "p" },
             "image": "/i",
         });
@@ -99,6 +105,45 @@ fn a_guest_ends_with_its_keeper_however_that_is_killed() {
     assert!(lives(qemu));
     keeper.kill();
     until("the guest is gone", || !lives(qemu));
+}
+
+#[test]
+fn a_guest_reaches_the_named_port_of_the_host_and_nothing_else() {
+    let keeper = Keeper::start();
+    keeper.qemu();
+    let arguments = fs::read_to_string(keeper.at("arguments")).unwrap();
+    let networks: Vec<&str> = arguments.split("-netdev ").skip(1).collect();
+    assert_eq!(networks.len(), 1, "{arguments}");
+    let relay = format!("/proc/{}/exe __lab-relay 5378", keeper.child.id());
+    assert!(networks[0].starts_with("user,id=net0,") && networks[0].contains(",restrict=on,"), "{arguments}");
+    assert!(networks[0].contains(&format!(",guestfwd=tcp:192.0.2.4:5378-cmd:{relay} -device ")), "{arguments}");
+}
+
+#[test]
+fn a_relay_moves_bytes_both_ways_until_the_host_s_side_ends() {
+    let host = TcpListener::bind("127.0.0.1:0").unwrap();
+    let relay = |port: u16| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(["__lab-relay", &port.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::null()).spawn().unwrap()
+    };
+    let port = host.local_addr().unwrap().port();
+    let mut child = relay(port);
+    let (mut accepted, _) = host.accept().unwrap();
+    let mut guest = child.stdin.take().unwrap();
+    guest.write_all(b"no end of a line").unwrap();
+    let mut asked = [0; 16];
+    accepted.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"no end of a line");
+    // Each side hears of the other's end, and what was said before it.
+    drop(guest);
+    assert_eq!(accepted.read(&mut asked).unwrap(), 0);
+    accepted.write_all(b"an answer").unwrap();
+    drop((accepted, host));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.stdout.as_slice(), output.status.success()), (b"an answer".as_slice(), true));
+    // Nobody listens there any more.
+    assert!(!relay(port).wait_with_output().unwrap().status.success());
 }
 
 #[test]

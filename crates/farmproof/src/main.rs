@@ -7,6 +7,7 @@
 
 mod client;
 mod clock;
+mod demo;
 mod fuzz;
 mod hubs;
 mod journal;
@@ -33,6 +34,7 @@ enum Command {
     Kill(kill::KillArgs),
     Load(load::LoadArgs),
     Fuzz(fuzz::FuzzArgs),
+    Demo(demo::DemoArgs),
     #[command(hide = true)]
     Node(kill::NodeArgs),
 }
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Command::Kill(args) => args.run(),
         Command::Load(args) => args.run(),
         Command::Fuzz(args) => args.run(),
+        Command::Demo(args) => args.run(),
         Command::Node(args) => args.run(),
     };
     match kept {

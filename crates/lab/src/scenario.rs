@@ -1,10 +1,13 @@
 //! Scenarios: nodes with their kernels, clocks and boot parameters, the network segments between them, and steps that
 //! test them. Pure.
 
+mod host_ports;
 mod segment;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::host_ports::netdev;
+pub use self::host_ports::{HOST_ADDRESS, HOST_INTERFACE};
 pub use self::segment::{Address, Segment, SegmentPort};
 use crate::guest::Interface;
 use crate::machine::{Architecture, Machine};
@@ -203,6 +206,10 @@ pub struct Node {
     /// Whether it gets `punctual-proof` too, which injects faults. Only on amd64 and with `kernel`.
     #[serde(default)]
     pub proof: bool,
+    /// TCP ports of the host's loopback address that the node reaches, each as the same port of [`HOST_ADDRESS`]. It
+    /// reaches nothing else of the host, and nothing beyond the host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_ports: Vec<u16>,
 }
 
 impl Node {
@@ -405,10 +412,13 @@ impl Scenario {
         }
     }
 
-    /// The network interfaces of the node with index `place`, in the order of the segments.
+    /// The network interfaces of the node with index `place`: in the order of the segments, then the one to the host.
     #[must_use]
     pub fn interfaces(&self, place: usize) -> Vec<Interface> {
-        segment::interfaces(&self.segment, &self.node, place)
+        let mut interfaces = segment::interfaces(&self.segment, &self.node, place);
+        interfaces
+            .extend(self.node.get(place).and_then(|node| host_ports::interface(node, segment::mac(0, place + 1))));
+        interfaces
     }
 
     fn out_of_bounds(&self) -> Option<String> {
@@ -449,6 +459,9 @@ impl Scenario {
             }
         }
         if let Some(what) = segment::out_of_bounds(&self.segment, &self.node) {
+            return Some(what);
+        }
+        if let Some(what) = host_ports::out_of_bounds(&self.node, &self.segment) {
             return Some(what);
         }
         if let Some(what) = self.node.iter().find_map(Node::boot_error) {

@@ -36,18 +36,18 @@ pub(super) fn write_worst(main: &mut String, history: &History, explaining: Opti
     let head = if has_causes { "<th>Cause</th>" } else { "" };
     let _ = writeln!(
         main,
-        "<h2>Worst</h2>\n<div class=\"wide\"><table><thead><tr><th class=\"number\">Maximum</th><th>CPU</th><th>When</th>\
+        "<h2>Worst</h2>\n<div class=\"wide\"><table class=\"stacked\"><thead><tr><th class=\"number\">Maximum</th><th>CPU</th><th>When</th>\
          {head}<th class=\"number aside\">Beyond the limit</th><th class=\"number aside\">Missed periods</th></tr></thead><tbody>",
     );
     for (cpu, maximum_ns, point) in worst {
         let cause = match &point.cause {
             _ if !has_causes => String::new(),
-            Some(cause) => format!("<td>{}</td>", Text(&cause.in_words())),
-            None => "<td class=\"muted\">not sought</td>".to_owned(),
+            Some(cause) => format!("<td data-name=\"Cause\">{}</td>", Text(&cause.in_words())),
+            None => "<td class=\"muted\" data-name=\"Cause\">not sought</td>".to_owned(),
         };
         let _ = writeln!(
             main,
-            "<tr><td class=\"number\">{}</td><td>{cpu}</td><td>{}</td>{cause}<td class=\"number aside\">{}</td>\
+            "<tr><td class=\"number\" data-name=\"Maximum\">{}</td><td data-name=\"CPU\">{cpu}</td><td data-name=\"When\">{}</td>{cause}<td class=\"number aside\">{}</td>\
              <td class=\"number aside\">{}</td></tr>",
             Text(&format::latency(maximum_ns)),
             Moment(point.maximum_utc_ns.unwrap_or(point.start_utc_ns)),

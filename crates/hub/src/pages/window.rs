@@ -5,7 +5,8 @@ use super::chart::MOST_POINTS;
 /// A grid that ends of windows are put on (ns): five minutes, as long as an interval. A page stays the same until one has passed.
 const GRID_NS: i64 = 300 * 1_000_000_000;
 /// Spans that can be chosen: a word in the URL, and days.
-pub(super) const SPANS: [(&str, &str, i64); 6] = [
+pub(super) const SPANS: [(&str, &str, i64); 7] = [
+    ("1h", "hour", 1),
     ("6h", "6 hours", 6),
     ("1d", "day", 24),
     ("7d", "week", 7 * 24),

@@ -61,7 +61,7 @@ const SKIP: Parameter = Parameter {
     what: "How many nodes are left out, those that are to be looked at first: a page has 200.",
 };
 const LAST: Parameter =
-    Parameter { name: "last", place: "query", kind: "string", what: "The last 6h, 1d, 7d, 30d, 112d or 1y." };
+    Parameter { name: "last", place: "query", kind: "string", what: "The last 1h, 6h, 1d, 7d, 30d, 112d or 1y." };
 const FROM: Parameter =
     Parameter { name: "from", place: "query", kind: "string", what: "From when: RFC 3339, or ns since 1970." };
 const TO: Parameter =

@@ -160,6 +160,7 @@ fn node(name: &str, script: &str, packages: &[&str], module: &str, packages_from
         frequency_offset_ppm: None,
         analyzer: false,
         deterministic: false,
+        host_ports: Vec::new(),
         proof: false,
     }
 }

@@ -14,6 +14,7 @@ mod place;
 mod port;
 mod power;
 mod qemu;
+mod relay;
 
 pub use client::{ExecError, Streams, exec, restart};
 pub use control::{ControlError, change_link, segments};
@@ -22,3 +23,4 @@ pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
 pub use network::{LinkOrder, PortReport, SegmentReport};
 pub use place::{Lab, PlaceError, all, find};
 pub(crate) use qemu::BOOT;
+pub use relay::{RELAY_COMMAND, relay};

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::relay::relay_words;
 use crate::guest::Interface;
-use crate::scenario::{Node, Segment};
+use crate::scenario::{self, HOST_INTERFACE, Node, Segment};
 use crate::switch::{BoundSwitch, Impairment, LinkChange, PortConfig, PortOutcome, SwitchConfig, SwitchOrder};
 
 /// How long a switch may take to answer; it checks for orders every 20 ms.
@@ -111,16 +112,24 @@ impl Network {
         let machine = node.architecture().machine();
         let mut arguments = Vec::new();
         for (number, Interface { name, mac, .. }) in interfaces.iter().enumerate() {
-            let segment = self.running.iter().find(|running| running.segment.name == *name);
-            let Some(running) = segment else { continue };
-            let place = running.segment.port.iter().position(|port| port.node == node.name);
-            let Some(port) = place.and_then(|place| running.config.port.get(place)) else { continue };
             let id = format!("net{number}");
-            let netdev = port.netdev_argument(&id);
+            let netdev = if *name == HOST_INTERFACE && !node.host_ports.is_empty() {
+                Some(scenario::netdev(&id, &node.host_ports, &relay_words()))
+            } else {
+                self.port(node, name).map(|port| port.netdev_argument(&id))
+            };
+            let Some(netdev) = netdev else { continue };
             let device = format!("{},netdev={id},mac={mac}", machine.network_card);
             arguments.extend(["-netdev".to_owned(), netdev, "-device".to_owned(), device]);
         }
         arguments
+    }
+
+    /// The port of a node on the segment of this name.
+    fn port(&self, node: &Node, segment: &str) -> Option<&PortConfig> {
+        let running = self.running.iter().find(|running| running.segment.name == segment)?;
+        let place = running.segment.port.iter().position(|port| port.node == node.name)?;
+        running.config.port.get(place)
     }
 
     /// The settings and counters of each segment.

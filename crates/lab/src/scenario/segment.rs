@@ -158,8 +158,8 @@ pub(super) fn interfaces(segments: &[Segment], nodes: &[Node], place: usize) -> 
 }
 
 /// A MAC address that is equal at each boot and readable in a capture: QEMU's locally administered prefix, then the
-/// numbers of segment and node in the scenario.
-fn mac(segment: usize, node: usize) -> String {
+/// numbers of segment and node in the scenario, both from 1 on. Segment 0 is the way to the host.
+pub(super) fn mac(segment: usize, node: usize) -> String {
     // Parsing a scenario has checked that both fit.
     let byte = |number| u8::try_from(number).unwrap_or(u8::MAX);
     format!("52:54:00:00:{:02x}:{:02x}", byte(segment), byte(node))
