@@ -3,8 +3,8 @@
 //! Input: a byte that chooses what is read, then the bytes; or, of the second form, what changes a batch that is right.
 #![no_main]
 
-use farm::monitor::{BatchBody, Envelope, HubKey, MonitorEntry, Purpose};
-use farm::stream::NodeKey;
+use farm::monitor::{BatchBody, Envelope, HubKey, KnownCertificates, MonitorEntry, News, Purpose};
+use farm::stream::{ContentHash, NodeKey};
 use libfuzzer_sys::fuzz_target;
 use punctual_fuzz::arbitrary::Unstructured;
 use punctual_fuzz::edited;
@@ -37,7 +37,7 @@ fn read_batch(json: &[u8]) {
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, data)) = data.split_first() else { return };
-    match choice % 3 {
+    match choice % 4 {
         0 => {
             for purpose in Purpose::ALL {
                 let Ok(envelope) = Envelope::from_bytes(data, purpose) else { continue };
@@ -48,6 +48,15 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         1 => read_batch(data),
+        // What whoever answers at a hub's address says of certificates: without the next one's signature it leads nowhere.
+        2 => {
+            let Ok(news) = serde_json::from_slice::<News>(data) else { return };
+            let known = KnownCertificates { present: ContentHash([1; 32]), next: Some(ContentHash([2; 32])) };
+            assert_eq!(known.after(HubKey([7; 32]), &news.certificates, |_, _, _| false), known);
+            let led = known.after(HubKey([7; 32]), &news.certificates, |_, _, _| true);
+            assert!(led == known || news.certificates.iter().any(|step| led.next == Some(step.next)));
+            assert_eq!(news.hash(), news.clone().hash());
+        }
         _ => {
             if let Ok(json) = edited(BATCH.get(1..).unwrap_or_default(), &mut Unstructured::new(data)) {
                 read_batch(json.as_bytes());
