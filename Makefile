@@ -45,8 +45,9 @@ conclusions: ## set up, build, and check the commands' conclusions against cases
 farm-demo: ## set up, build, and show a farm: a hub, three emulated machines, and the late one first on its pages (ARGS="--stay")
 	@scripts/farm-demo $(ARGS)
 
-farm-kill: ## set up, build, and kill a hub and 20 agents 50 times; what is kept has to be what was measured (ARGS="--seed 7")
+farm-kill: ## set up, build, and kill a hub and 20 agents 50 times; what is kept has to be what was measured (ARGS="--seed 7"; "--power": power cuts)
 	@scripts/setup run
+	@case " $(ARGS) " in *" --power "*) scripts/setup power ;; esac
 	@scripts/build farm
 	target/release/punctual-farmproof kill --hub target/release/punctual-hub $(ARGS)
 

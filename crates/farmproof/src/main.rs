@@ -48,6 +48,21 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         });
     }
+    // In a guest this program is the first process and the agent too.
+    let in_guest = std::env::args().nth(1).and_then(|word| match word.as_str() {
+        guest::INIT_COMMAND => Some(guest::init()),
+        guest::AGENT_COMMAND => Some(guest::agent()),
+        _ => None,
+    });
+    if let Some(ended) = in_guest {
+        return ended.map_or_else(
+            |error| {
+                output::error(&error.into());
+                ExitCode::from(2)
+            },
+            |()| ExitCode::SUCCESS,
+        );
+    }
     let kept = match Cli::parse().command {
         Command::Kill(args) => args.run(),
         Command::Load(args) => args.run(),

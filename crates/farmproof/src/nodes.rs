@@ -10,6 +10,7 @@ use farm::stream::{Base, Body, Entry as _, Item, NodeKey, Place, Span, StreamId}
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use serde::de::DeserializeOwned;
 use store::{By, Enrolling, NewToken, SecretHash, Store};
 use units::Random;
 
@@ -102,14 +103,27 @@ impl MadeNode {
             items.push(self.item(&MonitorEntry::Interval(interval))?);
             self.next_slot += 1;
         }
+        Ok(self.batch_of(items))
+    }
+
+    /// The items of the next slot, with gaps and histograms as an agent writes them; the first ones begin the stream.
+    pub(crate) fn slot_items(&mut self) -> anyhow::Result<Vec<Item<RawEntry>>> {
+        let slot = self.next_slot;
+        let begin = if self.end.0 == 0 { self.truth.begin(slot, &self.boot).to_vec() } else { Vec::new() };
+        self.next_slot += 1;
+        begin.iter().chain(&self.truth.entries(slot, &self.boot)).map(|entry| self.item(entry)).collect()
+    }
+
+    /// A batch of items that follow on each other.
+    pub(crate) fn batch_of(&self, items: Vec<Item<RawEntry>>) -> BatchBody {
         let base = Base::of_start(&self.key, self.stream);
-        Ok(BatchBody {
+        BatchBody {
             stream: self.stream,
             base,
             items,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             sent: Some(self.sent()),
-        })
+        }
     }
 
     /// A message as it is sent.
@@ -124,7 +138,13 @@ impl MadeNode {
 
     /// The next batch as it is sent.
     pub(crate) fn message(&mut self, hub: HubKey, slots: u64) -> anyhow::Result<Vec<u8>> {
-        let json = serde_json::to_vec(&self.batch(slots)?)?;
+        let batch = self.batch(slots)?;
+        self.signed_batch(hub, &batch)
+    }
+
+    /// A batch as it is sent.
+    pub(crate) fn signed_batch(&self, hub: HubKey, batch: &BatchBody) -> anyhow::Result<Vec<u8>> {
+        let json = serde_json::to_vec(batch)?;
         let message = if json.len() < COMPRESSED_FROM { json } else { deflated(&json)? };
         Ok(self.signed(Purpose::Batch, hub, message))
     }
@@ -139,7 +159,17 @@ pub(crate) fn deflated(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 
 /// What a hub has acknowledged, where it has signed that.
 pub(crate) fn mark(answer: &[u8], hub: HubKey, node: NodeKey) -> anyhow::Result<MarkBody> {
-    let envelope = Envelope::from_bytes(answer, Purpose::Mark)?;
+    answered(answer, Purpose::Mark, hub, node)
+}
+
+/// What a hub has answered to a node, where it has signed that.
+pub(crate) fn answered<T: DeserializeOwned>(
+    answer: &[u8],
+    purpose: Purpose,
+    hub: HubKey,
+    node: NodeKey,
+) -> anyhow::Result<T> {
+    let envelope = Envelope::from_bytes(answer, purpose)?;
     anyhow::ensure!(envelope.node == node, "an answer to another node");
     let is_signed = |key: &[u8; 32], bytes: &[u8], signature: &[u8; SIGNATURE_BYTES]| {
         UnparsedPublicKey::new(&ED25519, key).verify(bytes, signature).is_ok()

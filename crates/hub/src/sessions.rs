@@ -59,6 +59,8 @@ impl Sessions {
         if fs::remove_file(self.links.join(name)).is_err() {
             return Ok(None);
         }
+        // After a power cut it is not good again.
+        sync(&self.links)?;
         make(&self.sessions).map(Some)
     }
 
@@ -71,7 +73,7 @@ impl Sessions {
         secrets.any(|name| self.sessions.join(name).is_file())
     }
 
-    /// Ends all sessions and links; how many.
+    /// Ends all sessions and links; how many. After a power cut none of them is good again.
     ///
     /// # Errors
     /// Where one cannot be removed.
@@ -83,9 +85,16 @@ impl Sessions {
                 fs::remove_file(entry.map_err(failed)?.path()).map_err(failed)?;
                 ended += 1;
             }
+            sync(folder)?;
         }
         Ok(ended)
     }
+}
+
+/// Brings to the disk which files a folder has.
+fn sync(folder: &Path) -> Result<(), FolderError> {
+    let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| FolderError::File { path: folder.to_owned(), error })
 }
 
 fn make(folder: &Path) -> Result<String, KeyError> {

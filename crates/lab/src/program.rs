@@ -62,10 +62,12 @@ pub enum ProgramError {
 /// What a guest can run of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Programs {
-    /// `punctual` itself, which is the guest's first process and agent too.
+    /// `punctual` itself, or another program of ours: the guest's first process and agent too.
     pub punctual: PathBuf,
     /// `punctual-proof`, for a guest that injects faults.
     pub proof: Option<PathBuf>,
+    /// More static programs, each with its name in the guest's `/bin`.
+    pub others: Vec<(String, PathBuf)>,
 }
 
 impl Programs {
@@ -75,7 +77,7 @@ impl Programs {
     /// If one is missing, or would not run there.
     pub fn for_node(node: &Node, running: &Path) -> Result<Self, ProgramError> {
         let proof = if node.proof { Some(proof(running)?) } else { None };
-        Ok(Self { punctual: for_guests(node.architecture(), running)?, proof })
+        Ok(Self { punctual: for_guests(node.architecture(), running)?, proof, others: Vec::new() })
     }
 
     /// Puts them into the file system of a guest.
@@ -83,6 +85,9 @@ impl Programs {
         image.add_program("bin/punctual", &self.punctual);
         if let Some(proof) = &self.proof {
             image.add_program("bin/punctual-proof", proof);
+        }
+        for (name, path) in &self.others {
+            image.add_program(&format!("bin/{name}"), path);
         }
     }
 }

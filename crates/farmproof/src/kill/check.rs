@@ -1,11 +1,11 @@
 //! What a hub has, held against what was measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agent::DiskSpool;
 use anyhow::Context as _;
-use farm::stream::NodeKey;
+use farm::stream::{NodeKey, Place, StreamId};
 use store::{CpuHistory, GapSpan, GapWhy, HistoryAsked, Quotas, Read as _, Sqlite, Tier};
 
 use super::node::Room;
@@ -20,10 +20,16 @@ const MOST_POINTS: usize = 1 << 20;
 pub(super) struct Checked {
     pub(super) truth: Truth,
     pub(super) key: NodeKey,
-    /// Folder of its agent.
-    pub(super) state: PathBuf,
     pub(super) noted: Noted,
     pub(super) room: Room,
+    /// The end of each of its streams, with its place in the chain: what the hub has to have in the end.
+    pub(super) ends: BTreeMap<StreamId, (u64, Place)>,
+}
+
+/// The ends of the streams in an agent's folder.
+pub(super) fn spool_ends(state: &Path, key: NodeKey) -> anyhow::Result<BTreeMap<StreamId, (u64, Place)>> {
+    let (spool, _) = DiskSpool::open(&state.join("spool"), key, agent::SpoolLimits::of_bytes(1 << 40))?;
+    Ok(spool.ends().collect())
 }
 
 /// What was found, and what of it is wrong.
@@ -59,7 +65,7 @@ pub(super) fn acknowledged(store: &Path, nodes: &[Checked]) -> anyhow::Result<(u
     Ok((all, wrong))
 }
 
-/// Holds all of a store against what was measured, and against what the nodes' spools say of their ends.
+/// Holds all of a store against what was measured, and against where the nodes' streams end.
 pub(super) fn all(store: &Path, nodes: &[Checked]) -> anyhow::Result<Found> {
     let store = open(store)?;
     let ever: BTreeMap<NodeKey, Option<i64>> = store
@@ -73,7 +79,9 @@ pub(super) fn all(store: &Path, nodes: &[Checked]) -> anyhow::Result<Found> {
         let number = node.truth.node;
         let largest = check_history(&store, node, &mut found)?;
         let shown = ever.get(&node.key).copied().flatten();
-        if shown != largest {
+        // The page does not have it then.
+        let is_revoked = store.node(node.key)?.is_some_and(|node| node.revoked_wall_ns.is_some());
+        if shown != largest && !is_revoked {
             found
                 .wrong
                 .push(format!("node {number}: the page of all nodes says {shown:?} ns, its worst is {largest:?} ns"));
@@ -84,8 +92,7 @@ pub(super) fn all(store: &Path, nodes: &[Checked]) -> anyhow::Result<Found> {
 
 /// The hub's end of each stream is the node's, with its place in the chain.
 fn check_streams(store: &Sqlite, node: &Checked, found: &mut Found) -> anyhow::Result<()> {
-    let (spool, _) = DiskSpool::open(&node.state.join("spool"), node.key, agent::SpoolLimits::of_bytes(1 << 40))?;
-    for (stream, (sequence, place)) in spool.ends() {
+    for (stream, (sequence, place)) in node.ends.clone() {
         let held = store.common(node.key, stream, &[(sequence, place)])?;
         if (held.sequence, held.end) != (sequence, sequence) {
             found.wrong.push(format!(

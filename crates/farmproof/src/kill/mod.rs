@@ -2,7 +2,9 @@
 
 mod check;
 mod node;
+mod power;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -16,6 +18,7 @@ use units::Random;
 
 pub(crate) use node::NodeArgs;
 
+use self::power::Power;
 use crate::clock::{now_wall_ns, some_seed};
 use crate::journal::Noted;
 use crate::processes::{Bound, HubProcess, HubProgram, StartingHub, own_program};
@@ -34,14 +37,23 @@ const OF_HUB: usize = 4;
 ///
 /// After each kill of the hub all that it had acknowledged has to be on its disk. In the end, when nothing is killed any more, it has to
 /// have every maximum with its moment and its counts, and nothing twice. Ends with 1 where it does not.
+///
+/// With --power nothing is killed: the hub has its folder on the disk of an emulated machine, and what it acknowledged has to be there
+/// after a power cut at any moment.
 #[derive(clap::Args)]
 pub(crate) struct KillArgs {
-    /// Kills, of the hub and of agents
+    /// Kills, of the hub and of agents; with --power: moments of a power cut
     #[arg(long, value_name = "N", default_value_t = 50)]
     kills: usize,
-    /// Agents
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    nodes: u64,
+    /// Agents [default: 20, with --power 8]
+    #[arg(long, value_name = "N")]
+    nodes: Option<u64>,
+    /// Cut the power of an emulated machine with the hub on it instead
+    #[arg(long, conflicts_with = "between_ms")]
+    power: bool,
+    /// With --power: how long the machine is on while nodes send (s)
+    #[arg(long, value_name = "S", default_value_t = 90, requires = "power")]
+    seconds: u64,
     /// Time from one kill to the next, on average (ms)
     #[arg(long, value_name = "MS", default_value_t = 2_500)]
     between_ms: u64,
@@ -106,20 +118,38 @@ struct Kills {
 impl KillArgs {
     /// Prints each kill and what came of all; whether everything was as it was measured.
     pub(crate) fn run(self) -> anyhow::Result<bool> {
-        ensure!(self.nodes > 0 && self.kills > 0, "at least one agent and one kill are needed");
+        let nodes = self.nodes.unwrap_or(if self.power { 8 } else { 20 });
+        ensure!(nodes > 0 && self.kills > 0, "at least one agent and one kill are needed");
         let seed = self.seed.unwrap_or_else(some_seed);
         let own = std::env::temp_dir().join(format!("punctual-farm-kill-{}", std::process::id()));
         let folder = self.folder.clone().unwrap_or_else(|| own.clone());
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let is_empty = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?.next().is_none();
         ensure!(is_empty, "{} is not empty: name another folder (--folder)", folder.display());
-        output::data(&format!("seed {seed}, {} agents, {} kills, in {}\n", self.nodes, self.kills, folder.display()));
-        let mut farm = Farm::start(&folder, HubProgram::new(self.hub.clone())?, seed, self.nodes)?;
+        let (kills, place) = (self.kills, folder.display());
+        let what = if self.power { "power cuts" } else { "kills" };
+        output::data(&format!("seed {seed}, {nodes} agents, {kills} {what}, in {place}\n"));
+        let is_well = if self.power {
+            let (seconds, hub) = (self.seconds, self.hub.as_deref());
+            Power { cuts: kills, nodes, seconds, seed, hub, folder: &folder }.run()?
+        } else {
+            self.kill_processes(&folder, seed, nodes)?
+        };
+        if is_well && self.folder.is_none() {
+            // What cannot be removed is of no interest.
+            let _ = std::fs::remove_dir_all(&own);
+        }
+        Ok(is_well)
+    }
+
+    /// Kills the hub and agents as processes of this machine; whether everything was as it was measured.
+    fn kill_processes(&self, folder: &Path, seed: u64, nodes: u64) -> anyhow::Result<bool> {
+        let mut farm = Farm::start(folder, HubProgram::new(self.hub.clone())?, seed, nodes)?;
         let (kills, mut wrong) = farm.kill(self.kills, Duration::from_millis(self.between_ms))?;
         let quiet = Instant::now();
         farm.bring_all_in()?;
         let quiet = quiet.elapsed();
-        let found = check::all(&farm.store_copy("end")?, &farm.checked()?)?;
+        let found = check::all(&farm.store_copy("end")?, &farm.checked_in_the_end()?)?;
         wrong.extend(found.wrong);
         for line in wrong.iter().take(20) {
             output::data(&format!("WRONG {line}\n"));
@@ -134,7 +164,7 @@ impl KillArgs {
         output::data(&format!(
             "farm-kill: {} agents, {} kills of the hub and {} of agents, {} intervals ({} of them merged), {} gaps, {} hours of \
              histograms, all there after {} s of quiet, {} s in all, seed {seed}: {verdict}\n",
-            self.nodes,
+            nodes,
             kills.hub,
             kills.nodes,
             found.intervals,
@@ -144,10 +174,6 @@ impl KillArgs {
             quiet.as_secs(),
             took.as_secs(),
         ));
-        if wrong.is_empty() && self.folder.is_none() {
-            // What cannot be removed is of no interest.
-            let _ = std::fs::remove_dir_all(&own);
-        }
         Ok(wrong.is_empty())
     }
 }
@@ -275,10 +301,19 @@ impl Farm {
 
     fn checked(&self) -> anyhow::Result<Vec<check::Checked>> {
         let checked = |node: &Node| {
-            let (truth, key, state) = (node.truth, node.key, node.state.clone());
-            Ok(check::Checked { truth, key, state, noted: node.noted()?, room: node::room(truth.node) })
+            let (truth, key) = (node.truth, node.key);
+            Ok(check::Checked { truth, key, noted: node.noted()?, room: node::room(truth.node), ends: BTreeMap::new() })
         };
         self.nodes.iter().map(checked).collect()
+    }
+
+    /// The same when no node runs any more: with the ends of their streams.
+    fn checked_in_the_end(&self) -> anyhow::Result<Vec<check::Checked>> {
+        let mut all = self.checked()?;
+        for (node, checked) in self.nodes.iter().zip(&mut all) {
+            checked.ends = check::spool_ends(&node.state, node.key)?;
+        }
+        Ok(all)
     }
 
     /// Lets the nodes write no more, and waits until each has everything acknowledged; then the hub is killed a last time.

@@ -27,7 +27,7 @@ pub fn event_guest(
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<KernelBoot, PrepareError> {
-    let programs = Programs { punctual: punctual.to_owned(), proof: None };
+    let programs = Programs { punctual: punctual.to_owned(), proof: None, others: Vec::new() };
     let node = node("calibrate-event", EVENT_GUEST_SCRIPT, &[], "punctual_inject", Suite::Bookworm);
     prepare_kernel(cache, &node, KernelName::Rt612, &[], &programs, folder, progress)
 }

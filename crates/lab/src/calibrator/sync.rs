@@ -60,7 +60,7 @@ pub fn run_sync(
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Vec<SyncEvidence>, CalibratorError> {
-    let programs = Programs { punctual: punctual.to_owned(), proof: None };
+    let programs = Programs { punctual: punctual.to_owned(), proof: None, others: Vec::new() };
     let mut guests: BTreeMap<Suite, KernelBoot> = BTreeMap::new();
     std::fs::create_dir_all(folder)?;
     for boot in boots {

@@ -3,6 +3,7 @@
 //! The keeper is a separate process in a separate session. Guests end with it, however it ends. The keeper ends if the
 //! command that started it goes away without having ordered the lab to stay.
 
+mod alone;
 mod client;
 mod clock_rate;
 mod control;
@@ -16,6 +17,7 @@ mod power;
 mod qemu;
 mod relay;
 
+pub use alone::{AloneError, AloneGuest, Hardware};
 pub use client::{ExecError, Streams, exec, restart};
 pub use control::{ControlError, change_link, segments};
 pub use fetch::{FetchError, Found, fetch, look};

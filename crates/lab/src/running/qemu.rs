@@ -64,7 +64,7 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
 }
 
 /// Adds a kernel that QEMU loads; a reboot ends such a guest.
-fn with_kernel(command: &mut Command, boot: &KernelBoot, parameters: &str, console: &str) {
+pub(super) fn with_kernel(command: &mut Command, boot: &KernelBoot, parameters: &str, console: &str) {
     command
         .arg("-kernel")
         .arg(&boot.kernel.boot)

@@ -168,7 +168,8 @@ impl CalibrateArgs {
         let folder = self.keep.clone().unwrap_or_else(|| lab.folder.join("boots"));
         let mut found = Boots::default();
         if self.wants(Part::Delays) {
-            let programs = Programs { punctual: program.to_owned(), proof: Some(proof(&this_program()?)?) };
+            let proof = Some(proof(&this_program()?)?);
+            let programs = Programs { punctual: program.to_owned(), proof, others: Vec::new() };
             let guest = calibrator::guest(cache, &programs, &lab.folder, &mut output::note)?;
             let boots = Boot::all(usize::from(self.seeds));
             let at_once = at_once(boots.len());
