@@ -77,18 +77,14 @@ pub(crate) fn start(program: &Path, folder: &Folder, agents: SocketAddr) -> anyh
         let secret = new_secret()?;
         let by = By { who: "the hub itself".to_owned(), at_wall_ns: now_wall_ns() };
         let mut store = Sqlite::open(&folder.store(), Quotas::default(), now_wall_ns())?;
-        store.add_token(SecretHash::of(secret.bytes()), &NewToken::default(), &by)?;
+        let made = store.add_token(SecretHash::of(secret.bytes()), &NewToken::default(), &by)?;
         let token = Token::new(Keys::load_or_make(folder)?.agents.fingerprint(), secret).reveal();
-        let mut enrol = agent("enrol");
-        enrol.arg(reachable(agents).to_string()).arg("--state").arg(&state);
-        enrol.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = enrol.spawn().with_context(|| program.display().to_string())?;
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(token.as_bytes())?;
+        let enrolled = enrol(agent("enrol").arg(reachable(agents).to_string()).arg("--state").arg(&state), &token);
+        if let Err(error) = enrolled {
+            // The next start makes another one.
+            store.end_token(made, &by)?;
+            return Err(error.context(program.display().to_string()));
         }
-        let ended = child.wait_with_output()?;
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        anyhow::ensure!(ended.status.success(), "{}", units::printable::line(said.trim()));
     }
     let log = log(folder);
     let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&log);
@@ -97,6 +93,18 @@ pub(crate) fn start(program: &Path, folder: &Folder, agents: SocketAddr) -> anyh
     run.stderr(opened.with_context(|| log.display().to_string())?);
     let child = kernel::process::spawn_bound(&mut run).with_context(|| program.display().to_string())?;
     Ok(Some(OwnMachine(child)))
+}
+
+/// Gives a token to the program that enrols by it.
+fn enrol(command: &mut Command, token: &str) -> anyhow::Result<()> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(token.as_bytes())?;
+    }
+    let ended = child.wait_with_output()?;
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    anyhow::ensure!(ended.status.success(), "{}", units::printable::line(said.trim()));
+    Ok(())
 }
 
 /// Where this machine itself finds a port that may be open at all of its addresses.

@@ -6,6 +6,7 @@ mod backup;
 mod commands;
 mod conditions;
 mod news;
+mod own_machine;
 mod people;
 mod restore;
 mod support;

@@ -186,7 +186,7 @@ impl HubMachine {
     /// Starts the hub and waits until it serves; the SHA-256 of its certificate.
     pub(super) fn start_hub(&mut self) -> anyhow::Result<[u8; 32]> {
         let printed = self.run(&format!(
-            "rm -f /tmp/hub.out; setsid {} serve --public --agents 0.0.0.0:{AGENTS_PORT} >/tmp/hub.out 2>>/tmp/hub.log \
+            "rm -f /tmp/hub.out; setsid {} serve --no-own-machine --public --agents 0.0.0.0:{AGENTS_PORT} >/tmp/hub.out 2>>/tmp/hub.log \
              </dev/null & echo $! >/tmp/hub.pid; \
              while ! grep -q ^people /tmp/hub.out 2>/dev/null; do \
              kill -0 $(cat /tmp/hub.pid) 2>/dev/null || {{ cat /tmp/hub.log >&2; exit 1; }}; usleep 50000; done; \
