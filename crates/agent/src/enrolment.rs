@@ -5,7 +5,8 @@ use farm::stream::{ContentHash, NodeKey};
 use peer::{AddressError, Endpoint};
 use serde::{Deserialize, Serialize};
 
-use crate::hub::DEFAULT_HUB_PORT;
+/// The port of a hub for nodes, where none is named.
+pub const DEFAULT_HUB_PORT: u16 = 5378;
 
 /// Where this node is enrolled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

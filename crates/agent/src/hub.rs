@@ -17,13 +17,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use units::ClockId;
 
+use crate::enrolment::DEFAULT_HUB_PORT;
 use crate::facts::boot;
 use crate::http::{Answer, Connection, HttpError};
 use crate::key::{NodeIdentity, is_signed};
-use crate::known_hub::{KnownHub, is_other_certificate};
 
-/// The port of a hub for nodes, where none is named.
-pub const DEFAULT_HUB_PORT: u16 = 5378;
 /// How long connecting, and each exchange, may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Messages of enrolled nodes from this length on are compressed before they are signed (bytes). A hub decompresses nobody else's.
@@ -112,6 +110,11 @@ pub(crate) struct HubConnection {
     address: String,
 }
 
+/// How to speak TLS with anybody, for what proves itself by its signatures.
+pub(crate) fn tls_with_anybody() -> Result<Arc<ClientConfig>, HttpError> {
+    Ok(peer::client_config_for_anybody(PROTOCOL_NAME)?)
+}
+
 /// How to speak TLS with whoever has one of these certificates.
 pub(crate) fn tls(fingerprints: &[[u8; 32]]) -> Result<Arc<ClientConfig>, HttpError> {
     Ok(peer::client_config(fingerprints, PROTOCOL_NAME)?)
@@ -125,39 +128,6 @@ impl HubConnection {
             Ok(connection) => Ok(Self { connection, address }),
             Err(error) => Err(HubError::Http { address, error }),
         }
-    }
-
-    /// Connects at one of the addresses of a hub, beginning with one of them; `at` is the one that answered. Where another
-    /// certificate is shown than the node knows, it is looked whether those that it knows lead to it.
-    pub(crate) fn to(hub: &KnownHub, at: &mut usize) -> Result<Self, HubError> {
-        let endpoints = hub.endpoints();
-        let mut refused = HubError::Unreadable { address: String::new(), what: "no address is known".to_owned() };
-        for turn in 0..endpoints.len() {
-            let now = at.wrapping_add(turn) % endpoints.len();
-            let mut opened = Self::open(&endpoints[now], &hub.config());
-            if opened.as_ref().err().is_some_and(is_other_certificate) && Self::follows(hub, &endpoints[now]) {
-                opened = Self::open(&endpoints[now], &hub.config());
-            }
-            match opened {
-                Ok(connection) => {
-                    *at = now;
-                    return Ok(connection);
-                }
-                Err(error) => refused = error,
-            }
-        }
-        Err(refused)
-    }
-
-    /// Asks whoever answers there which certificates the hub has changed to; whether those that the node knows led to others.
-    fn follows(hub: &KnownHub, endpoint: &Endpoint) -> bool {
-        let about = || -> Result<AboutHub, HubError> {
-            let address = address_text(endpoint);
-            let config = peer::client_config_for_anybody(PROTOCOL_NAME)
-                .map_err(|error| HubError::Http { address, error: error.into() })?;
-            Self::open(endpoint, &config)?.get("/v1/hub")
-        };
-        about().is_ok_and(|about| hub.follow(&about.certificates).unwrap_or(false))
     }
 
     /// Proves that this connection is the node's own, and waits for news at most so long.

@@ -8,8 +8,8 @@ use peer::{Endpoint, has_certificate_signed};
 use rustls::ClientConfig;
 
 use crate::enrolment::Enrolment;
-use crate::hub::{HubError, address_text, tls};
-use crate::sender::SendError;
+use crate::hub::{address_text, tls};
+use crate::signals::SendError;
 use crate::state::{State, StateError};
 
 /// The hub as it is known.
@@ -132,9 +132,4 @@ fn follow(enrolment: &mut Enrolment, steps: &[CertificateStep]) {
     if after != before {
         enrolment.certificates = std::iter::once(after.present).chain(after.next).collect();
     }
-}
-
-/// Whether a connection was refused for the other end's certificate: the hub may have changed it.
-pub(crate) fn is_other_certificate(error: &HubError) -> bool {
-    matches!(error, HubError::Http { error: crate::http::HttpError::Tls(rustls::Error::InvalidCertificate(_)), .. })
 }

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::finding::connect;
 use crate::hub::HubConnection;
 use crate::key::NodeIdentity;
 use crate::known_hub::KnownHub;
-use crate::sender::{SendError, Signals, WAIT, is_lasting, jittered};
+use crate::signals::{SendError, Signals, WAIT, is_lasting, jittered};
 use crate::spool::DiskSpool;
 
 /// How long one question waits for news: less than what lies between forgets a connection that is silent.
@@ -60,7 +61,7 @@ impl Listener {
         let mut open = match connection.take().filter(HubConnection::is_usable) {
             Some(open) => open,
             None => {
-                let open = HubConnection::to(&self.hub, &mut { at })?;
+                let open = connect(&self.hub, &mut { at })?;
                 self.signals.told(|status| status.is_connected = true);
                 open
             }

@@ -1,112 +1,28 @@
 //! Sends what is on the disk to the hub, and takes its marks, by a thread that nobody waits for.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use farm::monitor::{BatchBody, MarkBody, Refused, ToldBody};
 use farm::stream::{Common, Mark, Marked};
 
+use crate::finding::connect;
 use crate::hub::{HubConnection, HubError};
-use crate::key::{NodeIdentity, random};
+use crate::key::NodeIdentity;
 use crate::known_hub::KnownHub;
 use crate::listener::Listener;
+use crate::signals::{SendError, Signals, WAIT, is_lasting, jittered};
 use crate::spool::DiskSpool;
 use crate::state::{State, StateError};
 use crate::status::SenderStatus;
 
 /// The most items of a batch, and about the most bytes.
 const BATCH: (usize, usize) = (512, 512 * 1024);
-/// The first wait after a failure, and the longest.
-pub(crate) const WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 /// The longest wait of all nodes after their intervals end together, so that they do not send together.
 const MOST_SPREAD: Duration = Duration::from_secs(20);
 /// The hub is asked how far it holds a stream after so many intervals without an answer of it, and after this time at the latest: while
 /// intervals come, their marks say it, and no question is needed.
 const ASK_AFTER: (u32, Duration) = (2, Duration::from_secs(600));
-
-/// What the sender shares with those who give it something to send.
-#[derive(Debug, Default)]
-pub struct Signals {
-    state: Mutex<Asked>,
-    news: Condvar,
-    status: Mutex<SenderStatus>,
-}
-
-#[derive(Debug, Default)]
-struct Asked {
-    has_news: bool,
-    is_over: bool,
-}
-
-impl Signals {
-    /// Tells the sender that there is something to send.
-    pub fn has_news(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).has_news = true;
-        self.news.notify_one();
-    }
-
-    /// Tells the sender that nothing comes any more: it tries once more, and ends.
-    pub fn is_over(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
-        self.news.notify_one();
-    }
-
-    /// How the sending goes.
-    #[must_use]
-    pub fn status(&self) -> SenderStatus {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Changes what is said of the sending.
-    pub(crate) fn told(&self, change: impl FnOnce(&mut SenderStatus)) {
-        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Waits for so long, or for the end; whether it is that.
-    pub(crate) fn rest(&self, time: Duration) -> bool {
-        self.wait(time, false)
-    }
-
-    /// Waits for news, the end, or a time; whether it is the end.
-    fn wait(&self, at_most: Duration, for_news: bool) -> bool {
-        let asked = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = |asked: &mut Asked| !(asked.is_over || (for_news && asked.has_news));
-        let (mut asked, _) =
-            self.news.wait_timeout_while(asked, at_most, waits).unwrap_or_else(PoisonError::into_inner);
-        asked.has_news = asked.has_news && !for_news;
-        asked.is_over
-    }
-}
-
-/// Why not everything that waits was acknowledged.
-#[derive(Debug, thiserror::Error)]
-pub enum SendError {
-    /// The hub did not take a message.
-    #[error(transparent)]
-    Hub(#[from] HubError),
-    /// The node's disk.
-    #[error(transparent)]
-    Spool(#[from] crate::spool::SpoolError),
-    /// The node's own folder, or what stands in it.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// An old life of the hub answers.
-    #[error(
-        "an old life of the hub answers (epoch {found}, and {seen} was seen): it was restored, and this one woke up"
-    )]
-    OldHub {
-        /// The life that answers.
-        found: u64,
-        /// The latest one that was seen.
-        seen: u64,
-    },
-    /// It would go on for ever.
-    #[error("the hub acknowledges nothing of what is sent")]
-    NoProgress,
-    /// Nothing could be set up.
-    #[error("{0}")]
-    Start(String),
-}
 
 /// Sends all that waits to the hub that this node is enrolled at, and takes its marks: at each of its addresses in turn, until one takes
 /// all. What [`monitor`](crate::monitor()) does again and again.
@@ -170,8 +86,7 @@ impl Sender {
     ) -> Result<Self, SendError> {
         let hub = Arc::new(KnownHub::of(state)?);
         let addresses = hub.addresses();
-        *signals.status.lock().unwrap_or_else(PoisonError::into_inner) =
-            SenderStatus { addresses, ..SenderStatus::default() };
+        signals.told(|status| *status = SenderStatus { addresses, ..SenderStatus::default() });
         let spread = (interval / 10).min(MOST_SPREAD);
         // An earlier life than that in which it was enrolled is an old one from the first mark on.
         spool.lock().unwrap_or_else(PoisonError::into_inner).know_epoch(hub.enrolment().epoch)?;
@@ -358,7 +273,7 @@ impl Sender {
 
     /// Connects, and proves that the connection is this node's: the hub keeps it before strangers', and tells what is new.
     fn connect(&mut self) -> Result<HubConnection, HubError> {
-        let mut connection = HubConnection::to(&self.hub, &mut self.at)?;
+        let mut connection = connect(&self.hub, &mut self.at)?;
         let told = connection.listen(self.hub.told(), Duration::ZERO, (&self.identity, self.hub.key()));
         // A hub of before has no such question, and one that refuses this node says so when it is asked for more.
         if let Ok(ToldBody { epoch, news: Some(news), .. }) = told {
@@ -370,22 +285,8 @@ impl Sender {
                 self.told(|status| status.addresses = addresses);
             }
         }
-        if connection.is_usable() { Ok(connection) } else { HubConnection::to(&self.hub, &mut self.at) }
+        if connection.is_usable() { Ok(connection) } else { connect(&self.hub, &mut self.at) }
     }
-}
-
-/// Whether another attempt soon is in vain.
-pub(crate) fn is_lasting(error: &HubError) -> bool {
-    matches!(
-        error.refused(),
-        Some(Refused::NotEnrolled | Refused::Revoked | Refused::Malformed | Refused::NotSigned | Refused::Quota)
-    )
-}
-
-/// Somewhere between half of a time and all of it.
-pub(crate) fn jittered(time: Duration) -> Duration {
-    let share = random().unwrap_or(0) % 512;
-    time / 2 + time / 1_024 * u32::try_from(share).unwrap_or(0)
 }
 
 /// Waits for a thread, for so long.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use farm::monitor::{CertificateStep, HubKey, SIGNATURE_BYTES};
 use farm::stream::ContentHash;
 use kernel::file_lock::FileLock;
-use rcgen::{KeyPair as CertificateKey, PKCS_ED25519, PublicKeyData as _};
+use rcgen::{CertificateParams, KeyPair as CertificateKey, PKCS_ED25519, PublicKeyData as _, SignatureAlgorithm};
 use ring::signature::Ed25519KeyPair;
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::apart::APART;
 use crate::folder::{self, Folder, FolderError};
-use crate::keys::{KeyError, make_certificate};
 
 /// The certificate of the agents' port, and its key.
 pub(crate) const PRESENT: [&str; 2] = ["agents.certificate", "agents.key"];
@@ -40,6 +39,45 @@ const CHANGE: [&str; 2] = ["certificate-change", "certificate-change.part"];
 const COPY: &str = "certificates";
 /// Held while a change is made.
 const LOCK: &str = "certificate-change.lock";
+
+/// Why a hub has no keys.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// A file.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The kernel gave no random bytes.
+    #[error("the kernel gives no random bytes (getrandom): wait until it has started, then try again")]
+    NoRandomness,
+    /// The library failed.
+    #[error("no certificate could be made: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// A key that nobody can use.
+    #[error("{0} holds no key that this program can use: put the right file there, from a copy of the hub's folder")]
+    NoKey(String),
+    /// The steps from certificate to certificate cannot be read.
+    #[error(
+        "{0} holds no steps from certificate to certificate: put the right file there, from a copy of the hub's folder"
+    )]
+    NoSteps(String),
+    /// A part is missing.
+    #[error(
+        "{missing} is missing where {there} is there: put it back from a copy of the hub's folder; nodes know the hub by it"
+    )]
+    Missing {
+        /// What is missing.
+        missing: String,
+        /// What is there.
+        there: String,
+    },
+}
+
+/// A certificate and its key. Its dates are 1975 and 4096: the fingerprint alone counts.
+pub(crate) fn make_certificate(algorithm: &'static SignatureAlgorithm) -> Result<(Vec<u8>, Vec<u8>), rcgen::Error> {
+    let key = CertificateKey::generate_for(algorithm)?;
+    let certificate = CertificateParams::new(["punctual-hub".to_owned(), "localhost".to_owned()])?.self_signed(&key)?;
+    Ok((certificate.der().to_vec(), key.serialize_der()))
+}
 
 /// The steps that a hub has taken.
 #[derive(Debug, Default, Serialize, Deserialize)]

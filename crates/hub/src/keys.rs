@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use farm::monitor::{CertificateStep, Envelope, HubKey, Purpose, SIGNATURE_BYTES};
 use farm::stream::NodeKey;
 use farm::{FINGERPRINT_BYTES, SECRET_BYTES, Secret};
-use rcgen::{CertificateParams, KeyPair as CertificateKey, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
+use rcgen::{PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
@@ -13,8 +13,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::ParsedCertificate;
 
 use crate::apart::APART;
-use crate::certificates::{self, NEXT, NEXT_KEY, PRESENT, STEPS};
-use crate::folder::{self, Folder, FolderError};
+use crate::certificates::{self, NEXT, NEXT_KEY, PRESENT, STEPS, make_certificate};
+use crate::folder::{self, Folder};
+
+pub use crate::certificates::KeyError;
 
 /// The hub's own key.
 const HUB_KEY: &str = "hub.key";
@@ -24,38 +26,6 @@ const PEOPLE_CERTIFICATE: [&str; 2] = ["people.certificate", "people.key"];
 /// kept apart on purpose: a thief of a backup does not have it.
 pub(crate) const BACKED_UP: &[&str] =
     &[HUB_KEY, PRESENT[0], PRESENT[1], NEXT, PEOPLE_CERTIFICATE[0], PEOPLE_CERTIFICATE[1], STEPS];
-
-/// Why a hub has no keys.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// A file.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The kernel gave no random bytes.
-    #[error("the kernel gives no random bytes (getrandom): wait until it has started, then try again")]
-    NoRandomness,
-    /// The library failed.
-    #[error("no certificate could be made: {0}")]
-    Certificate(#[from] rcgen::Error),
-    /// A key that nobody can use.
-    #[error("{0} holds no key that this program can use: put the right file there, from a copy of the hub's folder")]
-    NoKey(String),
-    /// The steps from certificate to certificate cannot be read.
-    #[error(
-        "{0} holds no steps from certificate to certificate: put the right file there, from a copy of the hub's folder"
-    )]
-    NoSteps(String),
-    /// A part is missing.
-    #[error(
-        "{missing} is missing where {there} is there: put it back from a copy of the hub's folder; nodes know the hub by it"
-    )]
-    Missing {
-        /// What is missing.
-        missing: String,
-        /// What is there.
-        there: String,
-    },
-}
 
 /// A certificate with its key.
 pub struct Certificate {
@@ -178,13 +148,6 @@ fn certificate(
         }
     };
     Ok(Certificate { certificate: CertificateDer::from(certificate), key: PrivatePkcs8KeyDer::from(key) })
-}
-
-/// A certificate and its key. Its dates are 1975 and 4096: the fingerprint alone counts.
-pub(crate) fn make_certificate(algorithm: &'static SignatureAlgorithm) -> Result<(Vec<u8>, Vec<u8>), rcgen::Error> {
-    let key = CertificateKey::generate_for(algorithm)?;
-    let certificate = CertificateParams::new(["punctual-hub".to_owned(), "localhost".to_owned()])?.self_signed(&key)?;
-    Ok((certificate.der().to_vec(), key.serialize_der()))
 }
 
 /// Whether a node's key has signed bytes.

@@ -220,6 +220,10 @@ fn answer(path: &str, body: &[u8], keys: &Keys, hub: &mut Remembered) -> (u16, V
         let about = format!("{{\"hub\": \"{}\", \"epoch\": {}, \"version\": \"0\"}}", keys.public, hub.epoch);
         return (200, about.into_bytes());
     }
+    if path == "/v1/listen" {
+        // As a hub of before it had news: agents go on without.
+        return refused(404, Refused::Malformed);
+    }
     let (purpose, to) = match path {
         "/v1/enrol" => (Purpose::Enrolment, Purpose::Enrolled),
         "/v1/batch" => (Purpose::Batch, Purpose::Mark),

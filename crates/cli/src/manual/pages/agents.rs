@@ -41,6 +41,15 @@ pub(super) const PAGES: &[Page] = &[
         see: &["punctual agent run", "docs/agent.md"],
     },
     Page {
+        command: "agent install",
+        exits: SIMPLE,
+        examples: &[
+            ("sudo punctual agent install", "once this machine is enrolled: monitors from now on and after each boot"),
+            ("sudo punctual agent install --prefix /opt/punctual", "with the program elsewhere"),
+        ],
+        see: &["punctual agent enrol", "punctual agent status", "docs/agent.md"],
+    },
+    Page {
         command: "agent new-key",
         exits: SIMPLE,
         examples: &[("punctual agent new-key", "on a machine whose disk is a copy of another one's")],
