@@ -1,6 +1,7 @@
 //! The contract over SQLite: one file with its log beside it (WAL), durable at each commit (`synchronous=FULL`).
 
 mod between;
+mod boot_clock;
 mod days;
 mod fault;
 mod fleet;
