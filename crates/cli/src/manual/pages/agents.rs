@@ -44,8 +44,11 @@ pub(super) const PAGES: &[Page] = &[
         command: "agent install",
         exits: SIMPLE,
         examples: &[
-            ("sudo punctual agent install", "once this machine is enrolled: monitors from now on and after each boot"),
-            ("sudo punctual agent install --prefix /opt/punctual", "with the program elsewhere"),
+            (
+                "punctual agent install",
+                "as root, once this machine is enrolled: monitors from now on and after each boot",
+            ),
+            ("punctual agent install --prefix /opt/punctual", "with the program elsewhere"),
         ],
         see: &["punctual agent enrol", "punctual agent status", "docs/agent.md"],
     },
