@@ -12,17 +12,17 @@ use hub::keys::hexadecimal;
 
 use crate::support::{Client, TestHub, TestNode, get, punctual_hub, text};
 
+/// A hub that would serve in a folder, at any ports.
+fn serving(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
+    command.arg("--folder").arg(folder).args(["serve", "--no-own-machine"]);
+    command.args(["--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    command
+}
+
 /// Starts a hub that is a process; what it prints of itself, word by word.
 fn serve(folder: &Path, lines: usize) -> (Ended, Vec<Vec<String>>) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
-    command.arg("--folder").arg(folder).args([
-        "serve",
-        "--no-own-machine",
-        "--agents",
-        "127.0.0.1:0",
-        "--people",
-        "127.0.0.1:0",
-    ]);
+    let mut command = serving(folder);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let printed = BufReader::new(child.stdout.take().unwrap()).lines().take(lines).map(Result::unwrap);
     let words = printed.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect();
@@ -42,15 +42,7 @@ fn a_hub_serves_on_where_nobody_reads_what_it_prints() {
     let name = place.path().join("manager");
     let manager = manager(&name);
     let folder = place.path().join("hub");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual-hub"));
-    command.arg("--folder").arg(&folder).args([
-        "serve",
-        "--no-own-machine",
-        "--agents",
-        "127.0.0.1:0",
-        "--people",
-        "127.0.0.1:0",
-    ]);
+    let mut command = serving(&folder);
     let mut child = Ended(command.env("NOTIFY_SOCKET", &name).stdout(Stdio::piped()).spawn().unwrap());
     // As `head` does, and sooner.
     drop(child.0.stdout.take());

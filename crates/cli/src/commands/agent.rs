@@ -173,7 +173,7 @@ fn in_words(hub: &str, is_running: bool, status: Option<&Status>) -> String {
 
 /// The unit as packages have it.
 const UNIT: &str = include_str!("../../../../packaging/punctual-agent.service");
-/// Its name.
+/// The name under which systemd knows the unit.
 const UNIT_NAME: &str = "punctual-agent.service";
 
 /// The unit for a program that lies elsewhere than a package puts it.

@@ -118,7 +118,7 @@ impl ContentHash {
         Self::of_bytes(content.as_bytes())
     }
 
-    /// Of bytes.
+    /// SHA-256 of bytes that are no text: a certificate.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())

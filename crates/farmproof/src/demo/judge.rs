@@ -97,7 +97,7 @@ pub(crate) enum Verdict {
     First(u64),
     /// This host held another guest up for so long that its own reading puts it first: nothing is shown.
     Disturbed(String),
-    /// Something else.
+    /// The hub's page says something that is not what was planted.
     Wrong(String),
 }
 

@@ -20,6 +20,7 @@ use crate::hub::Hub;
 /// What was asked, by whom.
 struct Asked {
     node: NodeKey,
+    connection: ContentHash,
     knows: Option<ContentHash>,
     at_most: Duration,
 }
@@ -32,11 +33,10 @@ pub(super) async fn listen(
     let received = body::receive(&hub.limits, &visitor, request).await?;
     let (looking, own) = (Arc::clone(&hub), visitor.own_value);
     let asked = hub.for_agents.read(move |store| read(received, own, &looking, store)).await??;
-    let connection = own.unwrap_or(ContentHash([0; 32]));
     visitor.is_of(asked.node);
     let news = hub.newsroom.wait(asked.knows, asked.at_most).await;
     // It may have been revoked meanwhile.
-    let node = asked.node;
+    let Asked { node, connection, .. } = asked;
     hub.for_agents.read(move |store| check_enrolled(store, node)).await??;
     signed(&hub, Purpose::Told, node, &ToldBody { connection, epoch: hub.epoch, news })
 }
@@ -52,5 +52,5 @@ fn read(received: Received, own: Option<ContentHash>, hub: &Hub, store: &dyn Rea
         let why = "this was signed for another connection than the one that it came over";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, Refused::NotSigned, why));
     }
-    Ok(Asked { node, knows: asked.knows, at_most: Duration::from_secs(asked.for_s) })
+    Ok(Asked { node, connection: asked.connection, knows: asked.knows, at_most: Duration::from_secs(asked.for_s) })
 }
