@@ -23,7 +23,7 @@ pub enum AddressError {
     #[error("'{0}' names no host: write HOST or HOST:PORT, such as lime2:5377, 192.168.1.5 or [fe80::1%eth0]:5377")]
     NoHost(String),
     /// The port is no number from 1 to 65535.
-    #[error("'{port}' in '{text}' is no port: it is a number from 1 to 65535 ({DEFAULT_PORT} if none is written)")]
+    #[error("'{port}' in '{text}' is no port: it is a number from 1 to 65535")]
     Port {
         /// All that was written.
         text: String,

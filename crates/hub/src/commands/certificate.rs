@@ -44,7 +44,8 @@ impl CertificateArgs {
             changed.next_key.display()
         ));
         if ended > 0 {
-            output::note(&format!("{ended} tokens that were not used named the certificate of before, and were ended"));
+            let tokens = if ended == 1 { "1 token".to_owned() } else { format!("{ended} tokens") };
+            output::note(&format!("ended {tokens}, not used so far, with the certificate of before in it"));
         }
         output::note("make a backup ('punctual-hub backup')");
         Ok(ExitCode::SUCCESS)
