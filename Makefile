@@ -56,10 +56,10 @@ farm-load: ## set up, build, and load a hub: each figure with its target (ARGS="
 	@scripts/build farm
 	target/release/punctual-farmproof load --hub target/release/punctual-hub $(ARGS)
 
-farm-fuzz: ## set up, build, and let hostile nodes and drawn questions at a hub for a minute (ARGS="--seconds 600")
-	@scripts/setup run
+farm-fuzz: ## set up, build, and let hostile nodes, drawn questions and schemathesis at a hub, a minute each (ARGS="--seconds 600")
+	@scripts/setup farm-fuzz
 	@scripts/build farm
-	target/release/punctual-farmproof fuzz --hub target/release/punctual-hub $(ARGS)
+	target/release/punctual-farmproof fuzz --hub target/release/punctual-hub --schemathesis target/schemathesis/bin/schemathesis $(ARGS)
 
 lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels, and the calibration
 	@scripts/lab
@@ -70,7 +70,8 @@ lab-quick: ## the scenarios that take less than three minutes together; part of 
 bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, as ratios
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory build
-	@bench/run; ran=$$?; bench/handover && bench/packets && exit $$ran
+	@scripts/build hub
+	@bench/run; ran=$$?; bench/handover && bench/agent && bench/packets && exit $$ran
 
 build: ## target/release/punctual: static, with the viewer, the lab and the export to Parquet inside; and punctual-proof
 	@scripts/build

@@ -97,6 +97,7 @@ struct Condition<'a> {
 /// # Errors
 /// Where another agent works in the same folder, the disk refuses at the start, or the node's settings ask for what cannot be.
 pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Result<(), MonitorError> {
+    kernel::memory::keep_little();
     let _lock = state.lock()?;
     let identity = Arc::new(state.identity()?.ok_or(StateError::NotEnrolled)?);
     let for_sender = state.clone();

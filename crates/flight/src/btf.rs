@@ -41,14 +41,25 @@ pub enum BtfError {
     },
 }
 
-/// A type: its kind, and where what follows its head stands.
+/// Bytes of what each type begins with: its name, what it is, and its size or another type.
+const HEAD_BYTES: usize = 12;
+
+/// What a type is, by the second word of its head.
 #[derive(Clone, Copy, Debug)]
-struct Type {
-    kind: u32,
-    has_bit_fields: bool,
-    members: u32,
-    /// Where its members stand (bytes from the start of all types).
-    at: usize,
+struct Info(u32);
+
+impl Info {
+    const fn kind(self) -> u32 {
+        (self.0 >> 24) & 0x1f
+    }
+
+    const fn members(self) -> u32 {
+        self.0 & 0xffff
+    }
+
+    const fn has_bit_fields(self) -> bool {
+        self.0 >> 31 == 1
+    }
 }
 
 /// The types of a kernel.
@@ -56,7 +67,9 @@ struct Type {
 pub struct Btf<'a> {
     types_bytes: &'a [u8],
     strings: &'a [u8],
-    types: Vec<Type>,
+    /// By its number, where each type's head stands (bytes from the start of all types). A kernel has a hundred thousand: nothing
+    /// is kept of them that can be read again.
+    heads: Vec<u32>,
     typedefs: HashMap<&'a [u8], u32>,
     structs: HashMap<&'a [u8], u32>,
 }
@@ -79,23 +92,22 @@ impl<'a> Btf<'a> {
         let types_bytes = section(word(8), word(12)).ok_or(BtfError::Form("its types lie outside of it"))?;
         let strings = section(word(16), word(20)).ok_or(BtfError::Form("its names lie outside of it"))?;
         let mut btf =
-            Self { types_bytes, strings, types: Vec::new(), typedefs: HashMap::new(), structs: HashMap::new() };
+            Self { types_bytes, strings, heads: Vec::new(), typedefs: HashMap::new(), structs: HashMap::new() };
         btf.read_types()?;
         Ok(btf)
     }
 
     fn read_types(&mut self) -> Result<(), BtfError> {
-        // Type 0 is `void` and not written.
-        self.types.push(Type { kind: 0, has_bit_fields: false, members: 0, at: 0 });
+        // Type 0 is `void` and not written: nothing stands where it does.
+        self.heads.push(u32::MAX);
         let (mut at, mut id) = (0_usize, 1_u32);
         while at < self.types_bytes.len() {
             let word = |offset| u32_at(self.types_bytes, at + offset).ok_or(BtfError::Short(id));
-            let (name, info) = (word(0)?, word(4)?);
+            let (name, info) = (word(0)?, Info(word(4)?));
             // The third word is a size or another type: nothing here needs it, but it has to be there.
             word(8)?;
-            let kind = (info >> 24) & 0x1f;
-            let members = info & 0xffff;
-            let count = usize::try_from(members).unwrap_or(usize::MAX);
+            let kind = info.kind();
+            let count = usize::try_from(info.members()).unwrap_or(usize::MAX);
             let rest = match kind {
                 KIND_INT | KIND_VAR | KIND_DECL_TAG => 4,
                 KIND_ARRAY => 12,
@@ -105,11 +117,11 @@ impl<'a> Btf<'a> {
                 2 | 7..=12 | 16 | 18 => 0,
                 _ => return Err(BtfError::Kind { kind, id }),
             };
-            at += 12;
+            self.heads.push(u32::try_from(at).map_err(|_| BtfError::Form("it is larger than its numbers reach"))?);
+            at += HEAD_BYTES;
             if self.types_bytes.len() - at < rest {
                 return Err(BtfError::Short(id));
             }
-            self.types.push(Type { kind, has_bit_fields: info >> 31 == 1, members, at });
             let name = string_at(self.strings, name);
             match (kind, name) {
                 (KIND_TYPEDEF, Some(name)) => drop(self.typedefs.entry(name).or_insert(id)),
@@ -136,16 +148,17 @@ impl<'a> Btf<'a> {
     }
 
     fn find(&self, id: u32, wanted: &[u8], depth: u32) -> Option<u32> {
-        let of = self.types.get(usize::try_from(id).ok()?)?;
-        if depth == 0 || !matches!(of.kind, KIND_STRUCT | KIND_UNION) {
+        let head = usize::try_from(*self.heads.get(usize::try_from(id).ok()?)?).ok()?;
+        let of = Info(u32_at(self.types_bytes, head.checked_add(4)?)?);
+        if depth == 0 || !matches!(of.kind(), KIND_STRUCT | KIND_UNION) {
             return None;
         }
-        for n in 0..usize::try_from(of.members).ok()? {
-            let at = of.at + 12 * n;
+        for n in 0..usize::try_from(of.members()).ok()? {
+            let at = head + HEAD_BYTES + 12 * n;
             let word = |offset| u32_at(self.types_bytes, at + offset);
             let (name, kind, offset) = (word(0)?, word(4)?, word(8)?);
             // With bit fields the upper byte is a width.
-            let offset = if of.has_bit_fields { offset & 0x00ff_ffff } else { offset };
+            let offset = if of.has_bit_fields() { offset & 0x00ff_ffff } else { offset };
             let name = string_at(self.strings, name)?;
             if name == wanted {
                 return Some(offset);

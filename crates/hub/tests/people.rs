@@ -102,7 +102,7 @@ fn documents_say_the_same_in_integers() {
     assert_eq!(of("lime2"), 404);
     assert_eq!(of(&"0".repeat(64)), 404);
     assert_eq!(of("..%2f..%2fetc%2fpasswd"), 404);
-    for wrong in ["points=0", "points=x", "points=100000", "from=yesterday", "to=5", "from=9&to=5"] {
+    for wrong in ["points=0", "points=x", "points=100000", "from=yesterday", "to=5", "from=9&to=5", "last=2d"] {
         assert_eq!(of(&format!("{key}/history?{wrong}")), 400, "{wrong}");
     }
     assert_eq!(of(&format!("{key}/history?from=1970-01-01T00:00:00Z&to={}", i64::MAX)), 200);
@@ -134,6 +134,36 @@ fn the_description_names_what_is_answered_and_its_forms_hold() {
         let document = answer.json();
         let said: BTreeSet<&String> = document.as_object().unwrap().keys().collect();
         assert!(said.is_subset(&known), "{path}: {said:?} of {known:?}");
+    }
+    // What a parameter's form allows is understood, and what lies just beyond it is refused.
+    for (path, route) in paths {
+        let filled = path.replace("{key}", &node.key().to_string());
+        let parameters = route["get"]["parameters"].as_array().unwrap();
+        for parameter in parameters.iter().filter(|parameter| parameter["in"] == "query") {
+            let (name, form) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
+            let needs = if name == "to" { "from=1&" } else { "" };
+            let status = |value: &str| hub.get(&format!("{filled}?{needs}{name}={value}"), "").status;
+            let forms = form["anyOf"].as_array().map_or_else(|| vec![form], |all| all.iter().collect());
+            for form in forms {
+                let allowed = form["enum"].as_array().cloned().unwrap_or_default();
+                assert!(allowed.iter().all(|word| status(word.as_str().unwrap()) == 200), "{path} {name}");
+                if form["format"] == "date-time" {
+                    assert_eq!(status("1996-12-19T16:39:57-08:00"), 200, "{path} {name}");
+                }
+                // What is before 'from', or after now, is no stretch of time.
+                let is_moment = ["from", "to"].contains(&name);
+                for (bound, step) in [("minimum", -1), ("maximum", 1)] {
+                    let Some(bound) = form[bound].as_i64() else { continue };
+                    assert!(is_moment || status(&bound.to_string()) == 200, "{path} {name}={bound}");
+                    assert_eq!(status(&(i128::from(bound) + step).to_string()), 400, "{path} {name}={bound} + {step}");
+                }
+            }
+            if name != "q" {
+                for wrong in ["", "2x", "1.5", "%00"] {
+                    assert_eq!(status(wrong), 400, "{path} {name}={wrong}");
+                }
+            }
+        }
     }
     // Nothing is changed here.
     for method in ["POST", "PUT", "DELETE"] {

@@ -23,6 +23,24 @@ pub fn unlock() {
     let _ = rustix::mm::munlockall();
 }
 
+/// A block of the allocator from here on is a mapping of its own, which is gone when it is freed (bytes).
+const OWN_MAPPING_BYTES: libc::c_int = 64 * 1024;
+
+/// Makes the allocator of this program keep little, for one that runs for years beside others' work: one heap for all threads
+/// instead of one for each, and large blocks in mappings of their own. A heap that is locked never gives back what was freed in its
+/// middle, so all that each thread once needed at its most would stay; and by itself the C library stops to make such mappings
+/// for blocks of a size that was once freed (mallopt(3), `M_MMAP_THRESHOLD`). Threads that allocate wait for each other: those that
+/// measure do not allocate.
+pub fn keep_little() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it only sets how the allocator goes on, under its own lock.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAPPING_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, OWN_MAPPING_BYTES);
+    }
+}
+
 /// Lets the kernel unmap the pages of this program's own file that only the start-up needed, and gives free heap back.
 /// A page that is used again comes back from the page cache, with a minor fault. Kernels before 5.18 keep locked pages.
 ///
@@ -92,7 +110,13 @@ const FAULT_AROUND_BYTES: usize = 8 * 1024;
 /// A fault maps the 64 KiB around it that are in the page cache (`should_fault_around`, mm/memory.c), but never beyond its
 /// mapping, and with `mlockall` they all stay pinned: a run that uses some sixty places of the program had 4 MiB of code
 /// resident instead of 1 MiB.
+///
+/// What is divided already stays as it is: marks on each part of it would be one mark on all of it, and the kernel would join the
+/// parts again.
 fn limit_fault_around(range: std::ops::Range<usize>) {
+    if range.len() <= FAULT_AROUND_BYTES {
+        return;
+    }
     for start in range.clone().step_by(2 * FAULT_AROUND_BYTES) {
         let bytes = FAULT_AROUND_BYTES.min(range.end - start);
         // SAFETY: the range is a mapping of this program's file without write permission; the advice changes no page.
@@ -172,6 +196,20 @@ Anonymous:             0 kB
         assert_eq!(released(SMAPS), [(0x55d0_c0a0_0000, 0x55d0_c0b0_0000)]);
         assert_eq!(released(""), []);
         assert_eq!(released("nonsense\nAnonymous: 0 kB"), []);
+    }
+
+    #[test]
+    fn pages_that_were_released_again_come_back_a_few_at_a_time_too() {
+        let inode = std::fs::metadata("/proc/self/exe").unwrap().ino();
+        let longest = || {
+            let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            unchanged_file_ranges(&smaps, inode).iter().map(ExactSizeIterator::len).max()
+        };
+        assert!(longest() > Some(FAULT_AROUND_BYTES));
+        for turn in 0..3 {
+            release_startup_pages();
+            assert_eq!(longest(), Some(FAULT_AROUND_BYTES), "turn {turn}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod form;
 mod hostile;
 mod reading;
+mod schemathesis;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -50,6 +51,9 @@ pub(crate) struct FuzzArgs {
     /// The hub's program [default: the same code in this program]
     #[arg(long, value_name = "FILE")]
     hub: Option<PathBuf>,
+    /// The program schemathesis, which asks for another minute what the hub's description allows and what it does not
+    #[arg(long, value_name = "FILE")]
+    schemathesis: Option<PathBuf>,
 }
 
 /// What was seen, by all threads together.
@@ -123,6 +127,11 @@ impl FuzzArgs {
             }
             honest
         })?;
+        if let Some(program) = self.schemathesis.filter(|_| hub.process.ended().is_none()) {
+            let wrong = schemathesis::ask(&program, hub.people, honest.key, seed, &folder)?;
+            output::data(&format!("schemathesis: {}\n", if wrong.is_some() { "WRONG" } else { "nothing wrong" }));
+            wrong.into_iter().for_each(|wrong| seen.wrong(wrong));
+        }
         if let Some(status) = hub.process.ended() {
             seen.wrong(format!("the hub has ended: {status}"));
         }

@@ -5,7 +5,7 @@ use super::chart::MOST_POINTS;
 /// A grid that ends of windows are put on (ns): five minutes, as long as an interval. A page stays the same until one has passed.
 const GRID_NS: i64 = 300 * 1_000_000_000;
 /// Spans that can be chosen: a word in the URL, and days.
-pub(super) const SPANS: [(&str, &str, i64); 7] = [
+pub(crate) const SPANS: [(&str, &str, i64); 7] = [
     ("1h", "hour", 1),
     ("6h", "6 hours", 6),
     ("1d", "day", 24),
@@ -14,7 +14,8 @@ pub(super) const SPANS: [(&str, &str, i64); 7] = [
     ("112d", "112 days", 112 * 24),
     ("1y", "year", 366 * 24),
 ];
-const USUAL_SPAN: &str = "1d";
+/// The span that is shown where none was chosen.
+pub(crate) const USUAL_SPAN: &str = "1d";
 /// The longest span whose histograms stand on the page (ns): 31 days.
 const MOST_HISTOGRAMS_NS: i64 = 31 * 86_400 * 1_000_000_000;
 
@@ -59,12 +60,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_ends_on_the_grid_and_a_wrong_one_is_the_usual_one() {
+    fn a_window_ends_on_the_grid_and_an_empty_one_is_the_usual_one() {
         let now = 1_795_000_000_000_000_123;
         let window = Window::new(now, Some("7d"), None);
         assert!(window.to_utc_ns > now && window.to_utc_ns - now <= GRID_NS && window.to_utc_ns % GRID_NS == 0);
         assert_eq!(window.to_utc_ns - window.from_utc_ns, 7 * 86_400 * 1_000_000_000);
-        assert_eq!(Window::new(now, Some("../"), Some((5, 5))), Window::new(now, Some(USUAL_SPAN), None));
+        assert_eq!(Window::new(now, None, Some((5, 5))), Window::new(now, Some(USUAL_SPAN), None));
         assert_eq!(Window::new(now, None, Some((5, 9))), Window { from_utc_ns: 5, to_utc_ns: 9, span: "" });
     }
 }

@@ -21,9 +21,9 @@ use crate::hub::Hub;
 use crate::pages::{self, Asked, NodePage, Window};
 
 /// Points of a CPU where nobody says how many.
-const USUAL_POINTS: usize = 1_000;
+pub(super) const USUAL_POINTS: usize = 1_000;
 /// Points of a CPU at most: two for each pixel of a wide screen.
-const MOST_POINTS: usize = 10_000;
+pub(super) const MOST_POINTS: usize = 10_000;
 /// Lines of the log on a node's page.
 const MOST_CHANGES: usize = 50;
 
@@ -80,10 +80,14 @@ pub(super) struct Stretch {
     points: Option<usize>,
 }
 
-/// A moment: RFC 3339, or ns since 1970.
+/// A moment: RFC 3339, or ns since 1970. One that ns since 1970 do not reach (before 1677, after 2262) is the first or last that
+/// they do.
 fn moment(name: &str, text: &str) -> Result<i64, Failed> {
     let by_number = text.parse::<i64>().ok();
-    let moment = || i64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok();
+    let moment = || {
+        let ns = text.parse::<Timestamp>().ok()?.as_nanosecond();
+        Some(i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX }))
+    };
     by_number.or_else(moment).ok_or_else(|| {
         let example = "2026-11-28T13:05:00Z, or ns since 1970";
         Failed::Asked(format!("{name}={} is no moment: give one as {example}", units::printable::line(text)))
@@ -100,6 +104,11 @@ impl Stretch {
         };
         if from_to.is_some_and(|(from, to)| from >= to) {
             return Err(Failed::Asked("'from' is not before 'to'".to_owned()));
+        }
+        let is_known = |last: &str| pages::SPANS.iter().any(|(word, ..)| *word == last);
+        if let Some(last) = self.last.as_deref().filter(|last| !is_known(last)) {
+            let (last, known) = (units::printable::line(last), pages::SPANS.map(|(word, ..)| word).join(", "));
+            return Err(Failed::Asked(format!("last={last} is not understood: give one of {known}, or 'from' and 'to'")));
         }
         Ok(Window::new(now_wall_ns(), self.last.as_deref(), from_to))
     }

@@ -9,17 +9,18 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::documents::{Fleet, Node, NodeHistory, Status};
-use super::handlers;
+use super::handlers::{self, MOST_POINTS, USUAL_POINTS};
 use super::parts::NodeHistograms;
 use crate::hub::Hub;
+use crate::pages::{SPANS, USUAL_SPAN};
 
 /// A parameter of a route.
 struct Parameter {
     name: &'static str,
     /// `path` or `query`.
     place: &'static str,
-    /// Its type in JSON Schema.
-    kind: &'static str,
+    /// Its JSON Schema: every value of this form is understood, and no other one.
+    form: fn() -> Value,
     what: &'static str,
 }
 
@@ -46,28 +47,56 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-const KEY: Parameter =
-    Parameter { name: "key", place: "path", kind: "string", what: "The node's public key: 64 hexadecimal digits." };
+/// A moment: digits are ns since 1970.
+fn moment_form() -> Value {
+    json!({ "anyOf": [
+        { "type": "string", "format": "date-time" },
+        { "type": "integer", "format": "int64", "minimum": i64::MIN, "maximum": i64::MAX },
+    ] })
+}
+
+const KEY: Parameter = Parameter {
+    name: "key",
+    place: "path",
+    form: || json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" }),
+    what: "The node's public key: 64 hexadecimal digits.",
+};
 const WORDS: Parameter = Parameter {
     name: "q",
     place: "query",
-    kind: "string",
+    form: || json!({ "type": "string" }),
     what: "Only nodes in which all of these words occur: in name, state, version, place, labels or key.",
 };
 const SKIP: Parameter = Parameter {
     name: "skip",
     place: "query",
-    kind: "integer",
+    form: || json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX, "default": 0 }),
     what: "How many nodes are left out, those that are to be looked at first: a page has 200.",
 };
-const LAST: Parameter =
-    Parameter { name: "last", place: "query", kind: "string", what: "The last 1h, 6h, 1d, 7d, 30d, 112d or 1y." };
-const FROM: Parameter =
-    Parameter { name: "from", place: "query", kind: "string", what: "From when: RFC 3339, or ns since 1970." };
-const TO: Parameter =
-    Parameter { name: "to", place: "query", kind: "string", what: "Until when, which is not part of it." };
-const POINTS: Parameter =
-    Parameter { name: "points", place: "query", kind: "integer", what: "Points of a CPU at most: twice the pixels." };
+const LAST: Parameter = Parameter {
+    name: "last",
+    place: "query",
+    form: || json!({ "type": "string", "enum": SPANS.map(|(word, ..)| word), "default": USUAL_SPAN }),
+    what: "The last so and so long; with 'from' it says nothing.",
+};
+const FROM: Parameter = Parameter {
+    name: "from",
+    place: "query",
+    form: moment_form,
+    what: "From when: RFC 3339, or ns since 1970. It has to be before 'to'.",
+};
+const TO: Parameter = Parameter {
+    name: "to",
+    place: "query",
+    form: moment_form,
+    what: "Until when, which is not part of it; by default until now. It needs 'from'.",
+};
+const POINTS: Parameter = Parameter {
+    name: "points",
+    place: "query",
+    form: || json!({ "type": "integer", "minimum": 1, "maximum": MOST_POINTS, "default": USUAL_POINTS }),
+    what: "Points of a CPU at most: twice the pixels.",
+};
 
 const ROUTES: &[Route] = &[
     Route {
@@ -149,7 +178,7 @@ pub(super) fn open_api() -> Value {
                 "in": parameter.place,
                 "required": parameter.place == "path",
                 "description": parameter.what,
-                "schema": { "type": parameter.kind },
+                "schema": (parameter.form)(),
             })
         };
         let mut responses = json!({
