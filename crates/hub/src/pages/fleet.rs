@@ -21,7 +21,13 @@ pub(crate) struct Asked {
     pub(crate) q: String,
     /// How many of them are left out, those that are to be looked at first.
     #[serde(default)]
-    pub(crate) skip: usize,
+    pub(crate) skip: u32,
+}
+
+impl Asked {
+    fn skipped(&self) -> usize {
+        usize::try_from(self.skip).unwrap_or(usize::MAX)
+    }
 }
 
 /// Whether a node is asked for: each word occurs in its name, state, version, place, labels or key.
@@ -91,7 +97,7 @@ pub(crate) fn fleet(rows: &[FleetRow], asked: &Asked) -> String {
          <th class=\"number\">Latest</th><th class=\"number aside\">Limit</th><th class=\"number aside\">Worst ever</th><th>That day</th><th>Last seen</th>\
          <th class=\"aside\">Agent</th><th class=\"aside\">Place, labels</th></tr></thead>\n<tbody>\n",
     );
-    for row in wanted.iter().skip(asked.skip).take(MOST_ROWS) {
+    for row in wanted.iter().skip(asked.skipped()).take(MOST_ROWS) {
         write_row(&mut main, row);
     }
     main.push_str("</tbody></table></div>\n");
@@ -105,7 +111,7 @@ fn write_others(main: &mut String, count: usize, asked: &Asked) {
     if count <= MOST_ROWS && asked.skip == 0 {
         return;
     }
-    let first = asked.skip.min(count);
+    let first = asked.skipped().min(count);
     let last = first.saturating_add(MOST_ROWS).min(count);
     let _ = write!(main, "<p>Nodes {} to {last} of {count}, by what to look at first.", (first + 1).min(last));
     let mut link = |skip: usize, word: &str| {
@@ -352,6 +358,6 @@ mod tests {
         }
         seen.sort_unstable();
         assert_eq!(seen, (0..450).collect::<Vec<_>>());
-        assert!(fleet(&rows, &Asked { q: String::new(), skip: usize::MAX }).contains("of 450"));
+        assert!(fleet(&rows, &Asked { q: String::new(), skip: u32::MAX }).contains("of 450"));
     }
 }

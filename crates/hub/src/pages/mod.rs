@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 pub(crate) use fleet::{Asked, fleet, is_wanted};
 pub(crate) use node::{NodePage, node};
 pub(crate) use profiles::latest as profiles_of;
-pub(crate) use window::Window;
+pub(crate) use window::{SPANS, USUAL_SPAN, Window};
 pub(crate) use words::{detail, gap_why, look, zoned};
 
 use html::Text;

@@ -108,7 +108,9 @@ impl Stretch {
         let is_known = |last: &str| pages::SPANS.iter().any(|(word, ..)| *word == last);
         if let Some(last) = self.last.as_deref().filter(|last| !is_known(last)) {
             let (last, known) = (units::printable::line(last), pages::SPANS.map(|(word, ..)| word).join(", "));
-            return Err(Failed::Asked(format!("last={last} is not understood: give one of {known}, or 'from' and 'to'")));
+            return Err(Failed::Asked(format!(
+                "last={last} is not understood: give one of {known}, or 'from' and 'to'"
+            )));
         }
         Ok(Window::new(now_wall_ns(), self.last.as_deref(), from_to))
     }
