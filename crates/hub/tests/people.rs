@@ -31,6 +31,11 @@ fn pages_are_for_sessions_and_a_link_makes_one() {
     assert_eq!(page.status, 200);
     assert!(page.text().contains("punctual-hub enrol"), "an empty fleet says what fills it");
     assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    let description = hub.get("/api/v1/openapi.json", &cookie).json();
+    assert!(
+        description["security"][0]["session"].is_array()
+            && description["paths"]["/"]["get"]["responses"]["401"].is_object()
+    );
     hub.restart();
     assert_eq!(hub.get("/", &cookie).status, 200, "sessions outlive a start");
     hub.running().hub.sessions.end_all().unwrap();
@@ -135,6 +140,7 @@ fn the_description_names_what_is_answered_and_its_forms_hold() {
         let said: BTreeSet<&String> = document.as_object().unwrap().keys().collect();
         assert!(said.is_subset(&known), "{path}: {said:?} of {known:?}");
     }
+    assert!(description.get("security").is_none(), "a hub that is open to all asks for no session");
     // What a parameter's form allows is understood, and what lies just beyond it is refused.
     for (path, route) in paths {
         let filled = path.replace("{key}", &node.key().to_string());

@@ -15,6 +15,7 @@ pub mod ethtool;
 pub mod file_lock;
 pub mod file_owner;
 pub mod folder;
+pub mod gpio;
 pub mod handover;
 pub mod hot_section;
 pub mod immutable;

@@ -15,7 +15,12 @@ struct OwnModule {
     makefile: &'static str,
 }
 
-const OWN_MODULES: [OwnModule; 3] = [
+const OWN_MODULES: [OwnModule; 4] = [
+    OwnModule {
+        name: "punctual_gpio",
+        source: include_str!("../modules/gpio/punctual_gpio.c"),
+        makefile: include_str!("../modules/gpio/Makefile"),
+    },
     OwnModule {
         name: "punctual_inject",
         source: include_str!("../modules/inject/punctual_inject.c"),

@@ -45,4 +45,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     about: "Hand-over from one thread to another: by an eventfd, a pipe, a futex, a signal, a message queue or a condition variable", samples: "hand-overs", figure: "wakeups", countsByTime: false,
     isOfProgram: false, predicted: ["handed_to_woke"],
   },
+  gpio: {
+    about: "Cost of writing a GPIO line", samples: "writes", figure: "costs", countsByTime: false,
+    isOfProgram: false, predicted: [],
+  },
 };

@@ -31,7 +31,10 @@ pub(super) fn ask(
     writeln!(text, "[parameters]\n\"path.key\" = \"{node}\"")?;
     std::fs::write(&config, text)?;
     let output = std::fs::File::create(&log)?;
-    let status = Command::new(program)
+    let program = program.canonicalize().with_context(|| program.display().to_string())?;
+    // It keeps notes where it runs.
+    let status = Command::new(&program)
+        .current_dir(folder)
         .args(["--no-color", "--config-file"])
         .arg(&config)
         .args(["run", "--max-time", &SECONDS.to_string(), "--seed", &(seed % 1_000_000_000).to_string()])

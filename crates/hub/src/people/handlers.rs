@@ -214,8 +214,8 @@ pub(super) async fn status_document(State(hub): State<Arc<Hub>>, headers: Header
     document(&headers, &Status::new(of, &rows, last_backup_utc_ns, now_wall_ns()))
 }
 
-pub(super) async fn description(headers: HeaderMap) -> Response {
-    match document(&headers, &super::routes::open_api()) {
+pub(super) async fn description(State(hub): State<Arc<Hub>>, headers: HeaderMap) -> Response {
+    match document(&headers, &super::routes::open_api(hub.is_public)) {
         Ok(response) => response,
         Err(failed) => failed.into_response(),
     }

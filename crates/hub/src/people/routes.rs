@@ -162,8 +162,8 @@ pub(super) fn readable() -> Router<Arc<Hub>> {
     ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
 }
 
-/// The OpenAPI document.
-pub(super) fn open_api() -> Value {
+/// The OpenAPI document, of a hub whose pages are open to all or take a session.
+pub(super) fn open_api(is_public: bool) -> Value {
     let mut generator = SchemaSettings::openapi3().for_serialize().into_generator();
     let mut paths = Map::new();
     for route in ROUTES {
@@ -184,9 +184,12 @@ pub(super) fn open_api() -> Value {
         let mut responses = json!({
             "200": { "description": "It is answered.", "content": content },
             "304": { "description": "It is as it was (If-None-Match)." },
-            "401": { "description": "No session: 'punctual-hub link' prints a link that makes one." },
             "503": { "description": "The hub cannot read its store." },
         });
+        if !is_public {
+            let why = "No session: 'punctual-hub link' prints a link that makes one.";
+            responses["401"] = json!({ "description": why });
+        }
         if !route.parameters.is_empty() {
             responses["400"] = json!({ "description": "A parameter is not understood." });
         }
@@ -200,7 +203,7 @@ pub(super) fn open_api() -> Value {
         });
         paths.insert(route.path.to_owned(), json!({ "get": operation }));
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.0.3",
         "info": {
             "title": "Punctual's hub",
@@ -210,8 +213,12 @@ pub(super) fn open_api() -> Value {
         "paths": paths,
         "components": {
             "schemas": generator.take_definitions(true),
-            "securitySchemes": { "session": { "type": "apiKey", "in": "cookie", "name": "punctual-session" } },
         },
-        "security": [{ "session": [] }],
-    })
+    });
+    if !is_public {
+        document["components"]["securitySchemes"] =
+            json!({ "session": { "type": "apiKey", "in": "cookie", "name": "punctual-session" } });
+        document["security"] = json!([{ "session": [] }]);
+    }
+    document
 }

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod clock;
 pub mod event;
+pub mod gpio;
 pub mod noise;
 pub mod packet;
 pub mod sync;

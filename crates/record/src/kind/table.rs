@@ -443,4 +443,30 @@ kinds! {
         figure: Figure::Wakeups,
         sleeps: true,
     }
+    /// Cost of writing a GPIO line.
+    Gpio {
+        name: "gpio",
+        sample: "write",
+        samples: "writes",
+        sampling: Sampling::Repetitions,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+                name: "acted_to_returned",
+                words: "what writing the line takes",
+                from: "the measuring thread's reading of CLOCK_MONOTONIC right before it writes the line",
+                to: "the same thread's reading right after the driver has written it; the edge lies in between",
+                at: "returned at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+        ],
+        judged: &[],
+        compared: None,
+        imported: &[],
+        predicted: &[],
+        explained: None,
+        figure: Figure::Costs,
+        sleeps: false,
+    }
 }

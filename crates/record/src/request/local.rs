@@ -50,6 +50,12 @@ local_text! {
 }
 
 local_text! {
+    /// A GPIO line of the node that carries the request out: `CHIP/LINE`, the chip by its name or the path of its device, the line by
+    /// its number or the name that the board gives it.
+    LocalLine
+}
+
+local_text! {
     /// A command line that the node which carries the request out starts through the shell.
     LocalCommand
 }

@@ -6,6 +6,7 @@
 mod app;
 mod clock;
 mod event;
+mod gpio;
 mod local;
 mod noise;
 mod packet;
@@ -21,7 +22,8 @@ use units::Ns;
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::event::{CpuPair, EventMeans, EventRequest, PairPlacement};
-pub use self::local::{LocalAddress, LocalCommand, LocalPath};
+pub use self::gpio::GpioRequest;
+pub use self::local::{LocalAddress, LocalCommand, LocalLine, LocalPath};
 pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
@@ -49,6 +51,8 @@ pub enum Request {
     Packet(PacketRequest),
     /// The hand-over from one thread to another.
     Event(EventRequest),
+    /// Cost of writing a GPIO line.
+    Gpio(GpioRequest),
 }
 
 impl Request {
@@ -62,6 +66,7 @@ impl Request {
             Self::Sync(request) => request,
             Self::Packet(request) => request,
             Self::Event(request) => request,
+            Self::Gpio(request) => request,
         }
     }
 
@@ -74,6 +79,7 @@ impl Request {
             Self::Sync(request) => request,
             Self::Packet(request) => request,
             Self::Event(request) => request,
+            Self::Gpio(request) => request,
         }
     }
 

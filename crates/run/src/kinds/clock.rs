@@ -1,8 +1,8 @@
 //! What reading a clock costs.
 
 use kernel::sched::Policy;
-use measure::Machine;
 use measure::clock::{self, ClockError};
+use measure::{Machine, RepeatedError};
 use record::{ClockRequest, Live, Record};
 use units::CpuSet;
 
@@ -51,7 +51,7 @@ impl super::Planned for Planned {
             watch.live(&Live { elapsed_ns, duration_ns: Some(WHOLE_NS), ..Live::default() });
         };
         clock::measure(&self.request, surroundings.machine, context, stop, &mut shown).map_err(|error| match error {
-            ClockError::Thread(_) => RunError::failed(error),
+            ClockError::Repeated(RepeatedError::Thread(_) | RepeatedError::Failed(_)) => RunError::failed(error),
             _ => RunError::usage(error),
         })
     }

@@ -3,6 +3,7 @@
 mod app;
 mod clock;
 mod event;
+mod gpio;
 mod noise;
 mod packet;
 mod sync;
@@ -86,6 +87,7 @@ pub(crate) fn plan(
         Request::Clock(request) => Box::new(clock::Planned::new(request, machine)),
         Request::Sync(request) => Box::new(sync::Planned::new(request, machine)?),
         Request::App(request) => Box::new(app::Planned::new(request, turns, machine)),
+        Request::Gpio(request) => Box::new(gpio::Planned::new(request, machine)),
         Request::Event(request) => Box::new(event::Planned::new(request, machine)?),
         Request::Packet(request) => Box::new(packet::Planned::new(request, surroundings.part, explaining, machine)?),
     })

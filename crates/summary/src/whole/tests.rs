@@ -106,6 +106,8 @@ fn records() -> Vec<Record> {
     let mut readings = samples::record_of(Measurement::Clock, &[20, 21, 25]);
     readings.series[0].detail = SeriesDetail::Readings { block_mean_median_ns: 21.3 };
     readings.series[0].variant = "monotonic vdso".to_owned();
+    let mut writes = samples::record_of(Measurement::Gpio, &[900, 1_100]);
+    writes.series[0].variant = "up and down".to_owned();
     let mut program = samples::record_of(Measurement::App, &[5_000, 70_000]);
     program.detail = Detail::Program(AppRun { threads: vec![AppThread::default()], ..AppRun::default() });
     let mut imported = samples::record_of(Measurement::Wakeup, &[5_000]);
@@ -125,6 +127,7 @@ fn records() -> Vec<Record> {
         samples::run(sound(None)),
         gaps,
         readings,
+        writes,
         program,
         samples::hand_overs(&[4_000, 9_000], sound(None)),
         imported,

@@ -5,6 +5,7 @@ pub(crate) mod clock;
 #[cfg(feature = "packet")]
 mod elsewhere;
 pub(crate) mod event;
+pub(crate) mod gpio;
 pub(crate) mod noise;
 mod request;
 pub(crate) mod sync;
@@ -28,6 +29,8 @@ enum Measurement {
     Noise(noise::NoiseArgs),
     /// The hand-over from one thread to another: eventfd, pipe, futex, signal, message queue, condition variable
     Event(event::EventArgs),
+    /// What writing a GPIO line costs: up, down, and both
+    Gpio(gpio::GpioArgs),
     /// How far clocks are apart: ptp4l, chronyd, hardware clocks, the kernel
     Sync(sync::SyncArgs),
     /// What a file asks for: a request as JSON, of any kind
@@ -41,6 +44,7 @@ impl MeasureArgs {
             Measurement::Clock(args) => args.run(),
             Measurement::Noise(args) => args.run(),
             Measurement::Event(args) => args.run(),
+            Measurement::Gpio(args) => args.run(),
             Measurement::Sync(args) => args.run(),
             Measurement::Request(args) => args.run(),
         }

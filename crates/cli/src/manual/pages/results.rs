@@ -195,6 +195,18 @@ pub(super) const PAGES: &[Page] = &[
         see: MEASURE_SEE,
     },
     Page {
+        command: "measure gpio",
+        exits: &[("0", "the run is valid or degraded"), MEASURE_USAGE, MEASURE_INVALID],
+        examples: &[
+            ("punctual measure gpio --line gpiochip0/17", "cost of writing a line that nothing hangs on"),
+            (
+                "punctual measure gpio --line gpiochip0/valve --active-low --priority 80 -o pin.json",
+                "by its name, inverted",
+            ),
+        ],
+        see: MEASURE_SEE,
+    },
+    Page {
         command: "measure noise",
         exits: &[
             ("0", "the run is valid or degraded, and the --deadline holds where one is stated"),

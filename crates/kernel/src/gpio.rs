@@ -1,0 +1,295 @@
+//! Lines of GPIO chips by the character device, second version of its interface (Linux 5.10; include/uapi/linux/gpio.h,
+//! Documentation/userspace-api/gpio/chardev.rst).
+//!
+//! A line that is requested belongs to the descriptor, and to nobody else until that is closed. What the line does then is the
+//! driver's affair: most keep its level.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+const NAME_BYTES: usize = 32;
+const MOST_LINES: usize = 64;
+const MOST_ATTRIBUTES: usize = 10;
+
+/// `struct gpiochip_info`.
+#[repr(C)]
+#[derive(Default)]
+struct RawChip {
+    name: [u8; NAME_BYTES],
+    label: [u8; NAME_BYTES],
+    lines: u32,
+}
+
+/// `struct gpio_v2_line_attribute`: which one, and its value.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct RawAttribute {
+    id: u32,
+    padding: u32,
+    value: u64,
+}
+
+/// `struct gpio_v2_line_config_attribute`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct RawConfigAttribute {
+    attribute: RawAttribute,
+    mask: u64,
+}
+
+/// `struct gpio_v2_line_config`.
+#[repr(C)]
+#[derive(Default)]
+struct RawConfig {
+    flags: u64,
+    attributes_count: u32,
+    padding: [u32; 5],
+    attributes: [RawConfigAttribute; MOST_ATTRIBUTES],
+}
+
+/// `struct gpio_v2_line_request`.
+#[repr(C)]
+struct RawRequest {
+    offsets: [u32; MOST_LINES],
+    consumer: [u8; NAME_BYTES],
+    config: RawConfig,
+    lines_count: u32,
+    event_buffer_size: u32,
+    padding: [u32; 5],
+    file: i32,
+}
+
+/// `struct gpio_v2_line_info`.
+#[repr(C)]
+#[derive(Default)]
+struct RawLine {
+    name: [u8; NAME_BYTES],
+    consumer: [u8; NAME_BYTES],
+    offset: u32,
+    attributes_count: u32,
+    flags: u64,
+    attributes: [RawAttribute; MOST_ATTRIBUTES],
+    padding: [u32; 4],
+}
+
+/// `struct gpio_v2_line_values`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawValues {
+    bits: u64,
+    mask: u64,
+}
+
+/// `_IOC(direction, 0xB4, number, size)` (include/uapi/asm-generic/ioctl.h).
+const fn request(direction: u64, number: u64, size: usize) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "sizes of a few hundred bytes")]
+    let size = size as u32 as u64;
+    direction << 30 | size << 16 | 0xb4 << 8 | number
+}
+
+const READ: u64 = 2;
+const READ_WRITE: u64 = 3;
+const CHIP_INFO: u64 = request(READ, 1, size_of::<RawChip>());
+const LINE_INFO: u64 = request(READ_WRITE, 5, size_of::<RawLine>());
+const LINE_REQUEST: u64 = request(READ_WRITE, 7, size_of::<RawRequest>());
+const GET_VALUES: u64 = request(READ_WRITE, 0xe, size_of::<RawValues>());
+const SET_VALUES: u64 = request(READ_WRITE, 0xf, size_of::<RawValues>());
+
+const FLAG_USED: u64 = 1 << 0;
+const FLAG_ACTIVE_LOW: u64 = 1 << 1;
+const FLAG_OUTPUT: u64 = 1 << 3;
+const FLAG_OPEN_DRAIN: u64 = 1 << 6;
+const FLAG_OPEN_SOURCE: u64 = 1 << 7;
+/// The attribute that says the levels which outputs begin with.
+const ATTRIBUTE_OUTPUT_VALUES: u32 = 2;
+
+/// `ioctl(2)` with a structure that the kernel reads and writes.
+fn ask<T>(file: i32, number: u64, with: &mut T) -> io::Result<()> {
+    #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "32 bits, in the C library's type")]
+    let number = number as libc::Ioctl;
+    // SAFETY: each request is made with the structure whose size it encodes, valid and writable for the length of the call.
+    if unsafe { libc::ioctl(file, number, std::ptr::from_mut(with)) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Text up to its first zero.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+/// A GPIO chip.
+#[derive(Debug)]
+pub struct Chip {
+    file: File,
+    /// What the kernel calls it: `gpiochip0`.
+    pub name: String,
+    /// What its driver calls it: `pl061`, `pinctrl-bcm2835`.
+    pub label: String,
+    /// How many lines it has.
+    pub lines: u32,
+}
+
+/// What is known of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineInfo {
+    /// What the board's description calls it; empty where that says nothing.
+    pub name: String,
+    /// Who uses it; empty where nobody does, or does not say so.
+    pub consumer: String,
+    /// Whether it is used, by the kernel or by a program.
+    pub is_used: bool,
+    /// Whether whoever uses it calls the low level active.
+    pub is_active_low: bool,
+    /// Whether it is an output.
+    pub is_output: bool,
+    /// Whether only one of its levels is driven (open drain or open source), so that a resistor makes the other.
+    pub is_open: bool,
+}
+
+impl Chip {
+    /// Opens a chip: `gpiochip0`, or a path to its device.
+    ///
+    /// # Errors
+    /// Where there is none, this user may not open it, or it is another kind of device.
+    pub fn open(name: &str) -> io::Result<Self> {
+        let path = if name.contains('/') { PathBuf::from(name) } else { Path::new("/dev").join(name) };
+        // Not by following what is no character device: opening a pipe would wait for ever.
+        let is_device = {
+            use std::os::unix::fs::FileTypeExt as _;
+            std::fs::metadata(&path)?.file_type().is_char_device()
+        };
+        if !is_device {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no character device"));
+        }
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let mut raw = RawChip::default();
+        ask(file.as_raw_fd(), CHIP_INFO, &mut raw).map_err(|error| match error.raw_os_error() {
+            Some(libc::ENOTTY | libc::EINVAL) => {
+                io::Error::new(io::ErrorKind::InvalidInput, "it is no GPIO chip of this kernel")
+            }
+            _ => error,
+        })?;
+        Ok(Self { file, name: text(&raw.name), label: text(&raw.label), lines: raw.lines })
+    }
+
+    /// The names of all chips of this machine, in their order.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        let found = std::fs::read_dir("/sys/bus/gpio/devices").into_iter().flatten().flatten();
+        let names = found.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with("gpiochip")).collect();
+        names.sort_by_key(|name| (name.len(), name.clone()));
+        names
+    }
+
+    /// What is known of a line.
+    ///
+    /// # Errors
+    /// Where the chip has no such line.
+    pub fn line(&self, offset: u32) -> io::Result<LineInfo> {
+        let mut raw = RawLine { offset, ..RawLine::default() };
+        ask(self.file.as_raw_fd(), LINE_INFO, &mut raw)?;
+        let has = |flag| raw.flags & flag != 0;
+        Ok(LineInfo {
+            name: text(&raw.name),
+            consumer: text(&raw.consumer),
+            is_used: has(FLAG_USED),
+            is_active_low: has(FLAG_ACTIVE_LOW),
+            is_output: has(FLAG_OUTPUT),
+            is_open: has(FLAG_OPEN_DRAIN | FLAG_OPEN_SOURCE),
+        })
+    }
+
+    /// Takes a line as an output that is pushed and pulled; it begins inactive. The consumer's name is cut to 31 bytes.
+    ///
+    /// # Errors
+    /// `EBUSY` where it is used, `EINVAL` where there is no such line, others where the driver refuses.
+    pub fn output(&self, offset: u32, active_low: bool, consumer: &str) -> io::Result<OutputLine> {
+        let mut raw = RawRequest {
+            offsets: [0; MOST_LINES],
+            consumer: [0; NAME_BYTES],
+            config: RawConfig {
+                flags: FLAG_OUTPUT | if active_low { FLAG_ACTIVE_LOW } else { 0 },
+                // Without it the line begins at the level that is logically low; said all the same, since this is what counts.
+                attributes_count: 1,
+                ..RawConfig::default()
+            },
+            lines_count: 1,
+            event_buffer_size: 0,
+            padding: [0; 5],
+            file: -1,
+        };
+        raw.config.attributes[0] = RawConfigAttribute {
+            attribute: RawAttribute { id: ATTRIBUTE_OUTPUT_VALUES, padding: 0, value: 0 },
+            mask: 1,
+        };
+        raw.offsets[0] = offset;
+        raw.consumer.iter_mut().take(NAME_BYTES - 1).zip(consumer.bytes()).for_each(|(to, byte)| *to = byte);
+        ask(self.file.as_raw_fd(), LINE_REQUEST, &mut raw)?;
+        // SAFETY: the kernel has just made this descriptor for us.
+        Ok(OutputLine { file: unsafe { OwnedFd::from_raw_fd(raw.file) } })
+    }
+}
+
+/// A line that this process has as an output. It is inactive again when this is dropped; if the process is killed, nobody makes
+/// it so.
+#[derive(Debug)]
+pub struct OutputLine {
+    file: OwnedFd,
+}
+
+impl OutputLine {
+    /// Makes it active or inactive: one system call, which returns when the driver has done it.
+    ///
+    /// # Errors
+    /// Where the chip is gone (`ENODEV`), or cannot be reached.
+    #[inline]
+    pub fn set(&self, active: bool) -> io::Result<()> {
+        ask(self.file.as_raw_fd(), SET_VALUES, &mut RawValues { bits: u64::from(active), mask: 1 })
+    }
+
+    /// Whether it is active, as the driver reads it back.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn is_active(&self) -> io::Result<bool> {
+        let mut values = RawValues { bits: 0, mask: 1 };
+        ask(self.file.as_raw_fd(), GET_VALUES, &mut values)?;
+        Ok(values.bits & 1 == 1)
+    }
+}
+
+impl Drop for OutputLine {
+    fn drop(&mut self) {
+        // A chip that is gone drives nothing.
+        let _ = self.set(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_requests_are_those_of_the_kernel_s_header() {
+        // As include/uapi/linux/gpio.h gives them, on 32 and 64 bits alike.
+        assert_eq!(CHIP_INFO, 0x8044_b401);
+        assert_eq!(LINE_INFO, 0xc100_b405);
+        assert_eq!(LINE_REQUEST, 0xc250_b407);
+        assert_eq!(GET_VALUES, 0xc010_b40e);
+        assert_eq!(SET_VALUES, 0xc010_b40f);
+    }
+
+    #[test]
+    fn what_is_no_chip_is_refused_with_what_it_is() {
+        let said = |name: &str| Chip::open(name).unwrap_err();
+        assert_eq!(said("/dev/null").to_string(), "it is no GPIO chip of this kernel");
+        assert_eq!(said("/proc/self/status").to_string(), "it is no character device");
+        assert_eq!(said("gpiochip4096").kind(), io::ErrorKind::NotFound);
+    }
+}
