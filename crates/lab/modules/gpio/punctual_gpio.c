@@ -56,7 +56,7 @@ static void put_level(unsigned int at, int level)
 	unsigned long flags;
 
 	level = !!level;
-	keep_busy(READ_ONCE(level ? up_ns : down_ns));
+	keep_busy(level ? READ_ONCE(up_ns) : READ_ONCE(down_ns));
 	raw_spin_lock_irqsave(&lock, flags);
 	if (lines[at].level != level) {
 		lines[at].level = level;
