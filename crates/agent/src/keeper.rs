@@ -156,7 +156,15 @@ impl Keeper {
     /// Brings to the disk what was appended.
     fn flush(&mut self) {
         let flushed = self.spool().flush();
-        self.status.disk_error = flushed.err().map(|error| error.to_string());
+        let failed = flushed.err().map(|error| error.to_string());
+        match (&self.status.disk_error, &failed) {
+            (before, Some(error)) if before.as_ref() != Some(error) => {
+                self.signals.say(format!("{error}; it stays in memory, and the hub gets it when it could be written"));
+            }
+            (Some(_), None) => self.signals.say("what was measured is on the disk again".to_owned()),
+            _ => {}
+        }
+        self.status.disk_error = failed;
         self.signals.has_news();
     }
 

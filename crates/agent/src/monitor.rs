@@ -167,7 +167,7 @@ pub fn monitor(state: State, settings: &Settings, program: &Program<'_>) -> Resu
     let sending = spawn("punctual-sender", housekeeping.clone(), move || sender.run())?;
     // It ends with the program: what it waits for is on its way for minutes.
     let _listening = spawn("punctual-listener", housekeeping, move || listener.run())?;
-    let ended = measure_always((settings, &monitored), (&decided, &services), program, &news);
+    let ended = measure_always((settings, &monitored), (&decided, &services), (program, &signals), &news);
     // Whoever cannot hear it has ended already.
     let _ = news.send(News::Stops);
     let keeper = keeping.join();
@@ -224,13 +224,15 @@ fn begin_stream(
 fn measure_always(
     (settings, monitored): (&Settings, &CpuSet),
     (decided, services): (&(PathBuf, BootId), &Services),
-    program: &Program<'_>,
+    (program, signals): (&Program<'_>, &Signals),
     news: &NewsSender<News>,
 ) -> Result<(), MonitorError> {
     let mut idle_since_ns = Look::now().boottime_ns;
     let mut guests = Guests::listen(monitored);
     let mut said = String::new();
+    let say = || signals.take_said().iter().for_each(|said| (program.note)(said));
     while !program.stop.ended_early() {
+        say();
         if guests.are_there() {
             guests.has_left();
             tell(news, News::Waits)?;
@@ -253,7 +255,7 @@ fn measure_always(
                 (program.note)(&format!("monitors {}", prepared.about().heading));
                 said.clear();
                 let sink = Sink::new(news.clone(), settings.interval_maximum);
-                let mut watch = Watching { asked: program.stop, sink: &sink, guests: &mut guests };
+                let mut watch = Watching { asked: program.stop, sink: &sink, guests: &mut guests, say: &say };
                 let context = RunContext { label: "monitoring".to_owned(), ..RunContext::default() };
                 let beside =
                     Beside { sink: Some(&sink), gives_way: true, ..Beside::new(&context, &sink.stop, &mut watch) };
@@ -434,10 +436,13 @@ struct Watching<'a> {
     asked: &'a Stop,
     sink: &'a Sink,
     guests: &'a mut Guests,
+    /// Says what other threads have to say.
+    say: &'a (dyn Fn() + Sync),
 }
 
 impl Watch for Watching<'_> {
     fn live(&mut self, _: &Live) {
+        (self.say)();
         if self.asked.ended_early() || self.asked.watchdog_fired() || self.guests.are_there() {
             self.sink.stop.end_early();
         }

@@ -11,7 +11,7 @@ use crate::hub::{HubConnection, HubError};
 use crate::key::NodeIdentity;
 use crate::known_hub::KnownHub;
 use crate::listener::Listener;
-use crate::signals::{SendError, Signals, WAIT, is_lasting, jittered};
+use crate::signals::{DISK_WAIT, SendError, Signals, WAIT, is_lasting, jittered};
 use crate::spool::DiskSpool;
 use crate::state::{State, StateError};
 use crate::status::SenderStatus;
@@ -121,6 +121,7 @@ impl Sender {
                     let is_over = self.signals.wait(self.until_question(), true);
                     is_over || (self.signals.wait(jittered(self.spread), false))
                 }
+                Err(SendError::Spool(_)) => self.signals.wait(DISK_WAIT, false),
                 Err(_) => {
                     self.turn();
                     let now = if is_refused { WAIT.1 } else { wait };

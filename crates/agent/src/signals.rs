@@ -10,6 +10,9 @@ use crate::key::random;
 use crate::state::StateError;
 use crate::status::SenderStatus;
 
+/// The wait after a failure of this node's own disk: the hub is not to be spared, and nobody says when there is room again.
+pub(crate) const DISK_WAIT: Duration = Duration::from_secs(10);
+
 /// The first wait after a failure, and the longest.
 pub(crate) const WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
@@ -19,6 +22,8 @@ pub struct Signals {
     state: Mutex<Asked>,
     news: Condvar,
     status: Mutex<SenderStatus>,
+    /// What is still to be said to people.
+    said: Mutex<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +54,16 @@ impl Signals {
     /// Changes what is said of the sending.
     pub(crate) fn told(&self, change: impl FnOnce(&mut SenderStatus)) {
         change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Has something said to people: threads of the agent have no words of their own.
+    pub(crate) fn say(&self, what: String) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+    }
+
+    /// What is to be said, once.
+    pub(crate) fn take_said(&self) -> Vec<String> {
+        std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits for so long, or for the end; whether it is that.

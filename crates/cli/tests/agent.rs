@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use farm::monitor::{
@@ -54,10 +54,20 @@ impl Node {
     }
 
     fn start(&mut self) {
-        let said = File::options().create(true).append(true).open(self.path("said")).unwrap();
+        let run = self.run();
+        self.begin(run);
+    }
+
+    /// The line that starts its agent.
+    fn run(&self) -> Command {
         let mut run = punctual(&["agent", "run", "--config"]);
         run.arg(self.path("agent.toml")).arg("--state").arg(self.path("state"));
         run.env("PUNCTUAL_AGENT_SOCKET", self.socket()).env("NOTIFY_SOCKET", self.path("manager"));
+        run
+    }
+
+    fn begin(&mut self, mut run: Command) {
+        let said = File::options().create(true).append(true).open(self.path("said")).unwrap();
         self.child = Some(run.stdout(Stdio::null()).stderr(said).spawn().unwrap());
     }
 
@@ -210,6 +220,52 @@ fn an_agent_says_whether_it_looks_for_causes_and_gives_them_to_the_worst_alone()
             assert!(cause.is_unknown() || cause.known_class().is_some(), "{cause:?}");
         }
     }
+}
+
+/// A file that takes what is left of a disk.
+fn fill(path: &Path) {
+    let mut file = File::create(path).unwrap();
+    while file.write(&[0; 512]).is_ok_and(|written| written > 0) {}
+}
+
+#[test]
+fn a_full_disk_costs_nothing_and_is_said() {
+    if !kernel::process::is_root() {
+        eprintln!("skipped: only root can mount a small disk");
+        return;
+    }
+    if !can_monitor() {
+        return;
+    }
+    let hub = AgentsHub::start();
+    let mut node = Node::enrolled(&hub, "explain = \"off\"");
+    // The node's folder on a disk of its own, which is gone with the agent.
+    let script = "set -e; cp -a \"$1\" \"$1.kept\"; mount -t tmpfs -o size=400k,mode=700 none \"$1\"; cp -a \"$1.kept/.\" \"$1\"; \
+                  shift; exec \"$@\"";
+    let run = node.run();
+    let mut apart = Command::new("unshare");
+    apart.args(["-m", "sh", "-c", script, "sh"]).arg(node.path("state")).arg(run.get_program()).args(run.get_args());
+    apart.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    node.begin(apart);
+    let disk = PathBuf::from(format!("/proc/{}/root", node.child.as_ref().unwrap().id()));
+    let disk = disk.join(node.path("state").strip_prefix("/").unwrap()).join("fill");
+    eventually("intervals arrive", || hub.remembered().intervals().len() >= 2);
+    fill(&disk);
+    eventually("it says that the disk is full", || {
+        node.said().contains("No space left on device (os error 28); it stays in memory")
+    });
+    let held = hub.remembered().intervals().len();
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(node.said().matches("No space left").count(), 1, "once: {}", node.said());
+    std::fs::remove_file(&disk).unwrap();
+    eventually("it says that it is not", || node.said().contains("what was measured is on the disk again"));
+    eventually("all of it arrives", || hub.remembered().intervals().len() >= held + 4);
+    node.stop();
+    let mut times: Vec<_> =
+        hub.remembered().intervals().iter().map(|one| (one.times.start_ns, one.times.end_ns())).collect();
+    times.sort_unstable();
+    let missing: Vec<_> = times.windows(2).filter(|pair| pair[1].0 - pair[0].1 > 10_000_000).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
