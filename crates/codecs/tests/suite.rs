@@ -5,3 +5,4 @@ mod chrony;
 mod chrony_log;
 mod linuxptp;
 mod linuxptp_log;
+mod logic;
