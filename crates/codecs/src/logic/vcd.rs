@@ -246,7 +246,7 @@ mod tests {
     /// As sigrok-cli writes it, with a bus and a comment put in.
     const FILE: &str = "$date Sun Nov 29 17:00:00 2026 $end\n$version libsigrok 0.5.2 $end\n$comment\n  Acquisition with 2/8 channels at 1 MHz\n$end\n\
         $timescale 10 ns $end\n$scope module libsigrok $end\n$var wire 1 ! D0 $end\n$var wire 1 \" D1 [1] $end\n$var wire 8 # bus $end\n\
-        $var real 64 ab speed $end\n$upscope $end\n$enddefinitions $end\n#0 0! x\" b00000000 #\n#5 1! r1.5 ab\n#7 0! 1\"\n#9 $comment later $end z\"\n#100\n";
+        $var real 64 ab speed $end\n$upscope $end\n$scope module again $end $var wire 1 ! D0_too $end $upscope $end\n$enddefinitions $end\n#0 0! x\" b00000000 #\n#5 1! r1.5 ab\n#7 0! 1\"\n#9 $comment later $end z\"\n#100\n";
 
     #[test]
     fn lines_of_one_bit_give_their_edges_and_the_rest_is_passed_over() {
