@@ -136,7 +136,7 @@ impl Measurement {
         self.run.kind()
     }
 
-    /// Whether conditions are compared by this measurement. The cost of reading clocks is only shown side by side.
+    /// Whether conditions are compared by this measurement. What a call costs (`clock`, `gpio`) is only shown side by side.
     #[must_use]
     pub fn is_compared(&self) -> bool {
         self.kind().compared.is_some()

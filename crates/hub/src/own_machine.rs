@@ -98,13 +98,12 @@ pub(crate) fn start(program: &Path, folder: &Folder, agents: SocketAddr) -> anyh
 /// Gives a token to the program that enrols by it.
 fn enrol(command: &mut Command, token: &str) -> anyhow::Result<()> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(token.as_bytes())?;
-    }
+    // One that ends before it reads says itself why.
+    let given = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(token.as_bytes()));
     let ended = child.wait_with_output()?;
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     anyhow::ensure!(ended.status.success(), "{}", units::printable::line(said.trim()));
-    Ok(())
+    given.context("it has not read the token")
 }
 
 /// Where this machine itself finds a port that may be open at all of its addresses.

@@ -58,7 +58,7 @@ fn its_own_machine_is_enrolled_once_and_its_agent_ends_with_the_hub() {
         .unwrap();
     let has = |name: &str, words: &str| fs::read_to_string(place.join(name)).is_ok_and(|text| text.contains(words));
     // One that cannot be enrolled: the hub serves all the same, and leaves no token behind.
-    program(place, "echo no way >&2; exit 1");
+    program(place, "exec <&-; echo no way >&2; exit 1");
     let said = serve_until(place, || has("said", "not monitored"));
     assert!(said.contains("this machine is not monitored") && said.contains("no way"), "{said}");
     assert_eq!(open_tokens(place), 0);

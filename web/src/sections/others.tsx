@@ -1,4 +1,4 @@
-// The measurements beside wake-ups: what reading a clock costs, and which gaps a thread that never sleeps sees.
+// The measurements beside wake-ups: what a call costs, as reading a clock or writing a line, and which gaps a thread that never sleeps sees.
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { barAt, barsHeight, barsOf, drawBars, type Bar } from "../bars.ts";
@@ -18,18 +18,19 @@ function Costs({ name, title, runs }: { name: string; title: string; runs: RunVi
       drawBars(ctx, width, height, theme, bars), [bars]);
   const lines = runs.flatMap((run) => run.series.map((series) => ({ run, series })));
   const latency = (value: number | string | null | undefined) => (value === null || value === undefined ? "\u2013" : format.latency(value));
+  const hasBlocks = lines.some(({ series }) => typeof series.mean_of_blocks === "string");
   if (bars.length === 0) return <p class="nothing">The measurement holds no sample. Repeat it with: punctual measure {name}</p>;
   return (
     <>
       <Caveats runs={runs} />
       <Figure
         id={name} caption title={title} picture={() => canvas.current()}
-        note="From two readings in a row, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
+        note="Each from one reading of a clock to the next one, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
         table={() => ({
-          head: ["what", "variant", "samples", "min", "mean", "sd", "max", "mean of blocks"],
+          head: ["what", "variant", "samples", "min", "mean", "sd", "max", ...(hasBlocks ? ["mean of blocks"] : [])],
           rows: lines.map(({ series: { name: points, variant, figures, mean_of_blocks } }) => [
             words(points), variant, format.count(figures.samples), latency(figures.lowest_ns), latency(figures.mean_ns), latency(figures.sd_ns),
-            latency(figures.highest_ns), mean_of_blocks ?? "\u2013"]),
+            latency(figures.highest_ns), ...(hasBlocks ? [mean_of_blocks ?? "\u2013"] : [])]),
           words: 2, invalid: lines.map(({ run }) => run.state === "invalid"),
         })}
         data={() => ({

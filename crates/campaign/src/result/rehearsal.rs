@@ -51,7 +51,7 @@ pub enum RehearsalError {
         needed: usize,
     },
     /// None of its measurements is compared.
-    #[error("the campaign compares nothing: the cost of reading clocks is only shown side by side")]
+    #[error("the campaign compares nothing: what a call costs (clock, gpio) is only shown side by side")]
     NothingCompared,
 }
 

@@ -104,20 +104,26 @@ fn wakeups(record: &Record, file: Option<&Path>, color: bool) -> String {
     text
 }
 
-/// What one reading of each clock costs.
+/// What each repetition of a call took.
 fn costs(record: &Record, color: bool) -> String {
     let cpu = &record.manifest().requested.cpus;
     let source = record.manifest().instrument.clocksource.as_deref().unwrap_or("unknown");
-    let head = format!("cost of reading clocks, on CPU {cpu}, clock source {source}");
+    let kind = record.measurement.kind();
+    let about = kind.about.trim().trim_end_matches('.');
+    let head = format!("{about}, on CPU {cpu}, clock source {source}");
     let mut text = wrap::paragraph(&head, "", wrap::width());
-    for latency in record.measurement.kind().latencies {
+    let all = series(record);
+    let has_blocks = all.iter().any(|one| one.mean_of_blocks.is_some());
+    for latency in kind.latencies {
         let (name, title) = (latency.name, latency.words);
-        let mut table = Table::new(&["", "readings", "min", "mean", "sd", "p99.9", "max", "mean of blocks"]);
+        let mut head = vec!["", kind.samples, "min", "mean", "sd", "p99.9", "max"];
+        head.extend(has_blocks.then_some("mean of blocks"));
+        let mut table = Table::new(&head);
         let mut any = false;
-        for one in series(record).into_iter().filter(|one| one.name == name) {
+        for one in all.iter().filter(|one| one.name == name) {
             any = true;
             let figures = &one.figures;
-            table.row(vec![
+            let mut row = vec![
                 one.variant.clone(),
                 format::count(figures.samples),
                 signed_cell(figures.lowest_ns),
@@ -125,8 +131,9 @@ fn costs(record: &Record, color: bool) -> String {
                 latency_cell(figures.sd_ns.map(units::round_u64)),
                 signed_cell(figures.quantile_ns(0.999)),
                 signed_cell(figures.highest_ns),
-                one.mean_of_blocks.unwrap_or_else(|| "-".to_owned()),
-            ]);
+            ];
+            row.extend(has_blocks.then(|| one.mean_of_blocks.clone().unwrap_or_else(|| "-".to_owned())));
+            table.row(row);
         }
         if any {
             let title = wrap::paragraph(&format!("{title}:"), "  ", wrap::width());

@@ -26,14 +26,14 @@ use profile::check::{Evidence, Finding, Severity};
 use record::{ReasonCode, Record, Series, ToolVersion, Unobservable, Validity};
 use report::{Generated, Page, ReportInput, Results, render_html};
 use summary::{Assessment, AssessmentInput, Change, Part, assess};
-use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
+use synthetic::{IDLE, LOADED, Plan, Shape, clock, gpio, noise, wakeup};
 
 type Case = (&'static str, fn() -> ReportInput);
 
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 51] = [
+    let cases: [Case; 52] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -79,6 +79,7 @@ fn main() -> std::io::Result<()> {
         ("sync", || bare("Clocks of press-7", vec![clocks::locked()])),
         ("sync-lost", || bare("Clocks of press-7", vec![clocks::lost()])),
         ("sync-unbounded", || bare("Clocks of press-7", vec![clocks::unbounded()])),
+        ("costs", || bare("Costs of calls on press-7", vec![clock(1_300), gpio(1_400)])),
         ("packets", || bare("press-7 and camera-2", packets::both_ways())),
         ("packets-lost", || bare("press-7 to camera-2", packets::lossy())),
         ("packets-paths", || bare("press-7 to camera-2", packets::by_path())),

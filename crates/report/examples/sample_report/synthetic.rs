@@ -365,3 +365,30 @@ fn short_plan(starts_after_s: u64) -> Plan {
         seed: 1,
     }
 }
+
+/// Makes a run that writes a line, whose driver makes a rising edge slower than a falling one.
+pub(crate) fn gpio(starts_after_s: u64) -> Record {
+    let mut record = clock(starts_after_s);
+    record.measurement = Measurement::Gpio;
+    record.id = "2026-03-02T07-30-00Z-gpio".to_owned();
+    "line cost".clone_into(&mut record.label);
+    let (mut random, model) = (Random::new(41), record.series[0].clone());
+    let of = |(variant, typical_ns, max_ns): (&str, f64, u64)| {
+        let mut histogram = Histogram::new();
+        for _ in 0..4_000 {
+            histogram.record_n(round_u64(typical_ns * (0.95 + 0.1 * random.unit())), 250);
+        }
+        histogram.record_n(max_ns, 1);
+        Series {
+            name: "acted_to_returned".to_owned(),
+            variant: variant.to_owned(),
+            counters: Counters { samples: histogram.count(), ..Counters::default() },
+            histogram,
+            detail: SeriesDetail::None,
+            ..model.clone()
+        }
+    };
+    record.series =
+        [("up and down", 2_410.0, 19_800), ("up", 1_430.0, 12_300), ("down", 990.0, 9_700)].map(of).to_vec();
+    record
+}
