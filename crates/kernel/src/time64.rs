@@ -49,7 +49,7 @@ mod wide {
     /// `struct timespec` of C where time_t has 64 bits: the nanoseconds lie where a 64-bit number would have them.
     #[allow(non_camel_case_types, reason = "the name in C, as the crate libc has it on other machines")]
     #[repr(C)]
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, Debug)]
     pub(crate) struct timespec {
         pub(crate) tv_sec: i64,
         #[cfg(target_endian = "big")]
