@@ -81,17 +81,17 @@ pub enum LogicError {
     /// Something at a byte of it cannot be.
     #[error("byte {at}: {what}")]
     Byte {
-        /// Where.
+        /// The offset of it, from 0 on (bytes).
         at: usize,
-        /// What.
+        /// Why it cannot be, in words for people.
         what: String,
     },
     /// A line of it cannot be.
     #[error("line {line}: {what}")]
     Line {
-        /// Which, from 1 on.
+        /// The number of the line, from 1 on.
         line: usize,
-        /// What.
+        /// Why it cannot be, in words for people.
         what: String,
     },
 }
