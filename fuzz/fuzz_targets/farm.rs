@@ -97,7 +97,7 @@ fuzz_target!(|data: &[u8]| {
             if let Job::Run(run) = job {
                 // Nothing in it is what only the node's own user may say.
                 let request = RunRequest::from(run.clone());
-                assert!(request.load.as_ref().is_none_or(|load| load.command.is_none()) && request.partner.is_none());
+                assert!(request.load.as_ref().is_none_or(|load| load.command.is_none()) && request.partner.is_empty());
                 assert_eq!(AskedRun::try_from(&request), Ok(run));
             }
         }

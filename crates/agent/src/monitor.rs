@@ -310,7 +310,7 @@ fn prepare(
     (surroundings, stop): (&Surroundings<'_>, &Stop),
 ) -> Result<(Prepared, Explaining), RunError> {
     let prepare = |request: WakeupRequest| {
-        let request = RunRequest { request: Request::Wakeup(request), load: None, partner: None };
+        let request = RunRequest { request: Request::Wakeup(request), load: None, partner: Vec::new() };
         run::prepare(request, run::Explaining::Known(None), surroundings)
     };
     let plain = prepare(request.clone())?;

@@ -44,7 +44,7 @@ impl Services {
         let anyway = Anyway { is_wanted: false, warn: &|_| () };
         let surroundings = Surroundings { machine, own_program, anyway, part: None };
         let sync = SyncRequest { duration: RunLength::Unlimited, ..SyncRequest::default() };
-        let request = RunRequest { request: Request::Sync(sync), load: None, partner: None };
+        let request = RunRequest { request: Request::Sync(sync), load: None, partner: Vec::new() };
         let prepared = run::prepare(request, run::Explaining::Known(None), &surroundings);
         if let Ok(prepared) = prepared {
             let mut watch = Following(self);

@@ -104,8 +104,8 @@ struct MeasurementText {
     request: Option<Request>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     load: Option<LoadRequest>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    partner: Option<PartnerRequest>,
+    #[serde(default, with = "record::partners", skip_serializing_if = "Vec::is_empty")]
+    partner: Vec<PartnerRequest>,
 }
 
 impl TryFrom<MeasurementText> for Measurement {
@@ -191,7 +191,8 @@ pub fn in_words(run: &RunRequest) -> String {
         let turns = if load.rotate { ", its parts in turns" } else { "" };
         format!("; under load {name}{without}{turns}")
     });
-    let partner = run.partner.as_ref().map_or_else(String::new, |partner| format!("; with {}", partner.to));
+    let partner: Vec<&str> = run.partner.iter().map(|partner| &*partner.to).collect();
+    let partner = if partner.is_empty() { String::new() } else { format!("; with {}", partner.join(", ")) };
     format!("{}{asked}{load}{partner}", run.kind().name)
 }
 
@@ -409,7 +410,7 @@ mod tests {
         let request = "request = { kind = \"noise\" }\n";
         for (text, part) in [
             (level("") + "request = { kind = \"noise\", interval = \"1ms\" }", "unknown field `interval`"),
-            (level("") + "request = { kind = \"pulse\" }", "unknown variant `pulse`"),
+            (level("") + "request = { kind = \"pulses\" }", "unknown variant `pulses`"),
             (
                 level("asked = { request = { priority = 80, interval = \"1ms\" } }") + request,
                 "level b: unknown field `interval`",

@@ -15,6 +15,8 @@ mod loads;
 mod manual;
 mod names;
 mod node;
+#[cfg(feature = "packet")]
+mod other_node;
 mod records;
 mod reporting;
 mod save;

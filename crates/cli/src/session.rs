@@ -71,7 +71,7 @@ pub(crate) fn measure_part(
     let measurement = request.measurement();
     // What would make it invalid was said before the first part.
     let silent = Surroundings { anyway: Anyway { is_wanted: true, warn: &|_| () }, ..*surroundings };
-    let prepared = run::prepare(RunRequest { request, load, partner: None }, explaining, &silent)?;
+    let prepared = run::prepare(RunRequest { request, load, partner: Vec::new() }, explaining, &silent)?;
     let mut live = LiveRun::new(measurement, label, prepared.about());
     let record = prepared.run(surroundings, Beside::new(&context(label), stop, &mut live));
     live.finish();

@@ -243,7 +243,7 @@ fn nothing_outside_of_record_asks_which_kind_a_measurement_is_of() {
         !asks_for_a_kind("measurement: Measurement::Noise,")
             && !asks_for_a_kind("Measurement::Noise(args) => args.run(),")
             && !asks_for_a_kind(
-                "let asked = RunRequest { request: Request::Noise(noise), load: None, partner: None };"
+                "let asked = RunRequest { request: Request::Noise(noise), load: None, partner: Vec::new() };"
             )
             && !asks_for_a_kind("            Request::Run(options) => run(&options),")
     );

@@ -251,7 +251,7 @@ impl From<AskedRun> for RunRequest {
             AskedRequest::Sync(sync) => Request::Sync(sync.into()),
             AskedRequest::Event(event) => Request::Event(event),
         };
-        Self { request, load: asked.load.map(Into::into), partner: None }
+        Self { request, load: asked.load.map(Into::into), partner: Vec::new() }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use packet::dialog::PacketJob;
-use record::{Request, RunRequest};
+use pulse::job::PulseJob;
+use record::{NO_OUTPUT, PulseRequest, Request, RunRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
@@ -18,6 +19,8 @@ pub enum Job {
     Run(AskedRun),
     /// Its half of a measurement of packets between both nodes.
     Packet(PacketJob),
+    /// To act when this one orders it.
+    Pulse(PulseJob),
 }
 
 /// What the node that asked for a run says while it goes on. What it hears are the run's events.
@@ -38,11 +41,13 @@ pub enum JobClass {
     Load,
     /// Looks for the causes of late samples by programs in the kernel, or by its trace.
     Explain,
+    /// Switches an output that its policy names.
+    Output,
 }
 
 impl JobClass {
     /// Every class.
-    pub const ALL: [Self; 3] = [Self::Measurement, Self::Load, Self::Explain];
+    pub const ALL: [Self; 4] = [Self::Measurement, Self::Load, Self::Explain, Self::Output];
 
     /// The name in a policy file.
     #[must_use]
@@ -51,6 +56,7 @@ impl JobClass {
             Self::Measurement => "measurement",
             Self::Load => "load",
             Self::Explain => "explain",
+            Self::Output => "output",
         }
     }
 }
@@ -74,7 +80,19 @@ impl Job {
                 classes.push(JobClass::Explain);
             }
         }
+        if self.pulses().is_some_and(|job| job.request.output != NO_OUTPUT) {
+            classes.push(JobClass::Output);
+        }
         classes
+    }
+
+    /// What is asked of a node that is to act; `None` of other jobs.
+    #[must_use]
+    pub const fn pulses(&self) -> Option<&PulseJob> {
+        match self {
+            Self::Pulse(job) => Some(job),
+            Self::Run(_) | Self::Packet(_) => None,
+        }
     }
 
     /// How long the job takes according to its parameters; `None` if it runs until it is stopped.
@@ -83,6 +101,7 @@ impl Job {
         match self {
             Self::Run(run) => RunRequest::from(run.clone()).request.takes(),
             Self::Packet(job) => Request::Packet(job.request.clone().into()).takes(),
+            Self::Pulse(job) => Request::Pulse(PulseRequest::from(job.request.clone())).takes(),
         }
     }
 
@@ -90,7 +109,7 @@ impl Job {
     #[must_use]
     pub const fn interfaces(&self) -> &[String] {
         match self {
-            Self::Run(_) | Self::Packet(_) => &[],
+            Self::Run(_) | Self::Packet(_) | Self::Pulse(_) => &[],
         }
     }
 
@@ -99,7 +118,7 @@ impl Job {
     pub const fn uses_connection(&self) -> bool {
         match self {
             Self::Run(_) => false,
-            Self::Packet(_) => true,
+            Self::Packet(_) | Self::Pulse(_) => true,
         }
     }
 }
@@ -118,7 +137,7 @@ mod tests {
     use crate::NotAsked;
 
     fn asked(request: Request, load: Option<LoadRequest>) -> Result<AskedRun, NotAsked> {
-        AskedRun::try_from(&RunRequest { request, load, partner: None })
+        AskedRun::try_from(&RunRequest { request, load, partner: Vec::new() })
     }
 
     #[test]
@@ -136,13 +155,13 @@ mod tests {
             rotate: true,
             ..LoadRequest::default()
         };
-        let whole = RunRequest { request: Request::Wakeup(wakeup), load: Some(load), partner: None };
+        let whole = RunRequest { request: Request::Wakeup(wakeup), load: Some(load), partner: Vec::new() };
         let job = Job::Run(AskedRun::try_from(&whole).unwrap());
         let text = serde_json::to_string(&job).unwrap();
         assert!(text.starts_with(r#"{"job":"run","request":{"kind":"wakeup","#), "{text}");
         let Job::Run(back) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
         assert_eq!(RunRequest::from(back), whole);
-        assert_eq!(job.classes(), JobClass::ALL);
+        assert_eq!(job.classes(), [JobClass::Measurement, JobClass::Load, JobClass::Explain]);
         let gaps = Request::Noise(NoiseRequest::default());
         assert_eq!(Job::Run(asked(gaps, None).unwrap()).classes(), [JobClass::Measurement]);
         let pairs =
@@ -239,11 +258,18 @@ mod tests {
         assert_eq!(found, known, "each place that takes text is looked at: what could a node do with it?");
     }
 
-    /// Durations, sets of CPUs, names of loads and a claim, each read by its own parser; and the name of a node, which is shown.
+    /// Durations, sets of CPUs, names of loads and a claim, each read by its own parser; the name of a node, which is shown; and the name
+    /// of an output, which the asked node's policy has or has not.
     const KNOWN_TEXT: &[&str] = &[
         "AskedPackets.interval",
         "AskedPackets.launch-time",
         "AskedPackets.limit",
+        "AskedPulses.interval",
+        "AskedPulses.lead",
+        "AskedPulses.output",
+        "AskedPulses.spin",
+        "AskedPulses.tolerance",
+        "AskedPulses.width",
         "AskedRequest.align-to",
         "AskedRequest.deadline",
         "AskedRequest.interval",

@@ -7,8 +7,15 @@
 //! interfaces = ["eth1"]
 //! # The longest job.
 //! longest = "2h"
+//! # What may be switched, by this name and no other way.
+//! [[output]]
+//! name = "valve"
+//! line = "gpiochip0/17"
+//! longest-pulse = "10ms"
+//! highest-rate = 1000
 //! ```
 
+use record::{NO_OUTPUT, PulseRequest};
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
@@ -27,11 +34,69 @@ pub struct Policy {
     /// denied.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     pub longest: Option<Ns>,
+    /// The outputs that jobs may switch, by their names; without any there is only `none`, which switches nothing.
+    #[serde(rename = "output", skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputPolicy>,
+}
+
+/// An output that jobs may switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OutputPolicy {
+    /// The name by which a job asks for it: 1 to 64 letters, digits, hyphens and underscores, other than `none`.
+    pub name: String,
+    /// The GPIO line, `CHIP/LINE`: the chip by its name, the line by its number or by the name that the board gives it.
+    pub line: String,
+    /// Whether its low level is the active one (default: no). The other level is the safe one.
+    #[serde(default)]
+    pub active_low: bool,
+    /// How long it may be active at once (1 us to 1 h; default: 1 s).
+    #[serde(default = "longest_pulse", with = "units::duration_text")]
+    pub longest_pulse: Ns,
+    /// How often it may become active in a second (1 to 100000; default: 10000).
+    #[serde(default = "highest_rate")]
+    pub highest_rate: u32,
+}
+
+const fn longest_pulse() -> Ns {
+    Ns::from_s(1)
+}
+
+const fn highest_rate() -> u32 {
+    10_000
+}
+
+impl OutputPolicy {
+    /// From one act to the next, at least.
+    #[must_use]
+    pub fn least_apart(&self) -> Ns {
+        Ns(1_000_000_000 / i64::from(self.highest_rate.max(1)))
+    }
+
+    fn check(&self) -> Result<(), PolicyError> {
+        let wrong =
+            |what: &'static str, bound: &'static str| Err(PolicyError::Output { name: self.name.clone(), what, bound });
+        let is_name = (1..=64).contains(&self.name.len())
+            && self.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+            && self.name != NO_OUTPUT;
+        let is_line = self.line.rsplit_once('/').is_some_and(|(chip, line)| !chip.is_empty() && !line.is_empty());
+        if !is_name {
+            wrong("name", "1 to 64 letters, digits, hyphens and underscores, and not 'none', which switches nothing")
+        } else if !is_line {
+            wrong("line", "CHIP/LINE, for example \"gpiochip0/17\"")
+        } else if !(Ns::from_us(1)..=Ns::from_s(3_600)).contains(&self.longest_pulse) {
+            wrong("longest-pulse", "1us to 1h")
+        } else if !(1..=100_000).contains(&self.highest_rate) {
+            wrong("highest-rate", "1 to 100000 in a second")
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { allow: vec![JobClass::Measurement], interfaces: None, longest: None }
+        Self { allow: vec![JobClass::Measurement], interfaces: None, longest: None, outputs: Vec::new() }
     }
 }
 
@@ -39,7 +104,7 @@ impl Default for Policy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// Not TOML, or a field is unknown or has the wrong type.
-    #[error("{message}\nfields are 'allow' (of {}), 'interfaces' and 'longest'", class_names(&JobClass::ALL))]
+    #[error("{message}\nfields are 'allow' (of {}), 'interfaces', 'longest' and tables [[output]]", class_names(&JobClass::ALL))]
     Form {
         /// Line, field and reason.
         message: String,
@@ -47,6 +112,19 @@ pub enum PolicyError {
     /// The longest duration is 0 or negative.
     #[error("'longest' is {0}, which no job can keep: state a duration above 0, or leave the field out to allow any")]
     NoTime(Ns),
+    /// A field of an output is out of its bounds.
+    #[error("'{what}' of the output '{name}' has to be {bound}")]
+    Output {
+        /// The output.
+        name: String,
+        /// The field.
+        what: &'static str,
+        /// What it can be.
+        bound: &'static str,
+    },
+    /// Two outputs of one name.
+    #[error("there are two outputs '{0}': a job could mean either")]
+    TwoOutputs(String),
     /// An interface whose name no interface can have.
     #[error(
         "'{0}' in 'interfaces' is no name of an interface: it has 1 to 15 bytes, no space and no '/' ('ip link' lists them)"
@@ -101,6 +179,44 @@ pub enum Denied {
         #[serde(with = "units::duration_text")]
         longest: Ns,
     },
+    /// The job names an output that there is not.
+    #[error(
+        "its policy has no output '{name}' (it has {}): ask for one of these, or add an [[output]] to the policy file of that node",
+        list_text(there)
+    )]
+    NoOutput {
+        /// The output of the job.
+        name: String,
+        /// The outputs that there are.
+        there: Vec<String>,
+    },
+    /// The output may not be active for so long.
+    #[error(
+        "a pulse takes {takes}, and its policy allows '{name}' {longest}: ask for a smaller width, or raise 'longest-pulse' there"
+    )]
+    Pulse {
+        /// The output.
+        name: String,
+        /// How long it would be active.
+        #[serde(with = "units::duration_text")]
+        takes: Ns,
+        /// How long it may be.
+        #[serde(with = "units::duration_text")]
+        longest: Ns,
+    },
+    /// The output may not be switched so often.
+    #[error(
+        "an order each {interval} is more often than its policy allows '{name}' ({highest} in a second): ask for a longer interval"
+    )]
+    Rate {
+        /// The output.
+        name: String,
+        /// The interval of the job.
+        #[serde(with = "units::duration_text")]
+        interval: Ns,
+        /// How often it may become active in a second.
+        highest: u32,
+    },
     /// The job states no duration where one is limited.
     #[error("the job states no duration, and its policy allows at most {longest}: state one")]
     Unlimited {
@@ -133,6 +249,12 @@ impl Policy {
         if let Some(longest) = policy.longest.filter(|longest| *longest <= Ns::ZERO) {
             return Err(PolicyError::NoTime(longest));
         }
+        policy.outputs.iter().try_for_each(OutputPolicy::check)?;
+        let mut names: Vec<&String> = policy.outputs.iter().map(|output| &output.name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(PolicyError::TwoOutputs(pair[0].clone()));
+        }
         // The bound is the kernel's IFNAMSIZ with its final zero, the characters are those of dev_valid_name().
         let is_name = |name: &String| (1..=15).contains(&name.len()) && !name.contains(['/', ':', ' ', '\t', '\n']);
         match policy.interfaces.iter().flatten().find(|name| !is_name(name)) {
@@ -148,6 +270,33 @@ impl Policy {
     /// As [`Self::judge_on`].
     pub fn judge(&self, job: &Job) -> Result<(), Denied> {
         self.judge_on(job, None)
+    }
+
+    /// The output that a job asks for; `None` is one that switches nothing.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn output(&self, name: &str) -> Result<Option<&OutputPolicy>, Denied> {
+        if name == NO_OUTPUT {
+            return Ok(None);
+        }
+        let there = || self.outputs.iter().map(|output| output.name.clone()).chain([NO_OUTPUT.to_owned()]).collect();
+        let found = self.outputs.iter().find(|output| output.name == name);
+        found.map(Some).ok_or_else(|| Denied::NoOutput { name: name.to_owned(), there: there() })
+    }
+
+    fn judge_output(&self, request: &PulseRequest) -> Result<(), Denied> {
+        let Some(output) = self.output(&request.output)? else { return Ok(()) };
+        let name = output.name.clone();
+        // A marked pulse is twice as long.
+        let takes = Ns(request.active().0.saturating_mul(if request.mark.is_some() { 2 } else { 1 }));
+        if takes > output.longest_pulse {
+            return Err(Denied::Pulse { name, takes, longest: output.longest_pulse });
+        }
+        if request.interval < output.least_apart() {
+            return Err(Denied::Rate { name, interval: request.interval, highest: output.highest_rate });
+        }
+        Ok(())
     }
 
     /// Whether another node may ask for this job that is connected over this interface; `None` where that is not known.
@@ -167,6 +316,9 @@ impl Policy {
             if let Some(interface) = used.find(|name| !allowed.iter().any(|allowed| allowed == name)) {
                 return Err(Denied::Interface { interface: interface.to_owned(), allowed: allowed.clone() });
             }
+        }
+        if let Some(job) = job.pulses() {
+            self.judge_output(&job.request.clone().into())?;
         }
         match (self.longest, job.takes()) {
             (Some(longest), None) => Err(Denied::Unlimited { longest }),
@@ -202,7 +354,9 @@ mod tests {
     #[test]
     fn what_the_policy_does_not_name_is_denied() {
         let job = wakeup(RunEnd::After(Ns::from_s(60)));
-        let all = policy("allow = [\"measurement\", \"load\", \"explain\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"");
+        let all = policy(
+            "allow = [\"measurement\", \"load\", \"explain\", \"output\"]\ninterfaces = [\"eth0\"]\nlongest = \"1m\"",
+        );
         assert_eq!(all.allow, JobClass::ALL);
         assert_eq!(all.judge(&job), Ok(()));
         let denied = policy("allow = [\"load\"]").judge(&job).unwrap_err();
@@ -272,6 +426,36 @@ mod tests {
         check("longest = \"0s\"", &["'longest' is 0", "above 0"]);
         check("interfaces = [\"eth0\", \"a-name-of-16-byte\"]", &["a-name-of-16-byte", "1 to 15 bytes"]);
         check("interfaces = [\"\"]", &["''"]);
+        let output = |rest: &str| format!("[[output]]\nname = \"valve\"\nline = \"gpiochip0/1\"\n{rest}");
+        check(&output("longest-pulse = \"0s\""), &["'longest-pulse' of the output 'valve'", "1us to 1h"]);
+        check(&output("highest-rate = 0"), &["'highest-rate'", "1 to 100000"]);
+        check(&output("pin = 3"), &["line 4", "unknown field `pin`"]);
+        check(&output(&output("")), &["two outputs 'valve'"]);
+        check(&output("").replace("valve", "none"), &["'name' of the output 'none'"]);
+        check(&output("").replace("gpiochip0/1", "17"), &["'line' of the output 'valve'", "CHIP/LINE"]);
+    }
+
+    #[test]
+    fn an_output_is_switched_by_its_name_alone_and_as_its_policy_allows() {
+        let pulses = |fields: &str| {
+            let text = format!(
+                r#"{{"job": "pulse", "flow": 0, "request": {{{fields}}}, "server": {{"node": "a", "clock-port": 9}}}}"#
+            );
+            serde_json::from_str::<Job>(&text).unwrap()
+        };
+        let allowed = policy(
+            "allow = [\"measurement\", \"output\"]\n[[output]]\nname = \"valve\"\nline = \"gpiochip0/17\"\nlongest-pulse = \"300us\"\nhighest-rate = 1000",
+        );
+        let denied = |policy: &Policy, fields: &str| policy.judge(&pulses(fields)).unwrap_err().to_string();
+        assert_eq!(Policy::default().judge(&pulses("")), Ok(()), "nothing is switched");
+        assert_eq!(allowed.judge(&pulses(r#""output": "valve""#)), Ok(()));
+        assert!(denied(&Policy::default(), r#""output": "valve""#).contains("does not allow 'output' jobs"));
+        assert!(
+            denied(&allowed, r#""output": "gpiochip0/3""#).contains("no output 'gpiochip0/3' (it has valve, none)")
+        );
+        assert!(denied(&allowed, r#""output": "valve", "width": "301us""#).contains("'longest-pulse'"));
+        assert!(denied(&allowed, r#""output": "valve", "width": "151us", "mark": 1000"#).contains("takes 302us"));
+        assert!(denied(&allowed, r#""output": "valve", "interval": "999us""#).contains("1000 in a second"));
     }
 
     #[test]
@@ -283,6 +467,9 @@ mod tests {
             Denied::TooLong { takes: Ns::from_s(61), longest: Ns::from_s(60) },
             Denied::UnknownInterface { allowed: vec!["eth1".to_owned()] },
             Denied::Unlimited { longest: Ns::from_s(60) },
+            Denied::NoOutput { name: "valve".to_owned(), there: vec!["none".to_owned()] },
+            Denied::Pulse { name: "valve".to_owned(), takes: Ns::from_ms(2), longest: Ns::from_ms(1) },
+            Denied::Rate { name: "valve".to_owned(), interval: Ns::from_us(10), highest: 1_000 },
         ] {
             let text = serde_json::to_string(&denied).unwrap();
             assert_eq!(serde_json::from_str::<Denied>(&text).unwrap(), denied, "{text}");

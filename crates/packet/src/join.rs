@@ -1,7 +1,7 @@
 //! Makes one record of the halves of two nodes.
 
 use crate::services;
-use record::{Detail, LateSamples, Node, Nodes, PacketFlow, PacketRun, ReasonCode, Record, Validity};
+use record::{Detail, LateSamples, Node, Nodes, PacketFlow, PacketRun, PulseRun, ReasonCode, Record, Validity};
 
 /// TAI less UTC since 2017-01-01 (IERS Bulletin C 52; s).
 const TAI_LESS_UTC_S: i64 = 37;
@@ -19,14 +19,17 @@ pub enum JoinError {
     Nodes(String),
 }
 
-/// Joins the half of the node that asked for the run with that of its partner. Both keep their validity: what makes one half
+/// Joins the half of the node that asked for the run with that of its partner, or with what others were joined before. Both keep their validity: what makes one half
 /// invalid makes the run invalid.
 ///
 /// # Errors
 /// If the halves are not of one run.
 pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
-    let Detail::Packet(mut run) = initiator.detail else { return Err(JoinError::Kind("initiator")) };
-    let Detail::Packet(other) = partner.detail else { return Err(JoinError::Kind("partner")) };
+    let (mut run, pulses) = packets(initiator.detail).ok_or(JoinError::Kind("initiator"))?;
+    let (other, other_pulses) = packets(partner.detail).ok_or(JoinError::Kind("partner"))?;
+    if pulses.is_some() != other_pulses.is_some() {
+        return Err(JoinError::Kind("partner"));
+    }
     let mut nodes: Vec<Node> = initiator.nodes.into();
     let others: Vec<Node> = partner.nodes.into();
     nodes.extend(others);
@@ -55,8 +58,10 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     worst.truncate(MOST_WORST);
     let mut rows = initiator.rows;
     rows.extend(partner.rows);
-    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-    let mut validity = join_validity([&initiator.validity, &partner.validity], &names);
+    // What was joined before says itself of which node each of its reasons is.
+    let first = if nodes.iter().count() > 2 { "" } else { &*nodes.first().name };
+    let last = nodes.iter().last().map_or("", |node| &*node.name);
+    let mut validity = join_validity([&initiator.validity, &partner.validity], [first, last]);
     services::judge(&run, &contradictions, &started, &mut validity);
     Ok(Record {
         id: initiator.id,
@@ -70,12 +75,32 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
         rows,
         // Each node explains its own, with the packets.
         late_samples: LateSamples::default(),
-        detail: Detail::Packet(run),
+        detail: match pulses {
+            Some(mut pulses) => {
+                pulses.nodes.extend(other_pulses.into_iter().flat_map(|other| other.nodes));
+                Detail::Pulse(PulseRun { packets: run, ..pulses })
+            }
+            None => Detail::Packet(run),
+        },
     })
 }
 
+/// The packets of a half, and where they bring orders what else is known of these; `None` if it has none.
+fn packets(detail: Detail) -> Option<(PacketRun, Option<PulseRun>)> {
+    match detail {
+        Detail::Packet(run) => Some((run, None)),
+        Detail::Pulse(mut run) => Some((std::mem::take(&mut run.packets), Some(run))),
+        _ => None,
+    }
+}
+
+/// A detail with the node that it is of, where it does not say that itself.
+fn of_node(name: &str, detail: &str) -> String {
+    if name.is_empty() { detail.to_owned() } else { format!("{name}: {detail}") }
+}
+
 /// What both halves say, said once; each detail with the node that it is about, save where it is the same.
-fn join_validity(halves: [&Validity; 2], names: &[String]) -> Validity {
+fn join_validity(halves: [&Validity; 2], names: [&str; 2]) -> Validity {
     let named = || halves.into_iter().zip(names);
     let details = |code: ReasonCode| {
         let of_half = |validity: &Validity| -> Vec<String> {
@@ -86,7 +111,7 @@ fn join_validity(halves: [&Validity; 2], names: &[String]) -> Validity {
             return first.join("; ");
         }
         let all = named().zip([first, second]).filter(|(_, details)| !details.is_empty());
-        all.map(|((_, name), details)| format!("{name}: {}", details.join("; "))).collect::<Vec<_>>().join("; ")
+        all.map(|((_, name), details)| of_node(name, &details.join("; "))).collect::<Vec<_>>().join("; ")
     };
     let mut validity = Validity::default();
     for reason in halves.into_iter().flat_map(Validity::reasons) {
@@ -96,7 +121,7 @@ fn join_validity(halves: [&Validity; 2], names: &[String]) -> Validity {
     }
     for (half, name) in named() {
         for what in half.not_observable() {
-            validity.add_not_observable(what.what, format!("{name}: {}", what.detail));
+            validity.add_not_observable(what.what, of_node(name, &what.detail));
         }
     }
     validity

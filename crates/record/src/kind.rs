@@ -28,6 +28,8 @@ pub struct Kind {
     pub sampling: Sampling,
     /// The roles of nodes in a run of this kind, that of the leading node first.
     pub roles: &'static [&'static str],
+    /// How many other nodes take part beside the one that carries it out, at most; where it is not 0, at least one has to.
+    pub most_partners: usize,
     /// The latencies that it records.
     pub latencies: &'static [Latency],
     /// The latencies to which a stated deadline applies; empty if the kind takes no deadline.
@@ -173,7 +175,7 @@ impl Kind {
     /// Whether a run needs a second node.
     #[must_use]
     pub const fn needs_partner(&self) -> bool {
-        self.roles.len() > 1
+        self.most_partners > 0
     }
 
     /// Column heading for the time at which samples of a latency were complete; `at` for a latency not in the table.

@@ -19,6 +19,7 @@ mod manifest;
 mod node;
 mod packet;
 mod place;
+mod pulse;
 mod request;
 mod rhythm;
 mod run;
@@ -54,6 +55,7 @@ pub use packet::{
     ServiceRelation,
 };
 pub use place::{Direction, Place};
+pub use pulse::{OrderCounts, PulseNode, PulseRun, PulseTrials};
 pub use request::*;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppRun, Counters, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place,
+    AppRun, Counters, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place, PulseRun,
     RhythmScan, Series, Sign, SyncRun, Validity, WorstSample, wire,
 };
 
@@ -53,6 +53,8 @@ pub enum Detail {
     Sync(SyncRun),
     /// Packets between two nodes.
     Packet(PacketRun),
+    /// Nodes that act at ordered times.
+    Pulse(PulseRun),
 }
 
 /// Analysis of the late samples of a run.
@@ -240,6 +242,16 @@ impl Record {
     pub const fn packets(&self) -> Option<&PacketRun> {
         match &self.detail {
             Detail::Packet(run) => Some(run),
+            Detail::Pulse(run) => Some(&run.packets),
+            _ => None,
+        }
+    }
+
+    /// What became of the orders to act; `None` for other kinds of measurement.
+    #[must_use]
+    pub const fn pulses(&self) -> Option<&PulseRun> {
+        match &self.detail {
+            Detail::Pulse(run) => Some(run),
             _ => None,
         }
     }

@@ -108,6 +108,10 @@ reasons! {
     BoundsContradict: Invalid of the Run, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
     /// The clocks of two nodes could not be compared: no message of one reached the other, or none came back. What lies between them has no known duration.
     ClocksUnrelated: Invalid of the Run, "let the UDP packets of the exchange through in both directions (the port that 'punctual listen' names)";
+    /// A node that acts by its own clock, as its time service has it, has one that is further from the server's than the tolerance: the exchange of both excludes anything else.
+    ClocksApart: Invalid of the Run, "let the time service of the node that the detail names follow the same time as the server's ('punctual sync'); a TAI for UTC is 37 s; or act by the exchange (--by exchange)";
+    /// A node counted more orders than the server sent to it.
+    OrdersContradict: Invalid of the Run, "report it as a bug, with the record: each order is counted once by either node";
     /// What spoiled intervals of the run left less of it than a conclusion needs.
     MostIntervalsSpoiled: Invalid of the Run, "find in the list of spoiled intervals what happened, prevent it, and measure again";
     /// Not a single sample was taken.
@@ -140,6 +144,10 @@ reasons! {
     PacketsRefused: Degraded of the Run, "remove the reason that the detail names: an interface that is down, a queue that is full, an MTU that is too small";
     /// The receiving system kept packets from the program: they are among the lost ones, or belong to others.
     PacketsNotReceived: Degraded of the Run, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
+    /// A node refused orders: they were not carried out, and count as missed.
+    OrdersRefused: Degraded of the Run, "order what the output of that node allows (its policy: longest-pulse, highest-rate), and no more than 64 at a time: a shorter lead or a longer interval";
+    /// The driver of an output did not set it to its safe level.
+    OutputFailed: Degraded of the Run, "look at what the kernel says of the output's driver (dmesg), and at the level of the line";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.
     NoTimeService: Degraded of the Run, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
     /// What the followed reference states of its own quality got worse during the run: its clock class, accuracy, traceability, stratum or distance.

@@ -26,12 +26,13 @@ pub use kinds::{About, Explaining};
 pub use loading::load_by_name;
 // What callers hand to a run and get from it.
 pub use measure::packet::{Dialog, NodeThreads, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
+pub use measure::pulse::NamedOutput;
 pub use measure::{
     CostOfSource, DmaLatencyHold, IntervalSink, LinearBins, LinearHistogram, Machine, PARTS_FROM, ReadRecordError,
     RecordFile, RunContext, SampleTap, Stop, TappedSample, affordable, affordable_takes, can_disable_idle_states,
     cost_of_source, load, read_record, read_text,
 };
-pub use partner::{Connected, Part, Partner};
+pub use partner::{Acts, Connected, Part, Partner};
 pub use policy::{Anyway, try_policy};
 pub use prepared::{Beside, Prepared, Taps, prepare};
 pub use process::{NextOfRun, ProcessError, ProcessPlan, ProcessRun};

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use measure::packet::{Dialog, Role};
+use measure::pulse::NamedOutput;
 use packet::dialog::Endpoints;
 use packet::header::Session;
 use record::{ExplainRequest, HardwareMode, PacketRequest};
@@ -44,6 +45,17 @@ pub struct Part {
     pub hardware_stamps: HardwareMode,
     /// Whether, and how, its own late packets are explained.
     pub explain: Option<ExplainRequest>,
+    /// What it switches, where it is ordered to.
+    pub acts: Option<Acts>,
+}
+
+/// What a node switches when it is ordered to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acts {
+    /// Number of the flow that brings its orders.
+    pub flow: u8,
+    /// The output; `None` is one that switches nothing.
+    pub output: Option<NamedOutput>,
 }
 
 impl Part {
@@ -56,6 +68,7 @@ impl Part {
             sched_priority: request.sched_priority,
             hardware_stamps: request.hardware_stamps,
             explain,
+            acts: None,
         }
     }
 }

@@ -23,8 +23,8 @@ pub struct Beside<'a> {
     pub sink: Option<&'a dyn IntervalSink>,
     /// What is made of its samples beside the record; kinds other than wake-ups take no notice.
     pub taps: Option<&'a mut Taps>,
-    /// The other node; kinds that one node carries out take no notice.
-    pub partner: Option<Connected<'a>>,
+    /// The other nodes; kinds that one node carries out take no notice.
+    pub partners: Vec<Connected<'a>>,
     /// Whether it is the agent's monitoring, which gives way to other runs; those have it leave their CPUs first.
     pub gives_way: bool,
 }
@@ -32,7 +32,7 @@ pub struct Beside<'a> {
 impl<'a> Beside<'a> {
     /// With nobody else beside.
     pub fn new(context: &'a RunContext, stop: &'a Stop, watch: &'a mut dyn Watch) -> Self {
-        Self { context, stop, watch, sink: None, taps: None, partner: None, gives_way: false }
+        Self { context, stop, watch, sink: None, taps: None, partners: Vec::new(), gives_way: false }
     }
 }
 
@@ -133,16 +133,12 @@ impl Prepared {
             held_off
         });
         let mut load = load.map(|load| load.start(surroundings)).transpose()?;
-        let Beside { context, stop, watch, sink, taps, partner, gives_way } = beside;
+        let Beside { context, stop, watch, sink, taps, partners, gives_way } = beside;
         let mut watch = WithLoad { watch, load: load.as_mut(), rotate_over_ns };
         // Taken apart, since all of it has to live no longer than what watches now.
-        let partner = partner.map(|Connected { node, addresses, session, partner }| Connected {
-            node,
-            addresses,
-            session,
-            partner,
-        });
-        let beside = Beside { context, stop, watch: &mut watch, sink, taps, partner, gives_way };
+        let again = |Connected { node, addresses, session, partner }| Connected { node, addresses, session, partner };
+        let partners = partners.into_iter().map(again).collect();
+        let beside = Beside { context, stop, watch: &mut watch, sink, taps, partners, gives_way };
         let mut record = planned.measure(surroundings, beside)?;
         if let Some(load) = load {
             load.finish_into(&mut record);
@@ -221,7 +217,8 @@ mod tests {
     #[test]
     fn a_load_that_a_kind_does_not_take_is_refused_before_it_is_looked_for() {
         let load = LoadRequest { name: Some("nobody-has-it".into()), ..LoadRequest::default() };
-        let request = RunRequest { request: Request::Clock(ClockRequest::default()), load: Some(load), partner: None };
+        let request =
+            RunRequest { request: Request::Clock(ClockRequest::default()), load: Some(load), partner: Vec::new() };
         let refused = with_surroundings(|here| prepare(request, Explaining::MeasuredFirst, here).unwrap_err());
         assert!(refused.to_string().contains("without a load"), "{refused}");
     }

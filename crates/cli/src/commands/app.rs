@@ -76,7 +76,7 @@ impl AppArgs {
             from_wake_up: self.from_wake_up,
             interval_maximum: self.interval_maximum,
         };
-        let request = RunRequest { request: Request::App(config), load: self.load.request()?, partner: None };
+        let request = RunRequest { request: Request::App(config), load: self.load.request()?, partner: Vec::new() };
         let (anyway, output, claim) = (self.anyway, self.output, ClaimArgs::default());
         carry_out(request, Asked { anyway, output, label: &self.label.label, claim: &claim })
     }

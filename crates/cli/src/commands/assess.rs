@@ -88,7 +88,7 @@ impl AssessArgs {
         // All is planned before anything is measured, so that errors are reported at once; what is refused is said once.
         let silent = here(Anyway { is_wanted: true, warn: &|_| () });
         let plan = |request: Request, load: Option<&LoadRequest>, surroundings: &run::Surroundings<'_>| {
-            let request = RunRequest { request, load: load.cloned(), partner: None };
+            let request = RunRequest { request, load: load.cloned(), partner: Vec::new() };
             run::prepare(request, Explaining::Known(None), surroundings)
         };
         let mut idle = self.wakeup(times.idle, None, !self.no_explain);

@@ -22,6 +22,8 @@ pub(crate) mod measure;
 #[cfg(feature = "packet")]
 mod packet;
 mod profile;
+#[cfg(feature = "packet")]
+mod pulse;
 mod report;
 mod sync;
 pub(crate) mod tail;
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Measure(Box<measure::MeasureArgs>),
     #[cfg(feature = "packet")]
     Packet(packet::PacketArgs),
+    #[cfg(feature = "packet")]
+    Pulse(pulse::PulseArgs),
     #[cfg(feature = "packet")]
     Listen(listen::ListenArgs),
     Load(load::LoadCommandArgs),
@@ -82,6 +86,8 @@ impl Command {
             Self::Export(args) => args.run(),
             #[cfg(feature = "packet")]
             Self::Packet(args) => args.run(),
+            #[cfg(feature = "packet")]
+            Self::Pulse(args) => args.run(),
             #[cfg(feature = "packet")]
             Self::Listen(args) => args.run(),
             Self::Load(args) => args.run(),

@@ -248,6 +248,13 @@ pub(crate) struct Metered<C> {
     usage: ThreadUsage,
 }
 
+impl<C> Metered<C> {
+    /// The same use with other counts.
+    pub(crate) fn map<D>(self, change: impl FnOnce(C) -> D) -> Metered<D> {
+        Metered { counts: change(self.counts), usage: self.usage }
+    }
+}
+
 impl Meter {
     /// Runs a loop that neither allocates nor faults, which is held.
     #[inline(always)]

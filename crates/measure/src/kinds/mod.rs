@@ -6,5 +6,6 @@ pub mod event;
 pub mod gpio;
 pub mod noise;
 pub mod packet;
+pub mod pulse;
 pub mod sync;
 pub mod wakeup;

@@ -18,6 +18,100 @@ const LATENCY: Latency = Latency {
     way: "",
 };
 
+// What packets between nodes have in common, whatever is done with them.
+const SENT_TO_RECEIVED: Latency = Latency {
+    name: "sent_to_received",
+    words: "sending program to receiving program",
+    from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
+    to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet, less the offset of the two clocks",
+    at: "received at",
+    sign: Sign::NegativeIsEarly,
+    way: "one way",
+    ..LATENCY
+};
+const SCHEDULED_TO_SENT: Latency = Latency {
+    name: "scheduled_to_sent",
+    words: "schedule to sending program",
+    from: "the time at which the packet was to be sent, on the sender's clock",
+    to: "the sending program's reading of that clock right before it hands the packet to the kernel",
+    at: "sent at",
+    sign: Sign::NotNegative,
+    role: LatencyRole::SenderLateness,
+    ..LATENCY
+};
+const SENT_TO_TRANSMITTED: Latency = Latency {
+    name: "sent_to_transmitted",
+    words: "sending program to driver",
+    from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
+    to: "the kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, on the same clock",
+    at: "transmitted at",
+    sign: Sign::NotNegative,
+    part_of: &["sent_to_received"],
+    ..LATENCY
+};
+const TRANSMITTED_TO_ARRIVED: Latency = Latency {
+    name: "transmitted_to_arrived",
+    words: "network",
+    from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
+    to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
+    at: "arrived at",
+    sign: Sign::NegativeIsEarly,
+    part_of: &["sent_to_received", "woke_to_received"],
+    way: "from kernel to kernel",
+    ..LATENCY
+};
+const TRANSMITTED_TO_HW_TRANSMITTED: Latency = Latency {
+    name: "transmitted_to_hw_transmitted",
+    words: "driver to sending interface",
+    from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
+    to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), by its clock, compared with that node's",
+    at: "transmitted at",
+    sign: Sign::NegativeIsEarly,
+    part_of: &["transmitted_to_arrived"],
+    ..LATENCY
+};
+const HW_TRANSMITTED_TO_HW_ARRIVED: Latency = Latency {
+    name: "hw_transmitted_to_hw_arrived",
+    words: "interface to interface",
+    from: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE)",
+    to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
+    at: "arrived at",
+    sign: Sign::NegativeIsEarly,
+    part_of: &["transmitted_to_arrived"],
+    way: "from interface to interface",
+    ..LATENCY
+};
+const HW_ARRIVED_TO_ARRIVED: Latency = Latency {
+    name: "hw_arrived_to_arrived",
+    words: "receiving interface to kernel",
+    from: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), by its clock, compared with that node's",
+    to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
+    at: "arrived at",
+    sign: Sign::NegativeIsEarly,
+    part_of: &["transmitted_to_arrived"],
+    ..LATENCY
+};
+const ARRIVED_TO_RECEIVED: Latency = Latency {
+    name: "arrived_to_received",
+    words: "receiving kernel to program",
+    from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
+    to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
+    at: "received at",
+    sign: Sign::NotNegative,
+    part_of: &["sent_to_received", "woke_to_received"],
+    ..LATENCY
+};
+const ASKED_TO_ANSWERED: Latency = Latency {
+    name: "asked_to_answered",
+    words: "round trip of the exchange",
+    from: "a kernel sends a question to the partner (its stamp)",
+    to: "the same kernel receives the answer, less the time that the partner held the question (by that kernel's stamps): the round trip",
+    at: "answered at",
+    sign: Sign::NotNegative,
+    role: LatencyRole::RoundTrip,
+    ..LATENCY
+};
+
 macro_rules! kinds {
     ($($(#[doc = $about:literal])+ $variant:ident { $($field:tt)+ })+) => {
         /// A kind of measurement.
@@ -42,6 +136,7 @@ kinds! {
         samples: "wake-ups",
         sampling: Sampling::Schedules,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[
             Latency {
             name: "scheduled_to_woke",
@@ -108,6 +203,7 @@ kinds! {
         samples: "readings",
         sampling: Sampling::Repetitions,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[
             Latency {
                 name: "read_to_read",
@@ -143,6 +239,7 @@ kinds! {
         samples: "gaps",
         sampling: Sampling::Disturbances,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[Latency {
             name: "left_to_resumed",
             words: "time stolen",
@@ -167,6 +264,7 @@ kinds! {
         samples: "latencies of the program",
         sampling: Sampling::Program,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[
             Latency {
                 name: "scheduled_to_returned",
@@ -203,6 +301,7 @@ kinds! {
         samples: "offsets",
         sampling: Sampling::Comparisons,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[
             Latency {
                 name: "reference_to_clock",
@@ -239,27 +338,10 @@ kinds! {
         samples: "packets",
         sampling: Sampling::Packets,
         roles: &["initiator", "partner"],
+        most_partners: 1,
         latencies: &[
-            Latency {
-                name: "sent_to_received",
-                words: "sending program to receiving program",
-                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
-                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet, less the offset of the two clocks",
-                at: "received at",
-                sign: Sign::NegativeIsEarly,
-                way: "one way",
-                ..LATENCY
-            },
-            Latency {
-                name: "scheduled_to_sent",
-                words: "schedule to sending program",
-                from: "the time at which the packet was to be sent, on the sender's clock",
-                to: "the sending program's reading of that clock right before it hands the packet to the kernel",
-                at: "sent at",
-                sign: Sign::NotNegative,
-                role: LatencyRole::SenderLateness,
-                ..LATENCY
-            },
+            SENT_TO_RECEIVED,
+            SCHEDULED_TO_SENT,
             Latency {
                 name: "woke_to_transmitted",
                 words: "the sender's wake-up to driver",
@@ -270,16 +352,7 @@ kinds! {
                 part_of: &["woke_to_received"],
                 ..LATENCY
             },
-            Latency {
-                name: "sent_to_transmitted",
-                words: "sending program to driver",
-                from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
-                to: "the kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, on the same clock",
-                at: "transmitted at",
-                sign: Sign::NotNegative,
-                part_of: &["sent_to_received"],
-                ..LATENCY
-            },
+            SENT_TO_TRANSMITTED,
             Latency {
                 name: "launch_to_transmitted",
                 words: "launch time to sending driver",
@@ -290,58 +363,11 @@ kinds! {
                 role: LatencyRole::LaunchLateness,
                 ..LATENCY
             },
-            Latency {
-                name: "transmitted_to_arrived",
-                words: "network",
-                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
-                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
-                at: "arrived at",
-                sign: Sign::NegativeIsEarly,
-                part_of: &["sent_to_received", "woke_to_received"],
-                way: "from kernel to kernel",
-                ..LATENCY
-            },
-            Latency {
-                name: "transmitted_to_hw_transmitted",
-                words: "driver to sending interface",
-                from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
-                to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), by its clock, compared with that node's",
-                at: "transmitted at",
-                sign: Sign::NegativeIsEarly,
-                part_of: &["transmitted_to_arrived"],
-                ..LATENCY
-            },
-            Latency {
-                name: "hw_transmitted_to_hw_arrived",
-                words: "interface to interface",
-                from: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE)",
-                to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
-                at: "arrived at",
-                sign: Sign::NegativeIsEarly,
-                part_of: &["transmitted_to_arrived"],
-                way: "from interface to interface",
-                ..LATENCY
-            },
-            Latency {
-                name: "hw_arrived_to_arrived",
-                words: "receiving interface to kernel",
-                from: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), by its clock, compared with that node's",
-                to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
-                at: "arrived at",
-                sign: Sign::NegativeIsEarly,
-                part_of: &["transmitted_to_arrived"],
-                ..LATENCY
-            },
-            Latency {
-                name: "arrived_to_received",
-                words: "receiving kernel to program",
-                from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
-                to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
-                at: "received at",
-                sign: Sign::NotNegative,
-                part_of: &["sent_to_received", "woke_to_received"],
-                ..LATENCY
-            },
+            TRANSMITTED_TO_ARRIVED,
+            TRANSMITTED_TO_HW_TRANSMITTED,
+            HW_TRANSMITTED_TO_HW_ARRIVED,
+            HW_ARRIVED_TO_ARRIVED,
+            ARRIVED_TO_RECEIVED,
             Latency {
                 name: "scheduled_to_woke",
                 words: "schedule to the sender's wake-up",
@@ -388,16 +414,7 @@ kinds! {
                 sign: Sign::NegativeIsEarly,
                 ..LATENCY
             },
-            Latency {
-                name: "asked_to_answered",
-                words: "round trip of the exchange",
-                from: "a kernel sends a question to the partner (its stamp)",
-                to: "the same kernel receives the answer, less the time that the partner held the question (by that kernel's stamps): the round trip",
-                at: "answered at",
-                sign: Sign::NotNegative,
-                role: LatencyRole::RoundTrip,
-                ..LATENCY
-            },
+            ASKED_TO_ANSWERED,
         ],
         judged: &["sent_to_received"],
         compared: Some("sent_to_received"),
@@ -414,6 +431,7 @@ kinds! {
         samples: "hand-overs",
         sampling: Sampling::Schedules,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[
             Latency {
                 name: "handed_to_woke",
@@ -450,6 +468,7 @@ kinds! {
         samples: "writes",
         sampling: Sampling::Repetitions,
         roles: &[MEASURED],
+        most_partners: 0,
         latencies: &[
             Latency {
                 name: "acted_to_returned",
@@ -467,6 +486,60 @@ kinds! {
         predicted: &[],
         explained: None,
         figure: Figure::Costs,
+        sleeps: false,
+    }
+    /// How late nodes act that are ordered by packets to switch an output at one instant.
+    Pulse {
+        name: "pulse",
+        sample: "order",
+        samples: "orders",
+        sampling: Sampling::Packets,
+        roles: &["server", "node"],
+        most_partners: 64,
+        latencies: &[
+            Latency {
+                name: "ordered_to_acted",
+                words: "ordered time to the act",
+                from: "the time at which the node was ordered to act, on the clock that it acts by",
+                to: "the acting thread's reading of that clock right before it switches the output",
+                at: "acted at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+            Latency {
+                name: "acted_to_returned",
+                words: "what switching the output takes",
+                from: "the acting thread's reading of its CLOCK_REALTIME right before it switches the output",
+                to: "the same thread's reading right after the driver has switched it; the edge lies in between",
+                at: "returned at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+            Latency {
+                name: "scheduled_to_armed",
+                words: "the lead that the order needed",
+                from: "the time at which the server was to send the order, on the clock that the node acts by",
+                to: "the acting thread's reading of that clock once it waits for nothing more than the ordered time",
+                at: "armed at",
+                sign: Sign::NegativeIsEarly,
+                ..LATENCY
+            },
+            SCHEDULED_TO_SENT,
+            SENT_TO_RECEIVED,
+            SENT_TO_TRANSMITTED,
+            TRANSMITTED_TO_ARRIVED,
+            TRANSMITTED_TO_HW_TRANSMITTED,
+            HW_TRANSMITTED_TO_HW_ARRIVED,
+            HW_ARRIVED_TO_ARRIVED,
+            ARRIVED_TO_RECEIVED,
+            ASKED_TO_ANSWERED,
+        ],
+        judged: &["ordered_to_acted"],
+        compared: Some("ordered_to_acted"),
+        imported: &[],
+        predicted: &["ordered_to_acted", "scheduled_to_armed"],
+        explained: None,
+        figure: Figure::Delays,
         sleeps: false,
     }
 }

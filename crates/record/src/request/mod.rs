@@ -10,6 +10,7 @@ mod gpio;
 mod local;
 mod noise;
 mod packet;
+mod pulse;
 mod run;
 mod run_length;
 mod sync;
@@ -26,7 +27,8 @@ pub use self::gpio::GpioRequest;
 pub use self::local::{LocalAddress, LocalCommand, LocalLine, LocalPath};
 pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
-pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError};
+pub use self::pulse::{ActsBy, NO_OUTPUT, PulseRequest, PulseShape};
+pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError, partners};
 pub use self::run_length::RunLength;
 pub use self::sync::{SourceChoice, SyncRequest};
 pub use self::wakeup::{EvidenceSource, ExplainRequest, Placement, PolicyChoice, RunEnd, Stagger, WakeupRequest};
@@ -53,6 +55,8 @@ pub enum Request {
     Event(EventRequest),
     /// Cost of writing a GPIO line.
     Gpio(GpioRequest),
+    /// How late nodes act that are ordered to switch an output.
+    Pulse(PulseRequest),
 }
 
 impl Request {
@@ -67,6 +71,7 @@ impl Request {
             Self::Packet(request) => request,
             Self::Event(request) => request,
             Self::Gpio(request) => request,
+            Self::Pulse(request) => request,
         }
     }
 
@@ -80,6 +85,7 @@ impl Request {
             Self::Packet(request) => request,
             Self::Event(request) => request,
             Self::Gpio(request) => request,
+            Self::Pulse(request) => request,
         }
     }
 

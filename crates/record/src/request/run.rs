@@ -16,9 +16,10 @@ pub struct RunRequest {
     /// The load; if absent, nothing else is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRequest>,
-    /// The other node, where a run needs two.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partner: Option<PartnerRequest>,
+    /// The other nodes, where a run needs some: one, or a list of them.
+    #[serde(default, with = "partners", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<OneOrMore>")]
+    pub partner: Vec<PartnerRequest>,
 }
 
 /// The node that takes part in a run beside the one that carries it out: there `punctual listen` runs.
@@ -29,6 +30,45 @@ pub struct PartnerRequest {
     pub to: LocalAddress,
     /// The file with its token, as `punctual listen --token-file` wrote it. The token itself never stands in a request.
     pub token_file: LocalPath,
+}
+
+/// Partners as a request has them: one is written without a list.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMore {
+    /// The only one.
+    One(PartnerRequest),
+    /// Several, in the order in which they are served.
+    More(Vec<PartnerRequest>),
+}
+
+/// Partners in the form of a request: one without a list, several as a list.
+pub mod partners {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::{OneOrMore, PartnerRequest};
+
+    /// Writes one without a list.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(partners: &[PartnerRequest], to: S) -> Result<S::Ok, S::Error> {
+        match partners {
+            [one] => one.serialize(to),
+            more => more.serialize(to),
+        }
+    }
+
+    /// Reads one, or a list.
+    ///
+    /// # Errors
+    /// Where it is neither.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PartnerRequest>, D::Error> {
+        Ok(match OneOrMore::deserialize(from)? {
+            OneOrMore::One(one) => vec![one],
+            OneOrMore::More(more) => more,
+        })
+    }
 }
 
 /// The load that runs during a measurement.
@@ -73,8 +113,18 @@ pub enum RunRequestError {
     /// The kind is carried out by one node.
     #[error("'{0}' is carried out by one node: leave the partner out")]
     Partner(&'static str),
-    /// A load with a kind that runs on two nodes.
-    #[error("'{0}' runs on two nodes, and none of its loads would be known of the other: start loads beside it")]
+    /// The kind takes fewer partners.
+    #[error("'{kind}' takes {most} partner{} and has {given}: leave some out", if *.most == 1 { "" } else { "s" })]
+    Partners {
+        /// The kind, as users type it.
+        kind: &'static str,
+        /// How many there are.
+        given: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A load with a kind that runs on several nodes.
+    #[error("'{0}' runs on several nodes, and none of its loads would be known of the other: start loads beside it")]
     LoadOfTwo(&'static str),
     /// A duration was set for a kind that takes a number of samples, however long that takes.
     #[error("'{0}' takes a number of readings and has no duration: set the number of readings instead")]
@@ -99,10 +149,12 @@ impl RunRequest {
     /// If parts of the request contradict each other.
     pub fn check(&self) -> Result<(), RunRequestError> {
         let name = self.kind().name;
-        match (self.kind().needs_partner(), &self.partner) {
-            (true, None) => return Err(RunRequestError::NoPartner(name)),
-            (false, Some(_)) => return Err(RunRequestError::Partner(name)),
-            (true, Some(_)) if self.load.is_some() => return Err(RunRequestError::LoadOfTwo(name)),
+        match (self.kind().most_partners, self.partner.len()) {
+            (0, 0) => {}
+            (0, _) => return Err(RunRequestError::Partner(name)),
+            (_, 0) => return Err(RunRequestError::NoPartner(name)),
+            (most, given) if given > most => return Err(RunRequestError::Partners { kind: name, given, most }),
+            _ if self.load.is_some() => return Err(RunRequestError::LoadOfTwo(name)),
             _ => {}
         }
         match &self.load {
@@ -203,9 +255,9 @@ mod tests {
         let parse = |text: &str| RunRequest::from_json(text).map_err(|error| error.to_string());
         let partner = r#""partner": {"to": "10.0.0.2", "token-file": "/run/token"}"#;
         let packets = parse(&format!(r#"{{"request": {{"kind": "packet", "path": "xdp"}}, {partner}}}"#)).unwrap();
-        assert_eq!(&*packets.partner.as_ref().unwrap().to, "10.0.0.2");
+        assert_eq!(&*packets.partner[0].to, "10.0.0.2");
         let over = json!({"partner": {"to": "10.0.0.3"}});
-        assert_eq!(packets.with(&over).unwrap().partner.unwrap().token_file, "/run/token".into());
+        assert_eq!(packets.with(&over).unwrap().partner[0].token_file, "/run/token".into());
         assert!(parse(r#"{"request": {"kind": "packet"}}"#).unwrap_err().contains("punctual listen"));
         assert!(
             parse(&format!(r#"{{"request": {{"kind": "wakeup"}}, {partner}}}"#))
@@ -231,7 +283,8 @@ mod tests {
     #[test]
     fn a_request_survives_a_round_trip_through_json() {
         let load = LoadRequest { command: Some("stress".into()), rotate: false, ..LoadRequest::default() };
-        let whole = RunRequest { request: Request::Wakeup(WakeupRequest::default()), load: Some(load), partner: None };
+        let whole =
+            RunRequest { request: Request::Wakeup(WakeupRequest::default()), load: Some(load), partner: Vec::new() };
         assert_eq!(RunRequest::from_json(&serde_json::to_string(&whole).unwrap()), Ok(whole));
     }
 }

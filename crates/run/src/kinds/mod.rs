@@ -6,6 +6,7 @@ mod event;
 mod gpio;
 mod noise;
 mod packet;
+mod pulse;
 mod sync;
 mod wakeup;
 
@@ -88,6 +89,7 @@ pub(crate) fn plan(
         Request::Sync(request) => Box::new(sync::Planned::new(request, machine)?),
         Request::App(request) => Box::new(app::Planned::new(request, turns, machine)),
         Request::Gpio(request) => Box::new(gpio::Planned::new(request, machine)),
+        Request::Pulse(request) => Box::new(pulse::Planned::new(request, surroundings.part, machine)?),
         Request::Event(request) => Box::new(event::Planned::new(request, machine)?),
         Request::Packet(request) => Box::new(packet::Planned::new(request, surroundings.part, explaining, machine)?),
     })

@@ -67,10 +67,11 @@ impl super::Planned for Planned {
     }
 
     fn measure(mut self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
-        let Beside { context, stop, watch, sink, partner, .. } = beside;
+        let Beside { context, stop, watch, sink, partners, .. } = beside;
         self.measure_cost(surroundings, stop);
         let Self { request, part, explaining, .. } = *self;
-        let Some(Connected { node, addresses: (local, reaches), session, partner }) = partner else {
+        let Some(Connected { node, addresses: (local, reaches), session, partner }) = partners.into_iter().next()
+        else {
             return Err(RunError::usage("packets are measured with a partner, and none is connected"));
         };
         let setup = Setup {
@@ -110,7 +111,7 @@ impl super::Planned for Planned {
 }
 
 /// Tells the partner why the run does not take place, unless it is the one that said so or is gone.
-fn say_why(dialog: &mut dyn Dialog, error: &PacketError) {
+pub(super) fn say_why(dialog: &mut dyn Dialog, error: &PacketError) {
     if !matches!(error, PacketError::Gone(_) | PacketError::Refused(_)) {
         let _ = dialog.say(&Message::Refused { why: error.to_string() });
     }

@@ -173,21 +173,22 @@ fn subject(finding: &str) -> Subject {
 /// The findings of `check` about a reason that makes a run invalid, the most specific first. The reason's own remedy says the rest.
 pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
-        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksUnrelated,
+        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksApart, ClocksUnrelated,
         ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit,
         Imported, InterruptedEarly, IntervalsSpoiled, LoadNotAchieved, LoadPartDropped, MaximumUnknown,
         MemoryNotLocked, Migrated, MostIntervalsSpoiled, NeverLocked, NoHardBound, NoSamples, NoTimeService,
-        PacketsNotReceived, PacketsRefused, PageFaults, PartnerLost, ReferenceChanged, ReferenceWorse, RivalRealtime,
-        RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts,
-        SourceSilent, Stopped, Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed,
-        ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted, WatchdogFired,
+        OrdersContradict, OrdersRefused, OutputFailed, PacketsNotReceived, PacketsRefused, PageFaults, PartnerLost,
+        ReferenceChanged, ReferenceWorse, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
+        SchedulingNotGranted, SmiCounted, SourceContradicts, SourceSilent, Stopped, Suspended, SyncLost, ThreadDied,
+        ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted,
+        WatchdogFired,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
         SchedulingNotGranted => &["rt-group-scheduling"],
         AffinityNotGranted => &["cpus-offline"],
         ClockStepped => &["two-time-services", "clock-steps-while-running", "host-may-set-clock", "leap-second-ahead"],
-        SyncLost | NeverLocked | ReferenceChanged | BoundsContradict => {
+        SyncLost | NeverLocked | ReferenceChanged | BoundsContradict | ClocksApart => {
             &["two-time-services", "hardware-clock-steered-twice"]
         }
         ClockSourceChanged => &["tsc-rejected", "clock-source-slow"],
@@ -195,7 +196,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
         ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | ClocksUnrelated | NoSamples
-        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled => &[],
+        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled | OrdersContradict => &[],
         // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine
@@ -207,6 +208,8 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | PartnerLost
         | PacketsRefused
         | PacketsNotReceived
+        | OrdersRefused
+        | OutputFailed
         | NoTimeService
         | SourceSilent
         | ReferenceWorse

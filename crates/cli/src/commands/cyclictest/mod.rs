@@ -96,7 +96,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
     // What the kernel refuses is said below, in the original's words.
     let anyway = Anyway { is_wanted: true, warn: &|_| () };
     let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: None };
-    let asked = RunRequest { request: Measured::Wakeup(config), load: None, partner: None };
+    let asked = RunRequest { request: Measured::Wakeup(config), load: None, partner: Vec::new() };
     let prepared = run::prepare(asked, Explaining::Known(None), &surroundings)?;
     for file in options.json_file.iter().chain(options.histogram_file.as_ref()) {
         save::check_file(file)?;

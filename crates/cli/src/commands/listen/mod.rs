@@ -1,6 +1,7 @@
 //! `punctual listen`: the node that is asked, for packets between both or for a run of its own.
 
 mod packets;
+mod pulses;
 mod relay;
 
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub(crate) struct ListenArgs {
     /// Write the token to this file (mode 0600) instead of printing it, once partners can connect
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// What this node is called in the records [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// End after one run
     #[arg(long)]
     once: bool,
@@ -111,7 +115,8 @@ impl ListenArgs {
         });
         let hardware_stamps = self.stamps.hardware_stamps;
         Ok(Own {
-            part: Part { role: Role::Partner, cpu, sched_priority, hardware_stamps, explain },
+            part: Part { role: Role::Partner, cpu, sched_priority, hardware_stamps, explain, acts: None },
+            name: self.name.clone(),
             cost,
             program: session::own_program()?,
         })
@@ -173,9 +178,12 @@ impl ListenArgs {
             policy.judge_on(&job, connection.channel.interface().as_deref()).err().map(|denied| denied.to_string());
         let label = &self.label.label;
         match (job, denied) {
-            (Job::Packet(_), Some(why)) => Err(packets::refuse(connection, &why)),
+            (Job::Packet(_) | Job::Pulse(_), Some(why)) => Err(packets::refuse(connection, &why)),
             (Job::Run(_), Some(why)) => Err(relay::refuse(connection, &why)),
             (Job::Packet(job), None) => packets::measure(connection, job, own, self.anyway, label, stop, destination),
+            (Job::Pulse(job), None) => {
+                pulses::act(connection, job, policy, own, (self.anyway, label, stop), destination)
+            }
             (Job::Run(run), None) => relay::measure(connection, run, own, self.anyway, label, stop),
         }
     }
@@ -200,4 +208,6 @@ struct Own {
     /// What explaining costs here, where it is asked for.
     cost: Option<ExplainingCost>,
     program: PathBuf,
+    /// What this node is called in the records, where its user says so.
+    name: Option<String>,
 }

@@ -28,7 +28,7 @@ pub(super) fn measure(
     let machine = Machine::read();
     let anyway = anyway.choice();
     let surroundings = Surroundings { machine: &machine, own_program: &own.program, anyway, part: Some(&own.part) };
-    let asked = RunRequest { request: Request::Packet(request.into()), load: None, partner: None };
+    let asked = RunRequest { request: Request::Packet(request.into()), load: None, partner: Vec::new() };
     let prepared = match run::prepare(asked, Explaining::Known(own.cost.clone()), &surroundings) {
         Ok(prepared) => prepared,
         Err(error) => return Err(refuse(connection, &error.to_string())),
@@ -43,10 +43,10 @@ pub(super) fn measure(
     };
     let sink = destination.and_then(Destination::sink);
     let mut live = LiveRun::new(Measurement::Packet, label, prepared.about());
-    let (context, node) = (session::context(label), own_name(&initiator.node));
+    let (context, node) = (session::context(label), own_name(&initiator.node, own.name.as_deref()));
     let mut asking = Asking { connection, endpoints: Some(initiator) };
-    let partner = Some(Connected { node: &node, addresses, session, partner: &mut asking });
-    let record = prepared.run(&surroundings, Beside { sink, partner, ..Beside::new(&context, stop, &mut live) });
+    let partners = vec![Connected { node: &node, addresses, session, partner: &mut asking }];
+    let record = prepared.run(&surroundings, Beside { sink, partners, ..Beside::new(&context, stop, &mut live) });
     live.finish();
     Ok(record?)
 }
@@ -58,10 +58,10 @@ pub(super) fn refuse(connection: &mut Connection<'_>, why: &str) -> anyhow::Erro
 }
 
 /// A partner that has asked.
-struct Asking<'a, 'l> {
-    connection: &'a mut Connection<'l>,
+pub(super) struct Asking<'a, 'l> {
+    pub(super) connection: &'a mut Connection<'l>,
     /// Where it sends and receives, until it is answered.
-    endpoints: Option<Endpoints>,
+    pub(super) endpoints: Option<Endpoints>,
 }
 
 impl Partner for Asking<'_, '_> {
@@ -76,8 +76,12 @@ impl Partner for Asking<'_, '_> {
     }
 }
 
-/// The name of this node in a run with another one: two namespaces of a machine have one host name.
-fn own_name(initiator: &str) -> String {
+/// The name of this node in a run with another one: the one that its user gave it, or its host name. Two namespaces of a machine
+/// have one host name.
+pub(super) fn own_name(initiator: &str, given: Option<&str>) -> String {
+    if let Some(given) = given {
+        return given.to_owned();
+    }
     let (_, _, _, host) = kernel::process::system_names();
     if host == initiator { format!("{host} (partner)") } else { host }
 }

@@ -62,7 +62,7 @@ impl ClockArgs {
             cpu: self.cpu,
             priority: self.priority,
         };
-        let request = RunRequest { request: Request::Clock(config), load: None, partner: None };
+        let request = RunRequest { request: Request::Clock(config), load: None, partner: Vec::new() };
         let Self { anyway, output, label, .. } = self;
         carry_out(request, Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() })
     }

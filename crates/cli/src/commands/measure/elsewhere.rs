@@ -1,12 +1,10 @@
 //! A run that another node carries out, and of which it tells every event.
 
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use farm::{AskedRun, Job, ToRun};
-use peer::{Endpoint, connect, read_token};
+use peer::{connect, read_token};
 use record::{Fold, Record, RefusalClass, RunEvent, RunRequest};
 use run::Stop;
 use terminal::output;
@@ -15,6 +13,7 @@ use units::CpuSet;
 use crate::connection::Connection;
 use crate::destination::{Destination, OutputArgs};
 use crate::exit::Exit;
+use crate::other_node::OtherNode;
 use crate::view::live::LiveRun;
 use crate::view::result;
 
@@ -24,28 +23,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long it may take to end a run, with its record on the way.
 const ENDING: Duration = Duration::from_secs(60);
 
-/// The node that carries a run out, and the file with its token.
-#[derive(Clone, Debug)]
-pub(super) struct Elsewhere {
-    to: Endpoint,
-    token_file: PathBuf,
-}
-
-impl FromStr for Elsewhere {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let form = "write HOST[:PORT]=TOKENFILE, as 'punctual listen --token-file TOKENFILE' on that node printed it";
-        let (to, token_file) = text.split_once('=').ok_or_else(|| format!("'{text}' names no token: {form}"))?;
-        let to = Endpoint::parse(to).map_err(|error| error.to_string())?;
-        if token_file.is_empty() {
-            return Err(format!("'{text}' names no token: {form}"));
-        }
-        Ok(Self { to, token_file: PathBuf::from(token_file) })
-    }
-}
-
-impl Elsewhere {
+impl OtherNode {
     /// Has it carried out, and delivers its record as that of a run of this node.
     pub(super) fn measure(&self, whole: &RunRequest, output: OutputArgs, label: &str) -> anyhow::Result<Exit> {
         let asked = AskedRun::try_from(whole)?;
@@ -202,12 +180,12 @@ mod tests {
 
     #[test]
     fn a_node_is_named_with_the_file_of_its_token() {
-        let one: Elsewhere = "lime2:4000=/run/token".parse().unwrap();
+        let one: OtherNode = "lime2:4000=/run/token".parse().unwrap();
         assert_eq!((one.to.port_or_default(), one.token_file.to_str()), (4_000, Some("/run/token")));
-        let link_local: Elsewhere = "[fe80::1%eth0]:4000=a=b".parse().unwrap();
+        let link_local: OtherNode = "[fe80::1%eth0]:4000=a=b".parse().unwrap();
         assert_eq!(link_local.token_file.to_str(), Some("a=b"));
         for text in ["lime2", "lime2=", "=token"] {
-            let error = text.parse::<Elsewhere>().unwrap_err();
+            let error = text.parse::<OtherNode>().unwrap_err();
             assert!(!error.is_empty(), "{text}");
         }
     }

@@ -95,7 +95,8 @@ impl EventArgs {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let request = RunRequest { request: Request::Event(self.config()), load: self.load.request()?, partner: None };
+        let request =
+            RunRequest { request: Request::Event(self.config()), load: self.load.request()?, partner: Vec::new() };
         let Self { anyway, output, label, .. } = self;
         carry_out(request, Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() })
     }

@@ -37,7 +37,7 @@ impl GpioArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let Self { line, active_low, samples, cpu, priority, anyway, output, label } = self;
         let config = GpioRequest { line: line.into(), active_low, samples, cpu, priority };
-        let request = RunRequest { request: Request::Gpio(config), load: None, partner: None };
+        let request = RunRequest { request: Request::Gpio(config), load: None, partner: Vec::new() };
         carry_out(request, Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() })
     }
 }

@@ -49,7 +49,8 @@ impl NoiseArgs {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let request = RunRequest { request: Request::Noise(self.config()), load: self.load.request()?, partner: None };
+        let request =
+            RunRequest { request: Request::Noise(self.config()), load: self.load.request()?, partner: Vec::new() };
         let Self { anyway, output, label, .. } = self;
         carry_out(request, Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() })
     }

@@ -28,7 +28,7 @@ pub(crate) struct RequestArgs {
     /// Have another node carry it out, where 'punctual listen' runs: its address or name, and the file with its token
     #[cfg(feature = "packet")]
     #[arg(long, value_name = "HOST[:PORT]=TOKENFILE", conflicts_with = "anyway")]
-    on: Option<super::elsewhere::Elsewhere>,
+    on: Option<crate::other_node::OtherNode>,
     #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]

@@ -100,7 +100,7 @@ impl SyncArgs {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let request = RunRequest { request: Request::Sync(self.config()), load: None, partner: None };
+        let request = RunRequest { request: Request::Sync(self.config()), load: None, partner: Vec::new() };
         let Self { output, label, .. } = self;
         let asked = Asked { anyway: AnywayArgs::default(), output, label: &label.label, claim: &ClaimArgs::default() };
         carry_out(request, asked)

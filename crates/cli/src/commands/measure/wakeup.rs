@@ -205,7 +205,8 @@ impl WakeupArgs {
         if self.runtime.is_some() && self.policy != PolicyName::Deadline {
             bail!("--runtime is for --policy deadline alone");
         }
-        let request = RunRequest { request: Request::Wakeup(self.config()), load: self.load.request()?, partner: None };
+        let request =
+            RunRequest { request: Request::Wakeup(self.config()), load: self.load.request()?, partner: Vec::new() };
         let Self { anyway, output, label, claim, .. } = self;
         carry_out(request, Asked { anyway, output, label: &label.label, claim: &claim })
     }

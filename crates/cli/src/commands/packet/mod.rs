@@ -5,7 +5,7 @@ mod send;
 use record::{EvidenceSource, ExplainRequest, HardwareMode, ReasonCode, Record};
 use units::Ns;
 
-pub(crate) use self::send::carry_out;
+pub(crate) use self::send::{carry_out, path};
 use crate::exit::Exit;
 use terminal::output;
 
@@ -81,7 +81,7 @@ fn hardware_stamps() -> impl clap::builder::TypedValueParser<Value = HardwareMod
 }
 
 /// A parser of one of a few names, each with its help.
-fn names<T: Clone + Send + Sync + 'static, const N: usize>(
+pub(crate) fn names<T: Clone + Send + Sync + 'static, const N: usize>(
     all: [(&'static str, &'static str, T); N],
 ) -> impl clap::builder::TypedValueParser<Value = T> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};

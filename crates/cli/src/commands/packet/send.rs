@@ -94,7 +94,7 @@ pub(crate) struct SendArgs {
     label: LabelArgs,
 }
 
-fn path() -> impl clap::builder::TypedValueParser<Value = PacketPath> {
+pub(crate) fn path() -> impl clap::builder::TypedValueParser<Value = PacketPath> {
     names([
         ("udp", "UDP sockets", PacketPath::Udp),
         ("l2", "sockets of the link layer (AF_PACKET)", PacketPath::L2),
@@ -173,9 +173,13 @@ pub(crate) fn carry_out(
     output: OutputArgs,
     label: &str,
 ) -> anyhow::Result<Exit> {
-    let RunRequest { request: Request::Packet(request), partner: Some(partner), .. } = whole else {
-        bail!("this request is not one of packets with a partner");
+    let RunRequest { request, mut partner, .. } = whole;
+    let request = match request {
+        Request::Pulse(request) => return crate::commands::pulse::carry_out(&request, partner, anyway, output, label),
+        Request::Packet(request) => request,
+        _ => bail!("this request is not one of several nodes"),
     };
+    let Some(partner) = partner.pop() else { bail!("this request names no partner") };
     let token = TokenSource::File(PathBuf::from(&*partner.token_file));
     Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output, label)
 }
@@ -205,7 +209,7 @@ impl Host<'_> {
         let part = Part::asking(&request, explain.request());
         let anyway = anyway.choice();
         let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: Some(&part) };
-        let asked = RunRequest { request: Request::Packet(request.clone()), load: None, partner: None };
+        let asked = RunRequest { request: Request::Packet(request.clone()), load: None, partner: Vec::new() };
         let mut prepared = run::prepare(asked, Explaining::MeasuredFirst, &surroundings)?;
         // Before anything is connected: what is wrong with a file is said at once.
         let token = match self.token {
@@ -254,9 +258,9 @@ impl Listening<'_> {
         let mut seen = ProgressReporter::new(Measurement::Packet, label, prepared.about(), destination, Vec::new());
         let ((_, _, _, node), context) = (kernel::process::system_names(), session::context(label));
         let stop = self.stop;
-        let partner = Some(Connected { node: &node, addresses, session, partner: self });
+        let partners = vec![Connected { node: &node, addresses, session, partner: self }];
         let sink = destination.sink();
-        let record = prepared.run(surroundings, Beside { sink, partner, ..Beside::new(&context, stop, &mut seen) });
+        let record = prepared.run(surroundings, Beside { sink, partners, ..Beside::new(&context, stop, &mut seen) });
         seen.finish();
         Ok(record?)
     }

@@ -12,7 +12,7 @@ use super::launch::Launcher;
 use super::plan::PacketPlan;
 use super::receive::{ReceivePlan, Receives, Recorded};
 use super::send::{LaunchPlan, SendPlan, Sending};
-use super::{PacketError, Setup};
+use super::{PacketError, ReceiverStart, Setup};
 use crate::witness::RequestedScheduling;
 
 /// What a flow that this node sends has come to.
@@ -54,7 +54,12 @@ pub(super) struct Counted {
 }
 
 /// Starts the threads that the plan has.
-pub(super) fn start_threads<R: PacketEndpoint + Send + 'static, S: PacketEndpoint + Send + 'static>(
+#[expect(clippy::too_many_arguments, reason = "each is used once, right here")]
+pub(super) fn start_threads<
+    R: PacketEndpoint + Send + 'static,
+    S: PacketEndpoint + Send + 'static,
+    T: ReceiverStart,
+>(
     plan: &PacketPlan,
     setup: &Setup<'_>,
     receiver: R,
@@ -62,6 +67,7 @@ pub(super) fn start_threads<R: PacketEndpoint + Send + 'static, S: PacketEndpoin
     series: &dyn Fn(&'static str) -> Delays,
     launcher: Option<Launcher>,
     recorded: Option<Recorded>,
+    receiver_start: T,
 ) -> Result<(Option<SentFlow>, Option<ReceivedFlow>), PacketError> {
     let wanted = |thread| RequestedScheduling { thread, policy: plan.policy, cpu: plan.cpu };
     let send_plan = || SendPlan {
@@ -107,7 +113,7 @@ pub(super) fn start_threads<R: PacketEndpoint + Send + 'static, S: PacketEndpoin
     };
     let watchdog = || setup.stop.watchdog();
     let receives = if plan.receives() {
-        Some(received(Receives::start(receiver, receive_plan(), wanted(1), watchdog())?))
+        Some(received(receiver_start.start(receiver, receive_plan(), wanted(1), watchdog())?))
     } else {
         None
     };

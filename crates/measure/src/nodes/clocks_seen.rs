@@ -12,27 +12,29 @@ use super::delays::Delays;
 use crate::clock_watch::ClockWatch;
 
 /// What the comparison of the clocks has come to.
-pub(super) struct ClocksSeen {
-    pub(super) relation: Relation,
-    pub(super) exchanges: u64,
-    pub(super) offsets: Signed,
-    pub(super) track: Track,
-    pub(super) round_trips: Delays,
+pub(crate) struct ClocksSeen {
+    pub(crate) relation: Relation,
+    pub(crate) exchanges: u64,
+    pub(crate) offsets: Signed,
+    pub(crate) track: Track,
+    pub(crate) round_trips: Delays,
     /// The first moment at which bounds excluded each other.
-    pub(super) contradiction: Option<Moment>,
+    pub(crate) contradiction: Option<Moment>,
     /// The first steps of this node's clock and of the partner's, by the comparisons of each: when they were noticed, and by how
     /// much (ns). They show smaller ones than the clock watch does.
-    pub(super) own_steps: Vec<(Moment, i64)>,
-    pub(super) partner_steps: Vec<(Moment, i64)>,
+    pub(crate) own_steps: Vec<(Moment, i64)>,
+    pub(crate) partner_steps: Vec<(Moment, i64)>,
     /// The comparisons that showed the last step of either clock (ns, its uncorrected clock): what was begun before is of a time
     /// that both clocks do not have in common with what follows.
     set_before_raw_ns: [Option<i64>; 2],
-    pub(super) last: Option<OffsetMeasurement>,
+    pub(crate) last: Option<OffsetMeasurement>,
+    /// When that was (ns, CLOCK_REALTIME of this node).
+    pub(crate) last_ns: Option<i64>,
 }
 
 impl ClocksSeen {
     /// Before the first exchange; `series` makes the one of a name.
-    pub(super) fn new(max_drift_ppb: u32, series: impl Fn(&'static str) -> Delays) -> Self {
+    pub(crate) fn new(max_drift_ppb: u32, series: impl Fn(&'static str) -> Delays) -> Self {
         Self {
             relation: Relation::new(max_drift_ppb),
             exchanges: 0,
@@ -44,11 +46,12 @@ impl ClocksSeen {
             partner_steps: Vec::new(),
             set_before_raw_ns: [None; 2],
             last: None,
+            last_ns: None,
         }
     }
 
     /// Takes the next exchange.
-    pub(super) fn take(&mut self, exchanged: &Exchanged, clocks: &ClockWatch) {
+    pub(crate) fn take(&mut self, exchanged: &Exchanged, clocks: &ClockWatch) {
         let Some(last_own) = exchanged.own.last() else { return };
         let at = clocks.moment(last_own.clock_ns);
         for reading in &exchanged.own {
@@ -97,6 +100,7 @@ impl ClocksSeen {
             frequency_ppb: None,
         });
         self.last = Some(seen).filter(|_| is_known);
+        self.last_ns = Some(last_own.clock_ns);
     }
 }
 

@@ -116,6 +116,9 @@ pub(crate) struct PacketPlan {
     pub(crate) schedules: u64,
     pub(crate) duration_ns: Option<u64>,
     pub(crate) interval_maximum_ns: u64,
+    /// Numbers of the flows that this node sends and receives.
+    own_flow: u8,
+    partner_flow: u8,
 }
 
 impl PacketPlan {
@@ -171,6 +174,8 @@ impl PacketPlan {
             schedules,
             duration_ns,
             interval_maximum_ns: duration_ns.map_or(300_000_000_000, |ns| (ns / 60).clamp(10_000_000, 300_000_000_000)),
+            own_flow: u8::from(role == Role::Partner),
+            partner_flow: u8::from(role == Role::Initiator),
         })
     }
 
@@ -189,17 +194,19 @@ impl PacketPlan {
         self.interval_ns.saturating_add(self.request.launch_time.map_or(0, |launch| launch.0))
     }
 
+    /// The same, where both nodes have one flow between them, with this number.
+    pub(crate) fn with_flow(self, flow: u8) -> Self {
+        Self { own_flow: flow, partner_flow: flow, ..self }
+    }
+
     /// Number of the flow that this node sends: that of the initiator is the first.
     pub(crate) const fn own_flow(&self) -> u8 {
-        match self.role {
-            Role::Initiator => 0,
-            Role::Partner => 1,
-        }
+        self.own_flow
     }
 
     /// Number of the flow that this node receives.
     pub(crate) const fn partner_flow(&self) -> u8 {
-        1 - self.own_flow()
+        self.partner_flow
     }
 
     pub(crate) fn requested(&self) -> Requested {

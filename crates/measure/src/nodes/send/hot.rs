@@ -9,7 +9,7 @@ use packet::header::{Header, Purpose, Session};
 use packet::stamps::{EarlierStamps, LaterStamps, stamp};
 
 use super::numbers::{NO_SEQUENCE, Numbers, signed};
-use crate::kinds::packet::pause::{LONG_INTERVAL_NS, sleep_looking};
+use crate::nodes::pause::{LONG_INTERVAL_NS, sleep_looking};
 use crate::ring::{Pair, RingWriter};
 
 /// Packets that bring the last stamps, each a period after the one before.

@@ -21,7 +21,7 @@ use super::hardware::Hardware;
 use super::launch::Launcher;
 use super::plan::{PacketPlan, Role};
 use super::services::Services;
-use super::{Ends, PacketError, PartnerGone, PartnerLink, Setup};
+use super::{Beside, Ends, OfKind, PacketError, PartnerGone, PartnerLink, ReceiverStart, Setup};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
 use crate::witness::{Grant, Measuring, Orders, ThrottleWatch};
@@ -89,6 +89,8 @@ pub(super) struct Half<'a> {
     pub(super) started: Moment,
     /// Intervals that have ended and were not handed on.
     pub(super) fresh: Fresh,
+    /// What the kind makes of it.
+    pub(super) beside: Box<dyn Beside + 'a>,
 }
 
 impl<'a> Half<'a> {
@@ -97,8 +99,14 @@ impl<'a> Half<'a> {
         setup: &'a Setup<'a>,
         mut ends: Ends,
         partner: &Endpoints,
+        of_kind: OfKind<'a, impl ReceiverStart>,
     ) -> Result<(Self, Watching), PacketError> {
+        let OfKind { start, beside, flow, follow_services, .. } = of_kind;
         let plan = PacketPlan::new(setup.request, setup.role, setup.threads, setup.machine)?;
+        let plan = match flow {
+            Some(flow) => plan.with_flow(flow),
+            None => plan,
+        };
         let (keeping, are_handed_on) = (keeping(setup), setup.sink.is_some() || partner.wants_half);
         let way = ends.in_words();
         ends.aim(partner)?;
@@ -118,7 +126,7 @@ impl<'a> Half<'a> {
         let exchange = ClockExchange::begin(clock, reaches, setup.session, asks, &plan.housekeeping)
             .map_err(PacketError::Failed)?;
         let services = if plan.request.sync {
-            let begun = Services::begin(setup.machine, plan.request.max_drift_ppb);
+            let begun = Services::begin(setup.machine, plan.request.max_drift_ppb, follow_services);
             Some(begun.map_err(PacketError::Failed)?)
         } else {
             None
@@ -128,14 +136,14 @@ impl<'a> Half<'a> {
         let series = move |name| Delays::new(name, start_ns, interval_maximum_ns).keeping(keeping, are_handed_on);
         let (sent, received) = match data {
             Data::Udp { receiver, sender } => {
-                start_threads(&plan, setup, *receiver, *sender, &series, launcher, recorded)?
+                start_threads(&plan, setup, *receiver, *sender, &series, launcher, recorded, start)?
             }
             Data::Link { receiver, sender } => {
-                start_threads(&plan, setup, *receiver, *sender, &series, launcher, recorded)?
+                start_threads(&plan, setup, *receiver, *sender, &series, launcher, recorded, start)?
             }
             Data::Xdp(end) => {
                 let (sender, receiver) = end.split();
-                start_threads(&plan, setup, receiver, sender, &series, launcher, recorded)?
+                start_threads(&plan, setup, receiver, sender, &series, launcher, recorded, start)?
             }
         };
         let members: Vec<(u32, Grant)> = sent
@@ -181,6 +189,7 @@ impl<'a> Half<'a> {
             plan,
             started: moment_now(),
             fresh: Fresh::default(),
+            beside,
         };
         Ok((half, watching))
     }
@@ -247,6 +256,7 @@ impl<'a> Half<'a> {
         }
         let place = place(self.plan.own_flow(), Direction::RoundTrip);
         visit(&place, &mut self.clocks_seen.round_trips);
+        self.beside.each_series(&mut visit);
     }
 
     /// The half so far, with the intervals that have ended since the last time, where it is time to hand them on.
@@ -438,6 +448,7 @@ impl<'a> Half<'a> {
         for exchanged in self.exchange.take() {
             self.clocks_seen.take(&exchanged, &self.clocks);
         }
+        self.beside.take_over(&self.clocks, &self.clocks_seen);
         let mut long = Vec::new();
         if let Some(flow) = &mut self.sent {
             let SentFlow { sending, lateness, launched, .. } = flow;

@@ -11,7 +11,7 @@ use record::ReceiveMode;
 use rtrb::Producer;
 
 use crate::explain::OutlierWatch;
-use crate::kinds::packet::pause::sleep_looking;
+use crate::nodes::pause::sleep_looking;
 
 /// How long a receiver waits for a packet before it looks whether it is to end (ns).
 const LONGEST_WAIT_NS: i64 = 50_000_000;

@@ -97,6 +97,17 @@ fn blank(session: &Session) -> Option<Arrived> {
 }
 
 impl Receives {
+    /// The ring that a receiving thread hands its packets over in.
+    pub(crate) fn ring(session: &Session) -> (Producer<Arrived>, Consumer<Arrived>) {
+        let (mut ring, mut taker) = RingBuffer::new(RING_SLOTS);
+        // Memory that the allocator only promised would fault in the loop.
+        if let Some(blank) = blank(session) {
+            while ring.push(blank).is_ok() {}
+        }
+        while taker.pop().is_ok() {}
+        (ring, taker)
+    }
+
     /// Starts it; it receives once it is given its start.
     ///
     /// # Errors
@@ -107,12 +118,7 @@ impl Receives {
         wanted: RequestedScheduling,
         watchdog: Arc<AtomicBool>,
     ) -> Result<Self, ArmError> {
-        let (mut ring, mut taker) = RingBuffer::new(RING_SLOTS);
-        // Memory that the allocator only promised would fault in the loop.
-        if let Some(blank) = blank(&plan.session) {
-            while ring.push(blank).is_ok() {}
-        }
-        while taker.pop().is_ok() {}
+        let (ring, taker) = Self::ring(&plan.session);
         let shared = Arc::new(ReceiveShared { watchdog, ..ReceiveShared::default() });
         let rehearsal = end.rehearsal();
         let work = Receiver { end, rehearsal, plan, ring, shared: Arc::clone(&shared) };

@@ -1,7 +1,7 @@
 //! The sending thread of a flow.
 
 pub(crate) mod hot;
-mod numbers;
+pub(crate) mod numbers;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use packet::dialog::Endpoints;
-use packet::join::{JoinError, join};
+use packet::join::JoinError;
 use packet::told::{Hearer, Piece, Teller};
 use record::{Fold, Interval, Place, Record, RunEnd, RunEvent};
 
@@ -14,9 +14,13 @@ use super::plan::Role;
 use crate::collect::{Keeping, MOST_KEPT, neighbors_merged};
 use crate::interval_sink::{IntervalSink, TOGETHER_WITHIN, hand_on_the_rest};
 
+/// Makes one record of two halves, that of the node that asked first.
+pub(crate) type Join = fn(Record, Record) -> Result<Record, JoinError>;
+
 /// What is known of both halves.
-pub(super) struct Halves<'a> {
+pub(crate) struct Halves<'a> {
     role: Role,
+    join: Join,
     sink: Option<&'a dyn IntervalSink>,
     /// Which intervals of the partner stay in memory.
     keeping: Keeping,
@@ -33,9 +37,10 @@ pub(super) struct Halves<'a> {
 
 impl<'a> Halves<'a> {
     /// Before the run begins.
-    pub(super) fn new(setup: &Setup<'a>, partner: &Endpoints) -> Self {
+    pub(crate) fn new(setup: &Setup<'a>, partner: &Endpoints, join: Join) -> Self {
         Self {
             role: setup.role,
+            join,
             sink: setup.sink,
             keeping: keeping(setup),
             teller: partner.wants_half.then(Teller::default),
@@ -47,7 +52,7 @@ impl<'a> Halves<'a> {
     }
 
     /// Takes this node's half so far, with the intervals that have ended since the last call.
-    pub(super) fn take_own(&mut self, so_far: Record) {
+    pub(crate) fn take_own(&mut self, so_far: Record) {
         if let Some(teller) = &mut self.teller {
             teller.tell(so_far.clone());
         }
@@ -56,22 +61,22 @@ impl<'a> Halves<'a> {
     }
 
     /// What is to be said to the partner next, until it [went](Self::went).
-    pub(super) fn piece(&mut self) -> Option<Piece> {
+    pub(crate) fn piece(&mut self) -> Option<Piece> {
         self.teller.as_mut()?.piece().cloned()
     }
 
     /// It was said.
-    pub(super) fn went(&mut self) {
+    pub(crate) fn went(&mut self) {
         self.teller.iter_mut().for_each(Teller::went);
     }
 
     /// The partner has heard what it was told.
-    pub(super) fn was_heard(&mut self) {
+    pub(crate) fn was_heard(&mut self) {
         self.teller.iter_mut().for_each(Teller::was_heard);
     }
 
     /// Hears a piece; whether it was the last one of a telling. `own` makes this node's half so far.
-    pub(super) fn hear(&mut self, piece: &Piece, own: impl FnOnce() -> Record) -> bool {
+    pub(crate) fn hear(&mut self, piece: &Piece, own: impl FnOnce() -> Record) -> bool {
         match self.hearer.hear(piece) {
             Ok(Some(partner)) => {
                 if self.own.is_none() {
@@ -126,27 +131,27 @@ impl<'a> Halves<'a> {
 
     fn join(&self, own: Record, partner: Record) -> Result<Record, JoinError> {
         match self.role {
-            Role::Initiator => join(own, partner),
-            Role::Partner => join(partner, own),
+            Role::Initiator => (self.join)(own, partner),
+            Role::Partner => (self.join)(partner, own),
         }
     }
 
     /// The last intervals of this node, with its half at its end: what of them is not kept in memory is left in it.
-    pub(super) fn take_last(&mut self, own: Record, last: &mut Fresh) -> Record {
+    pub(crate) fn take_last(&mut self, own: Record, last: &mut Fresh) -> Record {
         let with_last = last.put_into(without_intervals(own.clone()));
         self.teller.iter_mut().for_each(|teller| teller.tell(with_last.clone()));
         if self.keeping == Keeping::None { with_last } else { own }
     }
 
     /// Hands on what ended last, where intervals are not kept in memory: then the file has them all.
-    pub(super) fn hand_on_the_rest(&self, record: &mut Record) {
+    pub(crate) fn hand_on_the_rest(&self, record: &mut Record) {
         if let Some(sink) = self.sink.filter(|_| self.keeping == Keeping::None) {
             hand_on_the_rest(record, sink);
         }
     }
 
     /// This node's half at its end, as the partner is to have it: without what it was told completely.
-    pub(super) fn rest(&mut self, own: &Record) -> Record {
+    pub(crate) fn rest(&mut self, own: &Record) -> Record {
         match self.teller.take() {
             Some(teller) => teller.rest(own.clone()),
             None => own.clone(),
@@ -157,7 +162,7 @@ impl<'a> Halves<'a> {
     ///
     /// # Errors
     /// If they are not of one run.
-    pub(super) fn conclude(&mut self, own: Record, partner: Record) -> Result<Record, JoinError> {
+    pub(crate) fn conclude(&mut self, own: Record, partner: Record) -> Result<Record, JoinError> {
         let mut fold = std::mem::take(&mut self.partner);
         fold.take(RunEvent::Finished { record: Box::new(partner) });
         let partner = fold.into_record().unwrap_or_else(|| unreachable!("it was just taken"));
@@ -165,7 +170,7 @@ impl<'a> Halves<'a> {
     }
 
     /// This node's half at its end, with what the partner told of its own until it was gone.
-    pub(super) fn conclude_alone(&mut self, own: Record) -> Record {
+    pub(crate) fn conclude_alone(&mut self, own: Record) -> Record {
         match std::mem::take(&mut self.partner).into_record() {
             Some(partner) => self.join(own.clone(), partner).unwrap_or(own),
             None => own,
@@ -173,13 +178,13 @@ impl<'a> Halves<'a> {
     }
 
     /// Why what the partner told could not be read.
-    pub(super) fn unread(&self) -> Option<&str> {
+    pub(crate) fn unread(&self) -> Option<&str> {
         self.unread.as_deref()
     }
 }
 
 /// Which intervals stay in memory.
-pub(super) fn keeping(setup: &Setup<'_>) -> Keeping {
+pub(crate) fn keeping(setup: &Setup<'_>) -> Keeping {
     match setup.request.end {
         // The plan says how many there will be.
         RunEnd::After(_) | RunEnd::Samples(_) => Keeping::All,
@@ -197,14 +202,14 @@ pub fn wants_half(sink: Option<&dyn IntervalSink>, end: RunEnd) -> bool {
 
 /// Intervals of this node that have ended and were not handed on.
 #[derive(Debug, Default)]
-pub(super) struct Fresh {
+pub(crate) struct Fresh {
     waiting: Vec<(Place, &'static str, Interval)>,
     since: Option<Instant>,
 }
 
 impl Fresh {
     /// Takes those of a series.
-    pub(super) fn take(&mut self, place: &Place, delays: &mut Delays) {
+    pub(crate) fn take(&mut self, place: &Place, delays: &mut Delays) {
         let name = delays.name();
         self.waiting.extend(delays.hand_on().into_iter().map(|interval| (place.clone(), name, interval)));
         if !self.waiting.is_empty() {
@@ -213,12 +218,12 @@ impl Fresh {
     }
 
     /// Whether they have waited for those of the other series for as long as they may.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() >= TOGETHER_WITHIN)
     }
 
     /// Puts them into the record of their half. Those of a series that has no sample yet go on waiting.
-    pub(super) fn put_into(&mut self, mut half: Record) -> Record {
+    pub(crate) fn put_into(&mut self, mut half: Record) -> Record {
         self.since = None;
         self.waiting.retain(|(place, name, interval)| {
             let series = half.series.iter_mut().find(|series| series.place == *place && series.name == *name);

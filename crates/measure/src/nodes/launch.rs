@@ -56,7 +56,7 @@ impl Launcher {
     /// # Errors
     /// [`LaunchError`]. What stands behind an interface that hands packets on to others is not looked at: then it is said to be
     /// etf's clock.
-    pub(super) fn find(reaches: SocketAddr, priority: u32) -> Result<Self, LaunchError> {
+    pub(crate) fn find(reaches: SocketAddr, priority: u32) -> Result<Self, LaunchError> {
         let interface = Interface::read_by_index(Route::to(reaches)?.interface_index)?;
         let tai_ahead_ns = tai_ahead_ns();
         if interface.kind.as_deref().is_some_and(|kind| HANDING_ON.contains(&kind)) {
@@ -73,12 +73,12 @@ impl Launcher {
     }
 
     /// The clock that the sending socket is told.
-    pub(super) const fn clock(self) -> LaunchClock {
+    pub(crate) const fn clock(self) -> LaunchClock {
         of(self.clock)
     }
 
     /// That clock less CLOCK_REALTIME (ns), which is so much ahead of CLOCK_MONOTONIC.
-    pub(super) const fn ahead_ns(self, realtime_ahead_ns: i64) -> i64 {
+    pub(crate) const fn ahead_ns(self, realtime_ahead_ns: i64) -> i64 {
         match self.clock {
             ClockId::Monotonic => -realtime_ahead_ns,
             _ => self.tai_ahead_ns,
@@ -86,7 +86,7 @@ impl Launcher {
     }
 
     /// For the record.
-    pub(super) fn describe(self, after_ns: i64, realtime_ahead_ns: i64) -> PacketLaunch {
+    pub(crate) fn describe(self, after_ns: i64, realtime_ahead_ns: i64) -> PacketLaunch {
         let (kept_by, ahead_ns, is_offloaded) = match self.discipline {
             Some(Discipline::Etf { ahead_ns, is_offloaded }) => {
                 (Some("etf"), ahead_ns.max(0).unsigned_abs(), is_offloaded)

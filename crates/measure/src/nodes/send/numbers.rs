@@ -4,16 +4,16 @@
 /// Packets that are on their way at the same time, at most.
 const UNSTAMPED: usize = 1_024;
 /// The sequence number of what is no measured packet.
-pub(super) const NO_SEQUENCE: u64 = u64::MAX;
+pub(crate) const NO_SEQUENCE: u64 = u64::MAX;
 
 /// Which sequence numbers the packets had that the end has taken.
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     sequences: [u64; UNSTAMPED],
     taken: u64,
 }
 
 impl Numbers {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { sequences: [NO_SEQUENCE; UNSTAMPED], taken: 0 }
     }
 
@@ -24,20 +24,20 @@ impl Numbers {
 
     /// The end has taken the next packet.
     #[inline(always)]
-    pub(super) fn take(&mut self, sequence: u64) {
+    pub(crate) fn take(&mut self, sequence: u64) {
         self.sequences[Self::place(self.taken)] = sequence;
         self.taken += 1;
     }
 
     /// Whether it is the packet that the end has taken last.
     #[inline(always)]
-    pub(super) const fn is_last(&self, number: u64) -> bool {
+    pub(crate) const fn is_last(&self, number: u64) -> bool {
         number.wrapping_add(1) == self.taken
     }
 
     /// The sequence number of a packet; [`NO_SEQUENCE`] once so many were taken after it that it is forgotten.
     #[inline(always)]
-    pub(super) fn sequence(&self, number: u64) -> u64 {
+    pub(crate) fn sequence(&self, number: u64) -> u64 {
         let taken_after = self.taken.wrapping_sub(number).wrapping_sub(1);
         if taken_after >= UNSTAMPED as u64 { NO_SEQUENCE } else { self.sequences[Self::place(number)] }
     }
@@ -45,7 +45,7 @@ impl Numbers {
 
 /// A count as a signed number.
 #[inline(always)]
-pub(super) fn signed(count: u64) -> i64 {
+pub(crate) fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

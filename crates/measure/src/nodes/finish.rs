@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use packet::dialog::SentReport;
 use record::{
-    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeExplanation,
-    NodeServices, PacketFlow, PacketRun, Place, ReasonCode, Record, Request, Series, Validity, WorstSample,
+    ClockRelation, Counters, Direction, Instrument, Node, NodeClocks, NodeExplanation, NodeServices, PacketFlow,
+    PacketRun, Place, ReasonCode, Record, Series, Validity, WorstSample,
 };
 use units::ClockId;
 use units::format::{count, span};
@@ -141,9 +141,10 @@ impl Half<'_> {
                 format!("{}: {why}", ended_after(elapsed_ns, self.plan.duration_ns))
             }),
         };
+        self.beside.add_series(ending.is_some(), &mut parts.series, &mut parts.worst);
         let worst = crate::worst::worst_of(std::mem::take(&mut parts.worst));
         let mut validity = judge(&Facts {
-            measurement: Measurement::Packet,
+            measurement: self.beside.measurement(),
             witnessed,
             seen,
             stops: Stops::Spoil(&self.throttle),
@@ -160,8 +161,9 @@ impl Half<'_> {
         if let Some(NodeExplanation { explanation, .. }) = &explanation {
             crate::explain::judge(explanation, &mut validity);
         }
-        let request = Request::Packet(self.plan.request.clone());
-        let mut record = self.setup.context.record(request, self.plan.requested(), self.started, ended);
+        let (request, requested) =
+            (self.beside.request(&self.plan.request), self.beside.requested(self.plan.requested()));
+        let mut record = self.setup.context.record(request, requested, self.started, ended);
         record.validity = validity;
         let place = Place::Flow { flow: self.plan.own_flow().into(), direction: Direction::RoundTrip, queue: None };
         let ClocksSeen { exchanges, offsets, track, round_trips, .. } = &self.clocks_seen;
@@ -183,7 +185,7 @@ impl Half<'_> {
             services: Vec::new(),
         };
         (record.series, record.worst) = (parts.series, worst);
-        record.detail = Detail::Packet(PacketRun {
+        record.detail = self.beside.detail(PacketRun {
             flows: parts.flows,
             clocks: vec![clocks],
             services: services.into_iter().collect(),
@@ -201,11 +203,12 @@ impl Half<'_> {
         // The name that both nodes have agreed upon: two namespaces of one machine have the same host name.
         record.nodes = Node {
             name: self.setup.node.to_owned(),
-            role: self.setup.role.name().to_owned(),
+            role: self.beside.role(self.setup.role).to_owned(),
             clocks: NodeClocks { read: vec![ClockId::Realtime.into()], tai_less_utc_s },
             manifest,
         }
         .into();
+        self.beside.judge(&mut record);
         record.with_node_named()
     }
 
@@ -310,6 +313,7 @@ impl Half<'_> {
         }
         parts.threads.push(facts);
         let awaited = ending.and_then(|ending| ending.awaited);
+        let is_judged = self.beside.measurement().kind().judges(delays.name());
         let mut of_flow = PacketFlow {
             sent: sent.map(|report| report.sent),
             skipped: sent.map(|report| report.skipped),
@@ -322,8 +326,7 @@ impl Half<'_> {
         };
         of_flow.lost = of_flow.lost_of();
         counters.lost = of_flow.lost;
-        let about =
-            About { place: &place, interval_ns: self.interval_ns(), is_judged: true, is_over: ending.is_some() };
+        let about = About { place: &place, interval_ns: self.interval_ns(), is_judged, is_over: ending.is_some() };
         if let Some((series, mut worst)) = about.series(delays, &counters) {
             worst_packets.add_parts(&mut worst);
             parts.series.push(series);

@@ -26,7 +26,7 @@ const XDP_SLOTS: u32 = 4_096;
 const STAMPS: Stamps = Stamps { queued: false, stack: true, hardware: false };
 
 /// Interfaces that hand packets on to others, whose disciplines may hold them back.
-pub(super) const HANDING_ON: [&str; 6] = ["bond", "bridge", "team", "macvlan", "macvtap", "ipvlan"];
+pub(crate) const HANDING_ON: [&str; 6] = ["bond", "bridge", "team", "macvlan", "macvtap", "ipvlan"];
 
 /// Why a node's ends cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +89,7 @@ pub enum EndsError {
 }
 
 /// The ends of one path: where packets come to, and what they are sent with. Two of each, since each belongs to one thread.
-pub(super) enum Data {
+pub(crate) enum Data {
     Udp {
         receiver: Box<UdpEndpoint>,
         sender: Box<UdpEndpoint>,
@@ -104,11 +104,11 @@ pub(super) enum Data {
 
 /// What a node sends and receives with, opened, and known to nobody yet.
 pub struct Ends {
-    pub(super) clock: UdpEndpoint,
-    pub(super) data: Data,
+    pub(crate) clock: UdpEndpoint,
+    pub(crate) data: Data,
     pub(super) hardware: Option<Hardware>,
     /// What keeps the packets until their launch time, where this node sends and they have one.
-    pub(super) launcher: Option<Launcher>,
+    pub(crate) launcher: Option<Launcher>,
     reaches: SocketAddr,
     way: String,
 }
@@ -207,7 +207,7 @@ impl Ends {
     }
 
     /// Sets to whom is sent.
-    pub(super) fn aim(&mut self, partner: &Endpoints) -> Result<(), EndsError> {
+    pub(crate) fn aim(&mut self, partner: &Endpoints) -> Result<(), EndsError> {
         match &mut self.data {
             Data::Udp { receiver, sender } => {
                 let port = partner.data_port.ok_or(EndsError::Unstated("the port of its packets"))?;
@@ -228,12 +228,12 @@ impl Ends {
     }
 
     /// The way that packets take through this system, in words.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         self.way.clone()
     }
 
     /// Where the partner's end of the clocks' exchange is reached.
-    pub(super) fn clock_of(&self, partner: &Endpoints) -> SocketAddr {
+    pub(crate) fn clock_of(&self, partner: &Endpoints) -> SocketAddr {
         at_port(self.reaches, partner.clock_port)
     }
 }

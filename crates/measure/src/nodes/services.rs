@@ -5,7 +5,6 @@ use std::thread::JoinHandle;
 use packet::services::is_followed;
 use record::{NodeServices, ReasonCode, Record, RunLength, SyncRequest, Validity};
 
-use crate::context::RunContext;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
@@ -18,8 +17,11 @@ const TAKEN_OVER: [ReasonCode; 5] = [
     ReasonCode::BoundsContradict,
 ];
 
+/// Follows every source of time that a node has until it is stopped, as `measure sync` does.
+pub(crate) type FollowServices = fn(&SyncRequest, &Machine, &Stop) -> Result<Record, String>;
+
 /// The thread that follows them.
-pub(super) struct Services {
+pub(crate) struct Services {
     stop: Stop,
     thread: Option<JoinHandle<Result<Record, String>>>,
 }
@@ -29,14 +31,13 @@ impl Services {
     ///
     /// # Errors
     /// Where no thread is to be had.
-    pub(super) fn begin(machine: &Machine, max_drift_ppb: u32) -> Result<Self, String> {
+    pub(crate) fn begin(machine: &Machine, max_drift_ppb: u32, measure: FollowServices) -> Result<Self, String> {
         let stop = Stop::new();
         let (machine, theirs) = (machine.clone(), stop.clone());
         let request = SyncRequest { duration: RunLength::Unlimited, max_drift_ppb, ..SyncRequest::default() };
         let follow = move || {
             kernel::signals::block_all_but_watchdog();
-            crate::kinds::sync::measure(&request, &machine, &RunContext::default(), &theirs, &mut |_| {}, None)
-                .map_err(|error| error.to_string())
+            measure(&request, &machine, &theirs)
         };
         let thread = std::thread::Builder::new()
             .name("punctual-time".to_owned())
@@ -46,7 +47,7 @@ impl Services {
     }
 
     /// Ends, and gives what they said; `validity` is told what is wrong with this node's clock.
-    pub(super) fn end(mut self, node: &str, validity: &mut Validity) -> Option<NodeServices> {
+    pub(crate) fn end(mut self, node: &str, validity: &mut Validity) -> Option<NodeServices> {
         self.stop.end_early();
         let told = self.thread.take()?.join().unwrap_or_else(|_| Err("the thread that follows them died".to_owned()));
         let record = match told {

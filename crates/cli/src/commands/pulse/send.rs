@@ -1,0 +1,265 @@
+//! `punctual pulse send`: the server, which orders.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use farm::{Job, Token};
+use packet::dialog::{Endpoints, Message};
+use peer::{Endpoint, connect, read_token, resolve};
+use pulse::job::PulseJob;
+use record::{
+    ActsBy, Measurement, PacketPath, PartnerRequest, PulseRequest, PulseShape, Record, Request, RunEnd, RunLength,
+    RunRequest,
+};
+use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Stop, Surroundings};
+use units::Ns;
+
+use crate::begin::AnywayArgs;
+use crate::commands::packet::{ThreadArgs, names, path, warn_of_loss};
+use crate::connection::Connection;
+use crate::destination::{Destination, OutputArgs};
+use crate::exit::Exit;
+use crate::other_node::OtherNode;
+use crate::session::{self, LabelArgs, ProgressReporter};
+use crate::view::result;
+
+const CONNECTING: Duration = Duration::from_secs(10);
+const ANSWERING: Duration = Duration::from_secs(15);
+
+/// Order nodes to act, and measure how late each does
+#[derive(clap::Args)]
+pub(crate) struct SendArgs {
+    /// A node that is to act, and the file with the token that its 'punctual listen' wrote; once for each node
+    #[arg(long, value_name = "HOST[:PORT]=TOKENFILE", required = true)]
+    to: Vec<OtherNode>,
+    /// From one order to the next
+    #[arg(short, long, value_name = "D", default_value = "1ms")]
+    interval: Ns,
+    /// How long after its schedule an order is to be carried out
+    #[arg(long, value_name = "D", default_value = "800us")]
+    lead: Ns,
+    /// The output that each node switches, by the name in its policy file; 'none' switches nothing
+    #[arg(long, value_name = "NAME", default_value = "none")]
+    output_name: String,
+    /// What the output does
+    #[arg(long, value_name = "SHAPE", default_value = "pulse", value_parser = shape())]
+    shape: PulseShape,
+    /// How long a pulse takes [default: a quarter of the interval, at most 1ms]
+    #[arg(long, value_name = "D")]
+    width: Option<Ns>,
+    /// Make every N-th pulse twice as long, and spell its number by the 24 after it, so that who sees the edges can number them
+    #[arg(long, value_name = "N")]
+    mark: Option<u32>,
+    /// By which clock the nodes act: each by its own, as its time service has it, or by this node's, as the exchange of messages with it shows it
+    #[arg(long, value_name = "CLOCK", default_value = "service", value_parser = by())]
+    by: ActsBy,
+    /// An act that is later than this is a miss; exit 1 if there is one, or an order was not carried out
+    #[arg(long, visible_alias = "limit", value_name = "D", default_value = "100us")]
+    tolerance: Ns,
+    /// How long before its time a node asks the clock without a pause, instead of sleeping [default: 100us, at most 10 % of the interval]
+    #[arg(long, value_name = "D")]
+    spin: Option<Ns>,
+    /// How long to go on [default: 60s]; `unlimited` goes on until Ctrl-C on a node
+    #[arg(short = 'D', long, visible_alias = "time", value_name = "D", conflicts_with = "samples")]
+    duration: Option<RunLength>,
+    /// How many orders to send
+    #[arg(short, long, visible_alias = "orders", value_name = "N")]
+    samples: Option<u64>,
+    /// The way of the packets through all systems
+    #[arg(long, value_name = "PATH", default_value = "udp", value_parser = path())]
+    path: PacketPath,
+    /// Payload of each packet (bytes)
+    #[arg(long, value_name = "BYTES", default_value_t = 128)]
+    size: u32,
+    /// Priority of the packets within the sending system (SO_PRIORITY, 0 to 15); that of the thread is --sched-priority
+    #[arg(long, value_name = "N")]
+    priority: Option<u32>,
+    /// Differentiated services code point of the packets (0 to 63)
+    #[arg(long, value_name = "N")]
+    dscp: Option<u8>,
+    /// VLAN of the packets (1 to 4094), on the path l2
+    #[arg(long, value_name = "N")]
+    vlan: Option<u16>,
+    /// Do not ask time services how far the clocks are apart: the exchange of the programs alone says it
+    #[arg(long)]
+    no_sync: bool,
+    /// How much the rates of two clocks differ at most: the error grows with it between two exchanges
+    #[arg(long, value_name = "PPM", default_value = "100ppm", value_parser = crate::commands::measure::sync::drift_ppb)]
+    max_drift: u32,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    anyway: AnywayArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
+}
+
+fn shape() -> impl clap::builder::TypedValueParser<Value = PulseShape> {
+    names([
+        ("pulse", "active for a short time", PulseShape::Pulse),
+        ("square", "active for half of the interval", PulseShape::Square),
+    ])
+}
+
+fn by() -> impl clap::builder::TypedValueParser<Value = ActsBy> {
+    names([
+        ("service", "each node's own clock, as its time service has it", ActsBy::Service),
+        ("exchange", "this node's clock, as the exchange with it shows it", ActsBy::Exchange),
+    ])
+}
+
+impl SendArgs {
+    fn request(&self) -> PulseRequest {
+        let end = match (self.samples, self.duration) {
+            (Some(samples), _) => RunEnd::Samples(samples),
+            (None, Some(RunLength::For(duration))) => RunEnd::After(duration),
+            (None, Some(RunLength::Unlimited)) => RunEnd::WhenTold,
+            (None, None) => PulseRequest::default().end,
+        };
+        let (cpu, sched_priority) = self.threads.choice();
+        PulseRequest {
+            path: self.path,
+            interval: self.interval,
+            lead: self.lead,
+            end,
+            output: self.output_name.clone(),
+            shape: self.shape,
+            width: self.width,
+            mark: self.mark,
+            by: self.by,
+            tolerance: self.tolerance,
+            spin: self.spin,
+            size: self.size,
+            priority: self.priority,
+            vlan: self.vlan,
+            dscp: self.dscp,
+            cpu,
+            sched_priority,
+            sync: !self.no_sync,
+            max_drift_ppb: self.max_drift,
+        }
+    }
+
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let request = self.request();
+        order(&request, &self.to, self.anyway, self.output, &self.label.label)
+    }
+}
+
+/// Carries a request out.
+pub(crate) fn carry_out(
+    request: &PulseRequest,
+    partners: Vec<PartnerRequest>,
+    anyway: AnywayArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
+    let node = |PartnerRequest { to, token_file }: PartnerRequest| {
+        anyhow::Ok(OtherNode { to: Endpoint::parse(&to)?, token_file: token_file.to_string().into() })
+    };
+    let to = partners.into_iter().map(node).collect::<anyhow::Result<Vec<_>>>()?;
+    order(request, &to, anyway, output, label)
+}
+
+fn order(
+    request: &PulseRequest,
+    to: &[OtherNode],
+    anyway: AnywayArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
+    let (machine, own_program) = (Machine::read(), session::own_program()?);
+    let anyway = anyway.choice();
+    let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: None };
+    let asked = RunRequest { request: Request::Pulse(request.clone()), load: None, partner: Vec::new() };
+    let prepared = run::prepare(asked, Explaining::MeasuredFirst, &surroundings)?;
+    let most = Measurement::Pulse.kind().most_partners;
+    if to.len() > most {
+        bail!("{} nodes are too many: at most {most} act together", to.len());
+    }
+    // Before anything is connected: what is wrong with a file is said at once.
+    let tokens = to.iter().map(|node| read_token(&node.token_file)).collect::<Result<Vec<Token>, _>>()?;
+    let mut destination = output.prepare()?;
+    let mut channels = Vec::new();
+    for (node, token) in to.iter().zip(&tokens) {
+        let (host, port) = (&node.to.host, node.to.port_or_default());
+        let addresses = resolve(host, port, Instant::now() + CONNECTING)?;
+        addresses.iter().try_for_each(|address| run::check_way(*address))?;
+        channels.push(connect(host, port, token, CONNECTING).with_context(|| format!("with {}", node.to))?);
+    }
+    // Until here nothing has to be ended in order, and a signal may simply end this program.
+    let stop = Stop::on_signals().context("cannot handle signals")?;
+    let mut nodes: Vec<Listening<'_>> = (0..)
+        .zip(channels)
+        .map(|(flow, channel)| Listening {
+            connection: Connection::new(channel, None),
+            request,
+            flow,
+            stop: &stop,
+            name: to.get(usize::from(flow)).map(|node| node.to.to_string()).unwrap_or_default(),
+        })
+        .collect();
+    let measured = measure(&mut nodes, prepared, &surroundings, label, &mut destination, &stop);
+    nodes.into_iter().for_each(|node| node.connection.close());
+    let record = measured?;
+    warn_of_loss(&record);
+    destination.deliver(&record, |color| result::table(&record, color))
+}
+
+fn measure(
+    nodes: &mut [Listening<'_>],
+    prepared: run::Prepared,
+    surroundings: &Surroundings<'_>,
+    label: &str,
+    destination: &mut Destination,
+    stop: &Stop,
+) -> anyhow::Result<Record> {
+    destination.begin(&prepared.about().housekeeping)?;
+    let mut seen = ProgressReporter::new(Measurement::Pulse, label, prepared.about(), destination, Vec::new());
+    let ((_, _, _, own_name), context) = (kernel::process::system_names(), session::context(label));
+    let mut partners = Vec::new();
+    for node in nodes {
+        let (addresses, session) = node.connection.ends()?;
+        partners.push(Connected { node: &own_name, addresses, session, partner: node });
+    }
+    let sink = destination.sink();
+    let record = prepared.run(surroundings, Beside { sink, partners, ..Beside::new(&context, stop, &mut seen) });
+    seen.finish();
+    Ok(record?)
+}
+
+/// A node that is to act, once it has let this one in.
+struct Listening<'a> {
+    connection: Connection<'a>,
+    request: &'a PulseRequest,
+    flow: u8,
+    stop: &'a Stop,
+    /// As the user named it.
+    name: String,
+}
+
+impl Partner for Listening<'_> {
+    fn dialog(&mut self) -> &mut dyn Dialog {
+        &mut self.connection
+    }
+
+    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+        let job = Job::Pulse(PulseJob { request: self.request.clone().into(), flow: self.flow, server: own });
+        self.connection.channel.send(&job)?;
+        let name = &self.name;
+        Err(match self.connection.await_message(ANSWERING, self.stop)? {
+            Some(Message::Ready { partner }) => return Ok(partner),
+            Some(Message::Refused { why }) => format!("{name} refuses: {why}"),
+            Some(_) => format!("{name} answered something else: all nodes need the same version of punctual"),
+            None if self.stop.ended_early() => {
+                let _ = self.connection.say(&Message::Stop { why: "it was ended there".to_owned() });
+                "ended before the run began".to_owned()
+            }
+            None => format!("{name} did not answer within 15 s: see what it printed"),
+        }
+        .into())
+    }
+}

@@ -1,0 +1,103 @@
+//! Takes a line of a GPIO chip, as users and policies name it: `CHIP/LINE`.
+
+use std::io;
+
+use kernel::gpio::{Chip, OutputLine};
+
+/// What the kernel tells others of who uses the line.
+const CONSUMER: &str = "punctual";
+
+/// Why a line cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It names no line.
+    #[error("'{0}' is not CHIP/LINE: name a chip and a line by its number or its name, for example gpiochip0/17")]
+    Form(String),
+    /// The chip cannot be opened.
+    #[error("GPIO chip {chip}: {error}{there}")]
+    Chip {
+        /// What was asked.
+        chip: String,
+        /// The reason.
+        error: io::Error,
+        /// What there is, with what to do.
+        there: String,
+    },
+    /// The chip has no such line.
+    #[error("{chip} has no line '{line}': its lines are 0 to {last}, by number or by name")]
+    Line {
+        /// The chip.
+        chip: String,
+        /// What was asked.
+        line: String,
+        /// The highest.
+        last: u32,
+    },
+    /// Somebody else has the line.
+    #[error("line {line} of {chip} is used by {consumer}: release it there, or name another one")]
+    Used {
+        /// The chip.
+        chip: String,
+        /// The line.
+        line: u32,
+        /// Who, as the kernel names it.
+        consumer: String,
+    },
+    /// The kernel refuses the line.
+    #[error("line {line} of {chip} cannot be an output: {error}")]
+    Refused {
+        /// The chip.
+        chip: String,
+        /// The line.
+        line: u32,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+}
+
+/// Takes the line `CHIP/LINE`, as an output that is inactive.
+///
+/// # Errors
+/// Where there is no such line, or it is in use.
+pub(crate) fn take_output(named: &str, active_low: bool) -> Result<OutputLine, LineError> {
+    let (chip, line) = named
+        .rsplit_once('/')
+        .filter(|(chip, line)| !chip.is_empty() && !line.is_empty())
+        .ok_or_else(|| LineError::Form(named.to_owned()))?;
+    let chip = Chip::open(chip).map_err(|error| LineError::Chip {
+        chip: chip.to_owned(),
+        there: what_there_is(&error),
+        error,
+    })?;
+    let number = number_of(&chip, line)?;
+    let (name, refused) =
+        (chip.name.clone(), |error| LineError::Refused { chip: chip.name.clone(), line: number, error });
+    let known = chip.line(number).map_err(refused)?;
+    if known.is_used {
+        let consumer = if known.consumer.is_empty() { "somebody who gives no name".to_owned() } else { known.consumer };
+        return Err(LineError::Used { chip: name, line: number, consumer });
+    }
+    chip.output(number, active_low, CONSUMER).map_err(refused)
+}
+
+/// A line by its number, or by the name that the board gives it.
+fn number_of(chip: &Chip, line: &str) -> Result<u32, LineError> {
+    let by_number = line.parse::<u32>().ok().filter(|number| *number < chip.lines);
+    let by_name = || (0..chip.lines).find(|number| chip.line(*number).is_ok_and(|known| known.name == line));
+    by_number.or_else(by_name).ok_or_else(|| LineError::Line {
+        chip: chip.name.clone(),
+        line: line.to_owned(),
+        last: chip.lines.saturating_sub(1),
+    })
+}
+
+/// What this machine has, and what would help, as the end of a sentence.
+fn what_there_is(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return ": be in the group that owns it ('gpio' on most boards), or root".to_owned();
+    }
+    match Chip::names().as_slice() {
+        [] => "; this machine's kernel has no GPIO chip".to_owned(),
+        names => format!("; this machine has {}", names.join(", ")),
+    }
+}

@@ -1,0 +1,360 @@
+//! The loop that takes orders and acts. Nothing here allocates, locks, formats, logs or faults; a tidy test reads this file for
+//! words that would.
+//!
+//! One thread does both: it sleeps in the wait for packets until shortly before the next act, asks the clock from then on, and
+//! switches. What comes meanwhile waits in the socket.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ::pulse::order::Order;
+use kernel::clock::{KernelClock, Schedule, sleep_until};
+use kernel::packet::{PacketEndpoint, ReceiveError, Received};
+use packet::arrived::Arrived;
+use packet::header::{NotOurs, Session};
+use packet::sequence::{Arrival, SequenceTracker};
+use rtrb::Producer;
+
+use super::acting_clock::{ActingClock, Ahead};
+use super::output::Output;
+use super::pending::{Pending, Waiting};
+use crate::kinds::pulse::now::{Now, monotonic, realtime};
+use crate::nodes::receive::hot::{ReceiveCounts, Strangers};
+
+/// How long the thread waits before it looks whether it is to end (ns).
+const LONGEST_WAIT_NS: i64 = 50_000_000;
+/// How long it sleeps where the kernel does not let it receive, before it asks again (ns).
+const FAILURE_PAUSE_NS: i64 = 1_000_000;
+/// An order that is so far ahead is of another time (ns): the longest lead is half of it.
+const FARTHEST_NS: i64 = 20_000_000_000;
+
+/// What became of an order that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It was carried out.
+    Acted,
+    /// It left less than the arming time.
+    TooLate,
+    /// It was not as it has to be.
+    Refused(Refusal),
+    /// The driver did not switch the output.
+    Failed,
+    /// It waited when the clock was stepped, or the run was stopped.
+    Dropped,
+}
+
+/// Why an order is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// More wait than there is room for.
+    Full,
+    /// It is no order, or its tag is wrong.
+    NoOrder,
+    /// The output would be active for longer than it may be.
+    TooLong,
+    /// It is nearer to another order than the output may be switched.
+    TooFast,
+    /// Its time is so far ahead that the clocks cannot be of one time.
+    TooFar,
+}
+
+/// An order that arrived, and what became of it. All times are the node's CLOCK_REALTIME (ns).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) sequence: u64,
+    pub(crate) fate: Fate,
+    /// When the server was to send it.
+    pub(crate) scheduled_ns: i64,
+    /// When the thread waited for nothing more than its time.
+    pub(crate) armed_ns: i64,
+    /// When it was to be carried out.
+    pub(crate) ordered_ns: i64,
+    /// Right before the output was switched.
+    pub(crate) acted_ns: i64,
+    /// Right after the driver had switched it.
+    pub(crate) returned_ns: i64,
+}
+
+/// What an output allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// How long it may be active (ns).
+    pub(crate) longest_ns: i64,
+    /// From one act to the next, at least (ns).
+    pub(crate) least_apart_ns: i64,
+}
+
+/// All that the loop touches, prepared beforehand.
+pub(crate) struct ActLoop<'a, E> {
+    pub(crate) end: &'a mut E,
+    pub(crate) output: &'a Output,
+    pub(crate) session: Session,
+    pub(crate) flow: u8,
+    pub(crate) clock: &'a ActingClock,
+    pub(crate) bounds: Bounds,
+    /// From an order's schedule to its time (ns).
+    pub(crate) lead_ns: i64,
+    /// An order that leaves less is too late (ns).
+    pub(crate) arming_ns: i64,
+    /// How long before its time the clock is asked without a pause (ns).
+    pub(crate) spin_ns: i64,
+    pub(crate) pending: &'a mut Pending,
+    pub(crate) tracker: &'a mut SequenceTracker,
+    pub(crate) ring: &'a mut Producer<Arrived>,
+    pub(crate) done: &'a mut Producer<Done>,
+    pub(crate) strangers: &'a Strangers,
+    /// What became of orders and found no place in the ring.
+    pub(crate) dropped: &'a AtomicU64,
+    /// How often the driver did not make the output safe.
+    pub(crate) unsafe_failures: &'a AtomicU64,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) watchdog: &'a AtomicBool,
+    /// It ends when CLOCK_MONOTONIC passes this, whatever else happens (ns).
+    pub(crate) end_ns: i64,
+}
+
+/// What the loop holds beside what was prepared.
+struct State {
+    counts: ReceiveCounts,
+    ahead: Ahead,
+    before: Now,
+    /// When the output is to be safe again (ns, CLOCK_REALTIME of the node); `None` while it is.
+    safe_at_ns: Option<i64>,
+    /// When the last order that was carried out was for (ns, CLOCK_REALTIME of the server).
+    last_act_ns: i64,
+}
+
+impl State {
+    fn new(clock: &ActingClock) -> Self {
+        Self {
+            counts: ReceiveCounts::default(),
+            ahead: clock.read(Ahead::default()),
+            before: Now::read(),
+            safe_at_ns: None,
+            last_act_ns: i64::MIN / 2,
+        }
+    }
+}
+
+impl<E: PacketEndpoint> ActLoop<'_, E> {
+    /// Takes orders and carries them out until it is stopped; the output is safe when it returns.
+    #[inline(never)]
+    pub(crate) fn run(mut self) -> ReceiveCounts {
+        let mut state = State::new(self.clock);
+        loop {
+            let now = Now::read();
+            if self.is_over(now.monotonic_ns) {
+                break;
+            }
+            if now.is_stepped_since(&state.before) {
+                self.drop_all(&mut state);
+            }
+            state.before = now;
+            state.ahead = self.clock.read(state.ahead);
+            let next_ns = self.next_ns(&state);
+            match next_ns {
+                Some((at_ns, spin_ns)) if at_ns - now.realtime_ns <= spin_ns => self.act(&mut state),
+                _ => {
+                    let until_ns = next_ns.map_or(LONGEST_WAIT_NS, |(at_ns, spin_ns)| {
+                        (at_ns - spin_ns - now.realtime_ns).min(LONGEST_WAIT_NS)
+                    });
+                    self.wait(now.monotonic_ns + until_ns, &mut state);
+                }
+            }
+        }
+        self.drop_all(&mut state);
+        state.counts.kernel_dropped = self.end.counters().receive_dropped;
+        state.counts
+    }
+
+    /// Takes one packet, whose order is to wait for its time; how long that took from the reading once it had arrived (ns).
+    pub(crate) fn arm_one(&mut self) -> i64 {
+        let mut state = State::new(self.clock);
+        let began_ns = realtime();
+        self.take(&mut state);
+        realtime() - began_ns
+    }
+
+    #[inline(always)]
+    fn is_over(&self, monotonic_ns: i64) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) || monotonic_ns > self.end_ns
+    }
+
+    /// When something is to be done next (ns, CLOCK_REALTIME), and how long before that the clock is asked. The end of a pulse is
+    /// not waited for by asking: who measures looks at its beginning.
+    #[inline(always)]
+    fn next_ns(&self, state: &State) -> Option<(i64, i64)> {
+        let act = self.pending.first().map(|order| (state.ahead.on_own(order.act_at_ns), self.spin_ns));
+        match (act, state.safe_at_ns) {
+            (Some(act), Some(safe_ns)) if act.0 < safe_ns => Some(act),
+            (_, Some(safe_ns)) => Some((safe_ns, 0)),
+            (act, None) => act,
+        }
+    }
+
+    /// Waits for packets until a moment (CLOCK_MONOTONIC), and takes one that comes.
+    #[inline(always)]
+    fn wait(&mut self, until_ns: i64, state: &mut State) {
+        match self.end.wait(until_ns.min(self.end_ns)) {
+            Ok(true) => self.take(state),
+            Ok(false) => {}
+            Err(error) => self.fail(error, until_ns, &mut state.counts),
+        }
+    }
+
+    /// Does what is due next.
+    #[inline(always)]
+    fn act(&mut self, state: &mut State) {
+        let is_act_first = |act_ns: i64| state.safe_at_ns.is_none_or(|safe_ns| act_ns < safe_ns);
+        let first_ns = self.pending.first().map(|order| state.ahead.on_own(order.act_at_ns));
+        if !first_ns.is_some_and(is_act_first) {
+            self.make_safe();
+            state.safe_at_ns = None;
+            return;
+        }
+        let Some(order) = self.pending.take() else { return };
+        state.last_act_ns = order.act_at_ns;
+        let ordered_ns = state.ahead.on_own(order.act_at_ns);
+        let began_ns = realtime();
+        let mut acted_ns = began_ns;
+        while acted_ns < ordered_ns {
+            std::hint::spin_loop();
+            acted_ns = realtime();
+            // Set back while it was asked: the time may never come.
+            if acted_ns < began_ns {
+                self.tell(&order, Fate::Dropped, state.ahead, [ordered_ns; 3]);
+                self.drop_all(state);
+                return;
+            }
+        }
+        let is_switched = self.output.set(true);
+        let returned_ns = realtime();
+        let fate = if is_switched { Fate::Acted } else { Fate::Failed };
+        state.safe_at_ns = Some(state.ahead.on_own(order.until_ns));
+        self.tell(&order, fate, state.ahead, [ordered_ns, acted_ns, returned_ns]);
+    }
+
+    #[inline(always)]
+    fn make_safe(&self) {
+        if !self.output.set(false) {
+            self.unsafe_failures.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Drops what waits, and makes the output safe.
+    #[cold]
+    #[inline(never)]
+    fn drop_all(&mut self, state: &mut State) {
+        if state.safe_at_ns.take().is_some() {
+            self.make_safe();
+        }
+        while let Some(order) = self.pending.take() {
+            let ordered_ns = state.ahead.on_own(order.act_at_ns);
+            self.tell(&order, Fate::Dropped, state.ahead, [ordered_ns; 3]);
+        }
+    }
+
+    /// Hands over what became of an order.
+    #[inline(always)]
+    fn tell(&mut self, order: &Waiting, fate: Fate, ahead: Ahead, [ordered_ns, acted_ns, returned_ns]: [i64; 3]) {
+        let Waiting { sequence, act_at_ns, armed_ns, .. } = *order;
+        let scheduled_ns = ahead.on_own(act_at_ns - self.lead_ns);
+        let done = Done { sequence, fate, scheduled_ns, armed_ns, ordered_ns, acted_ns, returned_ns };
+        if self.done.push(done).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Goes on after a failure, with a pause: one that lasts would be a loop that never sleeps. No act waits for it.
+    #[cold]
+    #[inline(never)]
+    fn fail(&self, error: ReceiveError, until_ns: i64, counts: &mut ReceiveCounts) {
+        counts.failures += 1;
+        counts.failure.get_or_insert(error);
+        let until = Schedule::at_ns(until_ns.min(monotonic() + FAILURE_PAUSE_NS));
+        let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
+    }
+
+    /// Takes one packet, if there is one.
+    #[inline(always)]
+    fn take(&mut self, state: &mut State) {
+        let (session, flow, strangers, ring) = (&self.session, self.flow, self.strangers, &mut *self.ring);
+        let taken = self.end.receive(|received: Received<'_>| {
+            let received_ns = realtime();
+            let Received { payload, stack_ns, hardware_ns, .. } = received;
+            match Arrived::hand_over(ring, session, flow, payload, [stack_ns, hardware_ns], received_ns) {
+                Ok(handed) => {
+                    if handed.is_dropped {
+                        strangers.dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                    handed.measured.map(|sequence| (sequence, Order::read(session, sequence, payload)))
+                }
+                Err(NotOurs::Foreign) => {
+                    strangers.foreign.fetch_add(1, Ordering::Relaxed);
+                    None
+                }
+                Err(NotOurs::Forged) => {
+                    strangers.forged.fetch_add(1, Ordering::Relaxed);
+                    None
+                }
+            }
+        });
+        match taken {
+            Ok(Some(Some((sequence, order)))) => self.consider(sequence, order, state),
+            Ok(_) => {}
+            Err(error) => self.fail(error, monotonic() + FAILURE_PAUSE_NS, &mut state.counts),
+        }
+    }
+
+    /// Lets an order wait for its time, unless it cannot be carried out. A copy is nothing.
+    #[inline(always)]
+    fn consider(&mut self, sequence: u64, order: Option<Order>, state: &mut State) {
+        if !matches!(self.tracker.take(sequence), Arrival::InOrder | Arrival::Reordered) {
+            return;
+        }
+        state.counts.taken += 1;
+        let Order { act_at_ns, until_ns } = order.unwrap_or(Order { act_at_ns: 0, until_ns: 0 });
+        let ordered_ns = state.ahead.on_own(act_at_ns);
+        let left_ns = ordered_ns.saturating_sub(realtime());
+        let fate = match self.refusal(order.is_some(), (act_at_ns, until_ns), left_ns, state) {
+            Some(refusal) => Some(Fate::Refused(refusal)),
+            None if left_ns < self.arming_ns => Some(Fate::TooLate),
+            None => None,
+        };
+        let armed_ns = realtime();
+        let waiting = Waiting { sequence, act_at_ns, until_ns, armed_ns };
+        match fate {
+            None => {
+                let _ = self.pending.put(waiting);
+            }
+            Some(fate) => self.tell(&waiting, fate, state.ahead, [ordered_ns; 3]),
+        }
+    }
+
+    #[inline(always)]
+    fn refusal(
+        &self,
+        is_order: bool,
+        (act_at_ns, until_ns): (i64, i64),
+        left_ns: i64,
+        state: &State,
+    ) -> Option<Refusal> {
+        if !is_order {
+            return Some(Refusal::NoOrder);
+        }
+        let apart_ns = self.bounds.least_apart_ns;
+        let (before, behind) = self.pending.around(act_at_ns);
+        let before_ns = before.map_or(state.last_act_ns, |before| before.act_at_ns);
+        let is_near = |one_ns: i64, other_ns: i64| (0..apart_ns).contains(&other_ns.saturating_sub(one_ns));
+        if until_ns.saturating_sub(act_at_ns) > self.bounds.longest_ns {
+            Some(Refusal::TooLong)
+        } else if left_ns > FARTHEST_NS {
+            Some(Refusal::TooFar)
+        } else if is_near(before_ns, act_at_ns) || behind.is_some_and(|behind| is_near(act_at_ns, behind.act_at_ns)) {
+            Some(Refusal::TooFast)
+        } else if self.pending.is_full() {
+            Some(Refusal::Full)
+        } else {
+            None
+        }
+    }
+}

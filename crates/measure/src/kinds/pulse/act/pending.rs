@@ -1,0 +1,116 @@
+//! Orders that wait for their time.
+
+/// How many orders can wait at once.
+pub(crate) const MOST_PENDING: usize = 64;
+
+/// An order that waits for its time, on the server's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// The number of its schedule.
+    pub(crate) sequence: u64,
+    /// When the output is to become active (ns, CLOCK_REALTIME of the server).
+    pub(crate) act_at_ns: i64,
+    /// When it is to be at its safe level again (ns, CLOCK_REALTIME of the server).
+    pub(crate) until_ns: i64,
+    /// When the node's thread waited for nothing more than its time (ns, CLOCK_REALTIME of the node).
+    pub(crate) armed_ns: i64,
+}
+
+/// Orders that wait, the earliest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    waiting: [Waiting; MOST_PENDING],
+    count: usize,
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self { waiting: [Waiting::default(); MOST_PENDING], count: 0 }
+    }
+}
+
+impl Pending {
+    /// The next one.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<&Waiting> {
+        self.waiting.get(..self.count)?.first()
+    }
+
+    /// Whether there is no room for another one.
+    #[inline(always)]
+    pub(crate) const fn is_full(&self) -> bool {
+        self.count == MOST_PENDING
+    }
+
+    /// The places of the one before and of the one behind an order for a time, were it put among them.
+    #[inline(always)]
+    pub(crate) fn around(&self, act_at_ns: i64) -> (Option<&Waiting>, Option<&Waiting>) {
+        let waiting = self.waiting.get(..self.count).unwrap_or_default();
+        let place = waiting.iter().rposition(|one| one.act_at_ns <= act_at_ns).map_or(0, |before| before + 1);
+        (place.checked_sub(1).and_then(|before| waiting.get(before)), waiting.get(place))
+    }
+
+    /// Puts one in its place; one that finds no room is left out, which `false` says.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, order: Waiting) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        let mut place = self.count;
+        // Nearly always it is the last.
+        while let Some(before) = place.checked_sub(1) {
+            if self.waiting[before].act_at_ns <= order.act_at_ns {
+                break;
+            }
+            self.waiting[place] = self.waiting[before];
+            place = before;
+        }
+        self.waiting[place] = order;
+        self.count += 1;
+        true
+    }
+
+    /// Takes the next one out.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<Waiting> {
+        let first = *self.first()?;
+        self.waiting.copy_within(1..self.count, 0);
+        self.count -= 1;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn orders_come_out_in_the_order_of_their_times(turns in prop::collection::vec(prop::option::of(-50_i64..50), 0..300)) {
+            let (mut pending, mut model) = (Pending::default(), Vec::<Waiting>::new());
+            for (sequence, turn) in (0..).zip(turns) {
+                match turn {
+                    Some(act_at_ns) => {
+                        let order = Waiting { sequence, act_at_ns, ..Waiting::default() };
+                        let (before, behind) = pending.around(act_at_ns);
+                        prop_assert_eq!(before, model.iter().rfind(|one| one.act_at_ns <= act_at_ns));
+                        prop_assert_eq!(behind, model.iter().find(|one| one.act_at_ns > act_at_ns));
+                        prop_assert_eq!(pending.put(order), model.len() < MOST_PENDING);
+                        if model.len() < MOST_PENDING {
+                            let place = model.partition_point(|one| one.act_at_ns <= act_at_ns);
+                            model.insert(place, order);
+                        }
+                    }
+                    None => {
+                        let expected = (!model.is_empty()).then(|| model.remove(0));
+                        prop_assert_eq!(pending.take(), expected);
+                    }
+                }
+                prop_assert_eq!(pending.first(), model.first());
+                prop_assert_eq!(pending.is_full(), model.len() == MOST_PENDING);
+            }
+        }
+    }
+}

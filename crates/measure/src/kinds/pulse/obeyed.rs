@@ -1,0 +1,285 @@
+//! What a node did with its orders, as its controller takes it over.
+
+use std::sync::atomic::Ordering;
+
+use ::pulse::account::Obeyed;
+use ::pulse::numbers::OrderNumbers;
+use record::{
+    ActsBy, Counters, Detail, Direction, Measurement, PacketRequest, PacketRun, Place, PulseNode, PulseRequest,
+    PulseRun, ReasonCode, Record, Request, Requested, Series, WorstSample,
+};
+use units::Ns;
+use units::format::count;
+
+use super::act::Acting;
+use super::act::acting_clock::Ahead;
+use super::act::hot::{Done, Fate, Refusal};
+use super::clocks_apart;
+use crate::clock_watch::ClockWatch;
+use crate::nodes::Beside;
+use crate::nodes::clocks_seen::ClocksSeen;
+use crate::nodes::delays::Delays;
+use crate::nodes::plan::Role;
+use packet::relation::Delay;
+
+/// How far back the rate is looked for at which the clocks drift apart (ns).
+const RATE_OVER_NS: i64 = 2_000_000_000;
+
+/// Why orders were refused, and how many of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Refusals {
+    full: u64,
+    no_order: u64,
+    too_long: u64,
+    too_fast: u64,
+    too_far: u64,
+    failed: u64,
+}
+
+impl Refusals {
+    /// As parts of a sentence; empty if there are none.
+    fn words(&self) -> Vec<String> {
+        [
+            (self.full, "since 64 waited already"),
+            (self.no_order, "without an order, or with a wrong tag"),
+            (self.too_long, "for longer than the output may be active"),
+            (self.too_fast, "nearer to another one than the output may be switched"),
+            (self.too_far, "for a time more than 20 s ahead: the clocks are of different times"),
+            (self.failed, "that the output's driver did not carry out"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, why)| format!("{} {why}", count(number)))
+        .collect()
+    }
+}
+
+/// What is collected of an acting thread.
+pub(crate) struct Orders {
+    request: PulseRequest,
+    flow: u8,
+    node: String,
+    output_words: Option<String>,
+    acting: Acting,
+    obeyed: Obeyed,
+    refusals: Refusals,
+    kept: OrderNumbers,
+    to_acted: Delays,
+    to_returned: Delays,
+    to_armed: Delays,
+    /// Offsets of the clocks lately, with their moments, for the rate.
+    lately: Vec<(i64, i64)>,
+}
+
+impl Orders {
+    /// Before the run; `output_words` says what the output is.
+    pub(crate) fn new(
+        request: &PulseRequest,
+        flow: u8,
+        node: &str,
+        output_words: Option<String>,
+        acting: Acting,
+        series: impl Fn(&'static str) -> Delays,
+    ) -> Self {
+        Self {
+            request: request.clone(),
+            flow,
+            node: node.to_owned(),
+            output_words,
+            acting,
+            obeyed: Obeyed::default(),
+            refusals: Refusals::default(),
+            kept: OrderNumbers::default(),
+            to_acted: series("ordered_to_acted"),
+            to_returned: series("acted_to_returned"),
+            to_armed: series("scheduled_to_armed"),
+            lately: Vec::new(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place::Flow { flow: self.flow.into(), direction: Direction::Received, queue: None }
+    }
+
+    fn take(&mut self, done: &Done, clocks: &ClockWatch) {
+        let exact = |ns: i64| Delay { ns, ..Delay::default() };
+        let armed_ns = done.armed_ns - done.scheduled_ns;
+        let is_armed = match done.fate {
+            Fate::Acted => {
+                let late_ns = done.acted_ns - done.ordered_ns;
+                self.obeyed.acted += 1;
+                if late_ns > self.request.tolerance.0 {
+                    self.obeyed.beyond += 1;
+                } else {
+                    self.kept.push(done.sequence);
+                }
+                self.to_acted.take(&exact(late_ns), done.acted_ns, clocks);
+                self.to_returned.take(&exact(done.returned_ns - done.acted_ns), done.returned_ns, clocks);
+                true
+            }
+            // What it needed is known, and is what decides.
+            Fate::TooLate => {
+                self.obeyed.too_late += 1;
+                true
+            }
+            Fate::Failed => {
+                (self.obeyed.refused, self.refusals.failed) = (self.obeyed.refused + 1, self.refusals.failed + 1);
+                true
+            }
+            Fate::Dropped => {
+                self.obeyed.dropped += 1;
+                false
+            }
+            Fate::Refused(why) => {
+                self.obeyed.refused += 1;
+                let number = match why {
+                    Refusal::Full => &mut self.refusals.full,
+                    Refusal::NoOrder => &mut self.refusals.no_order,
+                    Refusal::TooLong => &mut self.refusals.too_long,
+                    Refusal::TooFast => &mut self.refusals.too_fast,
+                    Refusal::TooFar => &mut self.refusals.too_far,
+                };
+                *number += 1;
+                false
+            }
+        };
+        if is_armed {
+            self.to_armed.take(&exact(armed_ns), done.armed_ns, clocks);
+        }
+    }
+
+    /// Tells the acting thread how far its clock is ahead of the server's, where it acts by that.
+    fn hand_clock(&mut self, seen: &ClocksSeen) {
+        let (ActsBy::Exchange, Some(last)) = (self.request.by, seen.last) else { return };
+        let Some(at_ns) = seen.last_ns else { return };
+        if self.lately.last().is_some_and(|(_, last_ns)| *last_ns == at_ns) {
+            return;
+        }
+        self.lately.push((last.offset_ns, at_ns));
+        self.lately.retain(|(_, then_ns)| (0..=RATE_OVER_NS).contains(&(at_ns - then_ns)));
+        let ppb = self.lately.first().map_or(0, |(first_ns, then_ns)| {
+            let passed_ns = at_ns - then_ns;
+            // Over less time the spread of the exchanges would make a rate of its own.
+            if passed_ns < RATE_OVER_NS / 2 {
+                0
+            } else {
+                (last.offset_ns - first_ns).saturating_mul(1_000_000) / (passed_ns / 1_000)
+            }
+        });
+        self.acting.shared.clock.set(Ahead { ns: last.offset_ns, at_ns, ppb });
+    }
+}
+
+impl Beside for Orders {
+    fn measurement(&self) -> Measurement {
+        Measurement::Pulse
+    }
+
+    fn request(&self, _: &PacketRequest) -> Request {
+        Request::Pulse(self.request.clone())
+    }
+
+    fn requested(&self, of_packets: Requested) -> Requested {
+        requested(&self.request, of_packets)
+    }
+
+    fn role(&self, role: Role) -> &'static str {
+        role_name(role)
+    }
+
+    fn take_over(&mut self, clocks: &ClockWatch, seen: &ClocksSeen) {
+        self.hand_clock(seen);
+        while let Ok(done) = self.acting.done.pop() {
+            self.take(&done, clocks);
+        }
+    }
+
+    fn each_series(&mut self, visit: &mut dyn FnMut(&Place, &mut Delays)) {
+        let place = self.place();
+        [&mut self.to_acted, &mut self.to_returned, &mut self.to_armed]
+            .into_iter()
+            .for_each(|delays| visit(&place, delays));
+    }
+
+    fn add_series(&self, is_over: bool, series: &mut Vec<Series>, worst: &mut Vec<WorstSample>) {
+        let (place, interval_ns) = (self.place(), self.request.interval.unsigned());
+        for (delays, is_judged) in [(&self.to_acted, true), (&self.to_returned, false), (&self.to_armed, false)] {
+            let counters = Counters {
+                dropped: if is_judged { self.acting.shared.dropped.load(Ordering::Relaxed) } else { 0 },
+                ..Counters::default()
+            };
+            let one = if is_over {
+                delays.series(&place, interval_ns, is_judged, &counters)
+            } else {
+                delays.so_far(&place, interval_ns, is_judged, &counters)
+            };
+            if let Some((one, its_worst)) = one {
+                series.push(one);
+                worst.extend(its_worst);
+            }
+        }
+    }
+
+    fn detail(&self, packets: PacketRun) -> Detail {
+        let arming_ns = self.acting.shared.arming_ns.load(Ordering::Relaxed);
+        let node = PulseNode {
+            node: self.node.clone(),
+            flow: self.flow.into(),
+            output: self.request.output.clone(),
+            output_words: self.output_words.clone(),
+            arming_ns: u64::try_from(arming_ns).ok(),
+            spin_ns: self.request.spins().unsigned(),
+            orders: ::pulse::account::orders(None, Some(self.obeyed), false).unwrap_or_default(),
+            kept: Some(self.kept.to_text()),
+        };
+        Detail::Pulse(PulseRun { nodes: vec![node], ..run_of(&self.request, packets) })
+    }
+
+    fn judge(&self, record: &mut Record) {
+        let relations = record.packets().map_or(&[][..], |packets| &packets.clocks);
+        let apart = relations.iter().find_map(|one| clocks_apart(&self.request, &one.partner, &one.track));
+        if let Some(why) = apart {
+            record.validity.add(ReasonCode::ClocksApart, why);
+        }
+        let refused = self.refusals.words();
+        if !refused.is_empty() {
+            record.validity.add(ReasonCode::OrdersRefused, refused.join("; "));
+        }
+        let failures = self.acting.shared.unsafe_failures.load(Ordering::Relaxed);
+        if failures > 0 {
+            record.validity.add(
+                ReasonCode::OutputFailed,
+                format!("{} times the driver did not set it to its safe level", count(failures)),
+            );
+        }
+    }
+}
+
+/// What was requested, as the manifest of each node has it.
+pub(crate) fn requested(request: &PulseRequest, of_packets: Requested) -> Requested {
+    Requested { deadline_ns: Some(request.tolerance.unsigned()), ..of_packets }
+}
+
+/// A node's role in the table of kinds.
+pub(crate) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Initiator => "server",
+        Role::Partner => "node",
+    }
+}
+
+/// What a request says of the run, without nodes.
+pub(crate) fn run_of(request: &PulseRequest, packets: PacketRun) -> PulseRun {
+    let ns = |ns: Ns| ns.unsigned();
+    PulseRun {
+        packets,
+        interval_ns: ns(request.interval),
+        lead_ns: ns(request.lead),
+        width_ns: ns(request.active()),
+        shape: request.shape,
+        by: request.by,
+        tolerance_ns: ns(request.tolerance),
+        mark: request.mark,
+        ..PulseRun::default()
+    }
+}

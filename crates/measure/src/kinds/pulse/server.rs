@@ -1,0 +1,410 @@
+//! The server's half of a run: one thread that sends to all nodes, the comparison of its clock with each of theirs, and what is
+//! said to them.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use kernel::packet::PacketEndpoint;
+use packet::dialog::{Endpoints, Message, SentReport};
+use packet::header::Session;
+use record::{Direction, Live, LiveDetail, LiveSeries, Moment, Place, PulseRequest};
+use units::ClockId;
+
+use super::clocks_apart;
+use super::send::hot::Orders;
+use super::send::{SendPlan, Sending};
+use crate::clock_watch::{ClockWatch, moment_now};
+use crate::context::RunContext;
+use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Watching, now_ns};
+use crate::interval_sink::IntervalSink;
+use crate::machine::Machine;
+use crate::nodes::clocks::ClockExchange;
+use crate::nodes::clocks_seen::ClocksSeen;
+use crate::nodes::delays::Delays;
+use crate::nodes::ends::Data;
+use crate::nodes::plan::{PacketPlan, Role};
+use crate::nodes::services::{FollowServices, Services};
+use crate::nodes::{Dialog, Ends, NodeThreads, PacketError, PartnerGone};
+use crate::stop::Stop;
+use crate::witness::{Grant, Measuring, Orders as LookoutOrders, RequestedScheduling, ThrottleWatch};
+
+/// Between two looks at the rings.
+const PERIOD: Duration = Duration::from_millis(20);
+/// Between two looks of a person.
+const SHOW_PERIOD: Duration = Duration::from_millis(200);
+/// How long threads may take to end after they were stopped.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long the nodes may take to get ready, and to hand their halves over.
+const AGREEMENT: Duration = Duration::from_secs(30);
+const HANDING_OVER: Duration = Duration::from_secs(60);
+/// Messages of a node that are heard at once.
+const MOST_HEARD: usize = 64;
+/// Exchanges of the clocks that a run waits for before it begins, and how long at most.
+const FIRST_EXCHANGES: u64 = 5;
+const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
+
+/// What the server's half needs.
+pub struct ServerSetup<'a> {
+    /// What is asked.
+    pub request: &'a PulseRequest,
+    /// The sending thread.
+    pub threads: NodeThreads,
+    /// The name of the server in the run.
+    pub node: &'a str,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// What the record is given about the surroundings.
+    pub context: &'a RunContext,
+    /// Ends the run early.
+    pub stop: &'a Stop,
+    /// Takes what the record has as the run ends.
+    pub sink: Option<&'a dyn IntervalSink>,
+}
+
+/// A node that is to act, which has answered where it receives.
+pub struct NodeLink<'a> {
+    /// What the packets to it are recognized by.
+    pub session: Session,
+    /// What they are sent with.
+    pub ends: Ends,
+    /// Where it receives.
+    pub endpoints: Endpoints,
+    /// What is said to it and heard of it.
+    pub dialog: &'a mut dyn Dialog,
+}
+
+/// What is followed of a node.
+pub(crate) struct Followed<'a> {
+    pub(crate) endpoints: Endpoints,
+    pub(crate) dialog: &'a mut dyn Dialog,
+    pub(crate) exchange: ClockExchange,
+    pub(crate) clocks_seen: ClocksSeen,
+    pub(crate) lateness: Delays,
+    /// Why it can no longer be reached.
+    pub(crate) gone: Option<PartnerGone>,
+    /// Its half of the record, as it came.
+    pub(crate) half: Option<String>,
+}
+
+/// The server's half of a run, its thread ready.
+pub(crate) struct Server<'a> {
+    pub(crate) setup: &'a ServerSetup<'a>,
+    pub(crate) plan: PacketPlan,
+    pub(crate) ground: Ground,
+    pub(crate) throttle: ThrottleWatch,
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) sending: Sending,
+    pub(crate) nodes: Vec<Followed<'a>>,
+    pub(crate) services: Option<Services>,
+    pub(crate) clocks: ClockWatch,
+    pub(crate) way: String,
+    pub(crate) started: Moment,
+    /// What was sent, once it was said to the nodes.
+    reported: bool,
+    /// Why it was stopped before its time.
+    pub(crate) stopped: Option<String>,
+}
+
+impl<'a> Server<'a> {
+    /// Starts the thread, and begins to compare the clocks.
+    pub(crate) fn arm(
+        setup: &'a ServerSetup<'a>,
+        links: Vec<NodeLink<'a>>,
+        follow_services: FollowServices,
+    ) -> Result<(Self, Watching), PacketError> {
+        let packets = setup.request.packets();
+        let plan = PacketPlan::new(&packets, Role::Initiator, setup.threads, setup.machine)?;
+        let ground = Ground::take(GroundPlan {
+            clock: ClockId::Realtime,
+            cpu: plan.cpu,
+            housekeeping: &plan.housekeeping,
+            lock_memory: true,
+            real_time: plan.policy.priority() > 0,
+        });
+        let services = if packets.sync {
+            let begun = Services::begin(setup.machine, packets.max_drift_ppb, follow_services);
+            Some(begun.map_err(PacketError::Failed)?)
+        } else {
+            None
+        };
+        let way = links.first().map(|link| link.ends.in_words()).unwrap_or_default();
+        let start_ns = now_ns(ClockId::Realtime);
+        let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
+        let (mut nodes, mut data) = (Vec::new(), Vec::new());
+        for NodeLink { session, mut ends, endpoints, dialog } in links {
+            ends.aim(&endpoints)?;
+            let reaches = ends.clock_of(&endpoints);
+            let Ends { clock, data: of_node, .. } = ends;
+            let exchange =
+                ClockExchange::begin(clock, reaches, session, true, &plan.housekeeping).map_err(PacketError::Failed)?;
+            data.push((of_node, session));
+            nodes.push(Followed {
+                endpoints,
+                dialog,
+                exchange,
+                clocks_seen: ClocksSeen::new(packets.max_drift_ppb, series),
+                lateness: series("scheduled_to_sent"),
+                gone: None,
+                half: None,
+            });
+        }
+        let sending = start_sending(setup, &plan, data)?;
+        let grants = vec![sending.member.grant.clone()];
+        let priority = plan.policy.priority();
+        let throttle = ThrottleWatch::begin(&[Measuring { tid: sending.member.tid, cpu: plan.cpu, priority }]);
+        let measured = plan.cpu.into_iter().collect();
+        let orders = LookoutOrders {
+            housekeeping: plan.housekeeping.clone(),
+            controller: Some(kernel::sched::thread_id()),
+            ranked: if priority > 0 { LookoutOrders::ranked(&grants, &measured) } else { Vec::new() },
+            measured,
+            grants: grants.clone(),
+            memory: ground.memory(),
+            held_idle_limit_us: None,
+            has_times: true,
+            is_published: false,
+        };
+        let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
+        let watching = Watching::begin(&watched, orders);
+        let server = Self {
+            setup,
+            plan,
+            ground,
+            throttle,
+            grants,
+            sending,
+            nodes,
+            services,
+            clocks: ClockWatch::new(ClockId::Realtime),
+            way,
+            started: moment_now(),
+            reported: false,
+            stopped: None,
+        };
+        Ok((server, watching))
+    }
+
+    /// Lets all nodes begin, once their clocks were compared and none of them is known to be of another time.
+    ///
+    /// # Errors
+    /// If a node does not take part, or acts by a clock that the exchange shows to be too far from the server's. All nodes are told.
+    pub(crate) fn begin(&mut self) -> Result<(), PacketError> {
+        let begun = self.agree();
+        if let Err(error) = &begun {
+            let why = error.to_string();
+            for node in &mut self.nodes {
+                // One of them may be the one that is gone.
+                let _ = node.dialog.say(&Message::Refused { why: why.clone() });
+            }
+        }
+        begun
+    }
+
+    fn agree(&mut self) -> Result<(), PacketError> {
+        let until = Instant::now() + FIRST_EXCHANGES_WITHIN;
+        while self.nodes.iter().any(|node| node.exchange.complete() < FIRST_EXCHANGES) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.take_over();
+        for node in &self.nodes {
+            if let Some(why) = clocks_apart(self.setup.request, &node.endpoints.node, node.clocks_seen.track.points()) {
+                return Err(PacketError::Failed(why));
+            }
+        }
+        for node in &mut self.nodes {
+            node.dialog.say(&Message::Begin)?;
+        }
+        let until = Instant::now() + AGREEMENT;
+        for node in &mut self.nodes {
+            let name = &node.endpoints.node;
+            loop {
+                match node.dialog.hear(Duration::from_millis(100))? {
+                    Some(Message::Begin) => break,
+                    Some(Message::Refused { why }) => return Err(PacketError::Refused(format!("{name}: {why}"))),
+                    Some(Message::Stop { why }) => {
+                        return Err(PacketError::Failed(format!("{name} ended the run before it began: {why}")));
+                    }
+                    Some(_) => return Err(PacketError::Unexpected("something else than that it is ready")),
+                    None if self.setup.stop.ended_early() => {
+                        return Err(PacketError::Failed("ended before the run began".to_owned()));
+                    }
+                    None if Instant::now() > until => {
+                        return Err(PacketError::Failed(format!("{name} did not get ready within 30 s")));
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends all orders, and hears of the nodes until they have told what they did with them.
+    pub(crate) fn carry_out(&mut self, watching: &Watching, observe: &mut dyn FnMut(&Live)) {
+        self.started = moment_now();
+        let started_ns = self.started.realtime.as_ns();
+        for node in &mut self.nodes {
+            node.lateness.begin_at(started_ns);
+            node.clocks_seen.round_trips.begin_at(started_ns);
+        }
+        watching.run_starts(self.started);
+        self.throttle.run_begins();
+        let interval_ns = self.plan.interval_ns;
+        // At whole intervals of the clock that all share: who looks at an edge knows where it belongs.
+        let start_ns = (started_ns + LEAD_NS).div_euclid(interval_ns) * interval_ns + interval_ns;
+        self.sending.member.begin_at(start_ns);
+        let began = Instant::now();
+        let (mut ended_at, mut next_show) = (None::<Instant>, began);
+        loop {
+            self.clocks.look();
+            self.take_over();
+            if !self.reported && self.sending.member.is_finished() {
+                self.reported = true;
+                self.say_what_was_sent();
+                ended_at = Some(Instant::now());
+            }
+            self.hear_all();
+            if self.setup.stop.ended_early() && self.stopped.is_none() {
+                self.stopped = Some("it was ended on this node".to_owned());
+            }
+            if self.stopped.is_some()
+                || self.setup.stop.watchdog_fired()
+                || self.nodes.iter().all(|node| node.gone.is_some())
+            {
+                self.sending.shared.stop.store(true, Ordering::Relaxed);
+                self.sending.member.call_off();
+                ended_at.get_or_insert_with(Instant::now);
+            }
+            let is_told = self.nodes.iter().all(|node| node.half.is_some() || node.gone.is_some());
+            let is_over = self.reported && is_told;
+            if is_over || ended_at.is_some_and(|at| at.elapsed() > HANDING_OVER) {
+                break;
+            }
+            if Instant::now() >= next_show {
+                next_show = Instant::now() + SHOW_PERIOD;
+                observe(&self.live(began));
+            }
+            self.clocks.sleep(PERIOD);
+        }
+        let until = Instant::now() + GRACE;
+        while !self.sending.member.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for node in &mut self.nodes {
+            node.exchange.end();
+            if node.half.is_none() && node.gone.is_none() {
+                node.gone = Some(PartnerGone("it did not hand its half of the record over".to_owned()));
+            }
+        }
+        self.take_over();
+    }
+
+    /// The last words before the nodes make their halves: what was sent, or that the run was ended.
+    fn say_what_was_sent(&mut self) {
+        for (number, node) in self.nodes.iter_mut().enumerate().filter(|(_, node)| node.gone.is_none()) {
+            let report: SentReport = self.sending.shared.report(number);
+            if let Err(gone) = node.dialog.say(&Message::Sent { report }) {
+                node.gone = Some(gone);
+            }
+        }
+    }
+
+    fn hear_all(&mut self) {
+        for node in self.nodes.iter_mut().filter(|node| node.gone.is_none() && node.half.is_none()) {
+            for _ in 0..MOST_HEARD {
+                match node.dialog.hear(Duration::ZERO) {
+                    Ok(Some(Message::Half { record })) => {
+                        node.half = Some(record);
+                        break;
+                    }
+                    Ok(Some(Message::Stop { why })) => {
+                        self.stopped.get_or_insert(format!("{} ended the run: {why}", node.endpoints.node));
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(gone) => {
+                        node.gone = Some(gone);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes over what waits in the rings.
+    fn take_over(&mut self) {
+        let mut long = Vec::new();
+        for (node, shared) in self.nodes.iter_mut().zip(&self.sending.shared.nodes) {
+            for exchanged in node.exchange.take() {
+                node.clocks_seen.take(&exchanged, &self.clocks);
+            }
+            let (lateness, clocks) = (&mut node.lateness, &self.clocks);
+            shared.ring.drain(|slots| lateness.take_slots(slots, clocks));
+            long.extend(node.lateness.take_long());
+        }
+        let _ = self.throttle.look(now_ns(ClockId::Monotonic), &[long]);
+    }
+
+    fn live(&self, began: Instant) -> Live {
+        let flows = self.nodes.iter().enumerate().map(|(flow, node)| {
+            let sent = self.sending.shared.report(flow).sent;
+            let place =
+                Place::Flow { flow: u32::try_from(flow).unwrap_or(u32::MAX), direction: Direction::Sent, queue: None };
+            LiveSeries { place, detail: LiveDetail::Sent { sent }, ..node.lateness.live() }
+        });
+        let clocks = self.nodes.iter().filter_map(|node| {
+            let seen = node.clocks_seen.last?;
+            let what = "the server's clock less the node's";
+            Some(LiveSeries::clock(what, None, Some(seen.offset_ns), Some(seen.bound.into())))
+        });
+        Live {
+            elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            duration_ns: self.plan.duration_ns,
+            series: flows.chain(clocks).collect(),
+            bins: Vec::new(),
+        }
+    }
+}
+
+/// Starts the thread that sends, over ends that are all of one path.
+fn start_sending(
+    setup: &ServerSetup<'_>,
+    plan: &PacketPlan,
+    data: Vec<(Data, Session)>,
+) -> Result<Sending, PacketError> {
+    let (mut udp, mut link, mut xdp) = (Vec::new(), Vec::new(), Vec::new());
+    for (data, session) in data {
+        match data {
+            Data::Udp { sender, .. } => udp.push((*sender, session)),
+            Data::Link { sender, .. } => link.push((*sender, session)),
+            Data::Xdp(end) => xdp.push((end.split().0, session)),
+        }
+    }
+    let request = setup.request;
+    let send_plan = SendPlan {
+        orders: Orders {
+            lead_ns: request.lead.0,
+            active_ns: request.active().0,
+            mark: request.mark.map_or(0, u64::from),
+        },
+        size: usize::try_from(request.size).unwrap_or(0),
+        interval_ns: plan.interval_ns,
+        schedules: plan.schedules,
+    };
+    Ok(started(udp, setup, plan, send_plan)
+        .or_else(|| started(link, setup, plan, send_plan))
+        .or_else(|| started(xdp, setup, plan, send_plan))
+        .ok_or_else(|| PacketError::Failed("there is no node to send to".to_owned()))??)
+}
+
+fn started<E: PacketEndpoint + Send + 'static>(
+    ends: Vec<(E, Session)>,
+    setup: &ServerSetup<'_>,
+    plan: &PacketPlan,
+    send_plan: SendPlan,
+) -> Option<Result<Sending, ArmError>> {
+    if ends.is_empty() {
+        return None;
+    }
+    let wanted = RequestedScheduling { thread: 0, policy: plan.policy, cpu: plan.cpu };
+    Some(Sending::start(ends, send_plan, wanted, setup.stop.watchdog()))
+}

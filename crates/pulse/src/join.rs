@@ -1,0 +1,188 @@
+//! Makes one record of the halves of a server and of the nodes that acted.
+
+use packet::join::JoinError;
+use record::{Detail, OrderCounts, PacketFlow, PulseNode, PulseRun, ReasonCode, Record};
+
+use crate::account::{Obeyed, Sent, orders, trials};
+use crate::numbers::OrderNumbers;
+
+/// Joins the server's half, or what nodes were joined with before, with the half of a node.
+///
+/// # Errors
+/// If they are not of one run.
+pub fn join(first: Record, node: Record) -> Result<Record, JoinError> {
+    let mut joined = packet::join::join(first, node)?;
+    let Detail::Pulse(run) = &mut joined.detail else { return Err(JoinError::Kind("node")) };
+    for contradiction in join_nodes(run) {
+        joined.validity.add(ReasonCode::OrdersContradict, contradiction);
+    }
+    let not_kept: Vec<(u32, Option<u64>)> = run
+        .nodes
+        .iter()
+        .map(|node| {
+            let OrderCounts { scheduled, acted, unknown, .. } = node.orders;
+            // Whatever was not carried out did not arrive in time, whichever way it failed.
+            (node.flow, (unknown == 0).then(|| scheduled.saturating_sub(acted)))
+        })
+        .collect();
+    for series in joined.series.iter_mut().filter(|series| series.judged) {
+        let record::Place::Flow { flow, .. } = series.place else { continue };
+        series.counters.lost = not_kept.iter().find(|(of, _)| *of == flow).and_then(|(_, lost)| *lost);
+    }
+    Ok(joined)
+}
+
+/// What a record has once all halves are joined that are there: the schedules as trials of all nodes.
+pub fn conclude(record: &mut Record) {
+    let Detail::Pulse(run) = &mut record.detail else { return };
+    let kept: Vec<Option<OrderNumbers>> = run
+        .nodes
+        .iter_mut()
+        .map(|node| {
+            let kept = node.kept.take()?;
+            OrderNumbers::from_text(&kept).ok()
+        })
+        .collect();
+    let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).max().unwrap_or(0);
+    run.trials = trials(scheduled, run.interval_ns, &kept);
+}
+
+/// Makes one of what the server and the node itself say of it; the contradictions between both.
+fn join_nodes(run: &mut PulseRun) -> Vec<String> {
+    let mut contradictions = Vec::new();
+    let mut joined: Vec<PulseNode> = Vec::new();
+    for node in std::mem::take(&mut run.nodes) {
+        let Some(by_server) = joined.iter_mut().find(|one| one.flow == node.flow) else {
+            joined.push(node);
+            continue;
+        };
+        // The node itself knows what it did, and how long it takes to get ready.
+        let (server, own) =
+            if node.arming_ns.is_some() { (by_server.orders, node) } else { (node.orders, by_server.clone()) };
+        let flow = run.packets.flows.iter().find(|flow| flow.flow == own.flow);
+        let may_still_come = flow.is_some_and(|flow| flow.may_still_come || flow.too_old > 0);
+        // Without the server's word how many it sent there is no such entry: what it does not know stands as unknown.
+        let sent = Sent { sent: server.unknown, skipped: server.skipped, refused: server.refused };
+        let obeyed = Obeyed {
+            acted: own.orders.acted,
+            beyond: own.orders.beyond,
+            too_late: own.orders.too_late,
+            refused: own.orders.refused,
+            dropped: own.orders.dropped,
+        };
+        let both = if flow.is_some_and(did_not_say) { None } else { Some(sent) };
+        match orders(both, Some(obeyed), may_still_come) {
+            Ok(orders) => *by_server = PulseNode { orders, ..own },
+            Err(contradiction) => {
+                contradictions.push(format!("{}: {contradiction}", own.node));
+                *by_server = own;
+            }
+        }
+    }
+    run.nodes = joined;
+    contradictions
+}
+
+/// Whether the sender did not say what it sent.
+fn did_not_say(flow: &PacketFlow) -> bool {
+    flow.sent.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Direction, Manifest, Measurement, NodeIdentity, PacketRun, Place, Series};
+
+    use super::*;
+
+    fn half(name: &str, nodes: Vec<PulseNode>, flows: Vec<PacketFlow>) -> Record {
+        let manifest = Manifest {
+            node: NodeIdentity { hostname: name.to_owned(), ..NodeIdentity::default() },
+            ..Manifest::default()
+        };
+        let mut record = Record::empty(format!("of-{name}"), Measurement::Pulse, manifest);
+        let packets = PacketRun { flows, ..PacketRun::default() };
+        record.detail = Detail::Pulse(PulseRun { packets, nodes, interval_ns: 1_000_000, ..PulseRun::default() });
+        record.with_node_named()
+    }
+
+    fn of_server() -> Record {
+        let node = |flow: u32| {
+            let sent = Sent { sent: 98, skipped: 1, refused: 1 };
+            let (node, orders) = (format!("n{flow}"), orders(Some(sent), None, false).unwrap());
+            PulseNode { node, flow, orders, ..PulseNode::default() }
+        };
+        let flow = |flow: u32| PacketFlow {
+            flow,
+            sent: Some(98),
+            skipped: Some(1),
+            refused: Some(1),
+            ..PacketFlow::default()
+        };
+        half("server", vec![node(0), node(1)], vec![flow(0), flow(1)])
+    }
+
+    /// A node that missed some orders: the server skipped 5 and did not get 6 away.
+    fn of_node(flow: u32, missed: &[u64]) -> Record {
+        let mut kept = OrderNumbers::default();
+        (0..100)
+            .filter(|number| ![5, 6].contains(number) && !missed.contains(number))
+            .for_each(|number| kept.push(number));
+        let obeyed = Obeyed { acted: kept.count(), ..Obeyed::default() };
+        let node = PulseNode {
+            node: format!("n{flow}"),
+            flow,
+            arming_ns: Some(2_000),
+            orders: orders(None, Some(obeyed), false).unwrap(),
+            kept: Some(kept.to_text()),
+            ..PulseNode::default()
+        };
+        let arrived = Some(kept.count());
+        let of_flow = PacketFlow { flow, arrived, received_by: Some("UDP".to_owned()), ..PacketFlow::default() };
+        let mut record = half(&format!("n{flow}"), vec![node], vec![of_flow]);
+        let place = Place::Flow { flow, direction: Direction::Received, queue: None };
+        record.series = vec![Series { name: "ordered_to_acted".to_owned(), place, judged: true, ..Series::default() }];
+        record
+    }
+
+    #[test]
+    fn the_halves_of_three_nodes_are_one_run_in_which_each_order_is_counted_once() {
+        let two = join(of_server(), of_node(0, &[7, 8])).unwrap();
+        let mut three = join(two, of_node(1, &[8, 50])).unwrap();
+        conclude(&mut three);
+        assert!(three.validity.reasons().is_empty(), "{:?}", three.validity);
+        assert_eq!(three.nodes.iter().count(), 3);
+        let run = three.pulses().unwrap();
+        let expected =
+            OrderCounts { scheduled: 100, skipped: 1, acted: 96, lost: 2, refused: 1, ..OrderCounts::default() };
+        assert_eq!(run.nodes.iter().map(|node| node.orders).collect::<Vec<_>>(), [expected; 2]);
+        assert_eq!((run.trials.kept, run.trials.missed, run.trials.unknown), (95, 5, 0));
+        assert_eq!((run.trials.bursts, run.trials.longest_burst), (1, 5));
+        assert!(run.nodes.iter().all(|node| node.kept.is_none()));
+        let lost: Vec<_> = three.series.iter().map(|series| series.counters.lost).collect();
+        assert_eq!(lost, [Some(4); 2], "whatever was not carried out");
+    }
+
+    #[test]
+    fn of_a_node_that_does_not_tell_nothing_is_known() {
+        let mut two = join(of_server(), of_node(0, &[])).unwrap();
+        conclude(&mut two);
+        let run = two.pulses().unwrap();
+        assert_eq!(
+            run.nodes[1].orders,
+            OrderCounts { scheduled: 100, skipped: 1, refused: 1, unknown: 98, ..OrderCounts::default() }
+        );
+        assert_eq!((run.trials.kept, run.trials.missed, run.trials.unknown), (0, 2, 98));
+        assert_eq!(two.series[0].counters.lost, Some(2));
+    }
+
+    #[test]
+    fn counts_that_contradict_each_other_make_the_run_invalid() {
+        let mut server = of_server();
+        let Detail::Pulse(run) = &mut server.detail else { panic!() };
+        run.nodes[0].orders = orders(Some(Sent { sent: 5, skipped: 0, refused: 0 }), None, false).unwrap();
+        let joined = join(server, of_node(0, &[])).unwrap();
+        assert!(joined.validity.has(ReasonCode::OrdersContradict) && joined.validity.is_invalid());
+        let detail = &joined.validity.reasons()[0].detail;
+        assert!(detail.contains("n0: 98 orders arrived and 5 were sent"), "{detail}");
+    }
+}

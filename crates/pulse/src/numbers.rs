@@ -1,0 +1,233 @@
+//! Sets of the numbers of orders, which are nearly always long stretches without a gap.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// The most stretches of a set: orders of which every second one was missed, for some minutes at 10,000 a second.
+const MOST_STRETCHES: usize = 1 << 20;
+
+/// A set of numbers of orders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrderNumbers {
+    /// Each from its first number to the one behind its last, in order, with a gap after each.
+    stretches: Vec<(u64, u64)>,
+    /// Whether numbers were left out since there were too many stretches.
+    is_cut: bool,
+}
+
+/// Why a text is no set of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the numbers of its orders cannot be read")]
+pub struct NoNumbers;
+
+impl OrderNumbers {
+    /// All numbers below one.
+    #[must_use]
+    pub fn below(end: u64) -> Self {
+        Self { stretches: if end == 0 { Vec::new() } else { vec![(0, end)] }, is_cut: false }
+    }
+
+    /// Adds a number that is above all those before; others are left out, as those for which there is no more room.
+    pub fn push(&mut self, number: u64) {
+        let has_room = self.stretches.len() < MOST_STRETCHES;
+        match self.stretches.last_mut() {
+            Some((_, end)) if *end == number => *end = number.saturating_add(1),
+            Some((_, end)) if *end > number => {}
+            _ if has_room => self.stretches.push((number, number.saturating_add(1))),
+            _ => self.is_cut = true,
+        }
+    }
+
+    /// Whether numbers were left out since there were too many gaps.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        units::total(self.stretches.iter().map(|(from, end)| end - from))
+    }
+
+    /// Those that are in both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let (mut ours, mut theirs) = (self.stretches.iter().peekable(), other.stretches.iter().peekable());
+        let mut stretches = Vec::new();
+        while let (Some((from, end)), Some((other_from, other_end))) = (ours.peek(), theirs.peek()) {
+            let both = (*from.max(other_from), *end.min(other_end));
+            if both.0 < both.1 {
+                stretches.push(both);
+            }
+            if end <= other_end {
+                ours.next();
+            } else {
+                theirs.next();
+            }
+        }
+        Self { stretches, is_cut: self.is_cut || other.is_cut }
+    }
+
+    /// Those below a number that are not in it.
+    #[must_use]
+    pub fn missing_below(&self, end: u64) -> Self {
+        let mut stretches = Vec::new();
+        let mut next = 0;
+        for (from, behind) in self.stretches.iter().copied().chain([(end, end)]) {
+            let from = from.min(end);
+            if next < from {
+                stretches.push((next, from));
+            }
+            next = behind;
+        }
+        Self { stretches, is_cut: self.is_cut }
+    }
+
+    /// The numbers in bursts: those of which each follows the one before within less than `apart` numbers are one. Returns how many
+    /// bursts there are, and how many numbers the longest has.
+    #[must_use]
+    pub fn bursts(&self, apart: u64) -> (u64, u64) {
+        let (mut count, mut longest, mut length, mut last) = (0, 0_u64, 0, None);
+        for (from, end) in &self.stretches {
+            // The distance of two numbers, of which neighbors have 1.
+            let is_near = last.is_some_and(|last: u64| from - last < apart);
+            if !is_near {
+                (count, length) = (count + 1, 0);
+            }
+            // Within a stretch each follows the one before by 1.
+            if apart > 1 {
+                length += end - from;
+                longest = longest.max(length);
+            } else {
+                count += end - from - 1;
+                longest = longest.max(1);
+            }
+            last = Some(end - 1);
+        }
+        (count, longest)
+    }
+
+    /// As text: the lengths of gaps and stretches in turn, each in as few bytes as it takes, in Base64.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut bytes = vec![u8::from(self.is_cut)];
+        let mut next = 0;
+        for (from, end) in &self.stretches {
+            for mut length in [from - next, end - from] {
+                while length >= 0x80 {
+                    bytes.push(u8::try_from(length & 0x7f).unwrap_or(0) | 0x80);
+                    length >>= 7;
+                }
+                bytes.push(u8::try_from(length).unwrap_or(0));
+            }
+            next = *end;
+        }
+        STANDARD_NO_PAD.encode(bytes)
+    }
+
+    /// Reads what [`Self::to_text`] has written.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn from_text(text: &str) -> Result<Self, NoNumbers> {
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| NoNumbers)?;
+        let (is_cut, bytes) = match bytes.split_first() {
+            Some((0, rest)) => (false, rest),
+            Some((1, rest)) => (true, rest),
+            _ => return Err(NoNumbers),
+        };
+        let (mut lengths, mut length, mut shift) = (Vec::new(), 0_u64, 0_u32);
+        for byte in bytes {
+            let part = u64::from(byte & 0x7f);
+            length |= part.checked_shl(shift).filter(|shifted| shifted >> shift == part).ok_or(NoNumbers)?;
+            if byte & 0x80 == 0 {
+                lengths.push(length);
+                (length, shift) = (0, 0);
+            } else {
+                shift += 7;
+            }
+        }
+        if shift != 0 || lengths.len() % 2 != 0 || lengths.len() / 2 > MOST_STRETCHES {
+            return Err(NoNumbers);
+        }
+        let (mut stretches, mut next) = (Vec::new(), 0_u64);
+        for pair in lengths.chunks_exact(2) {
+            let [gap, length] = *pair else { return Err(NoNumbers) };
+            if length == 0 || (gap == 0 && next != 0) {
+                return Err(NoNumbers);
+            }
+            let from = next.checked_add(gap).ok_or(NoNumbers)?;
+            next = from.checked_add(length).ok_or(NoNumbers)?;
+            stretches.push((from, next));
+        }
+        Ok(Self { stretches, is_cut })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn set(numbers: &BTreeSet<u64>) -> OrderNumbers {
+        let mut set = OrderNumbers::default();
+        numbers.iter().for_each(|number| set.push(*number));
+        set
+    }
+
+    /// Runs of numbers with gaps of all lengths between them.
+    fn numbers() -> impl Strategy<Value = BTreeSet<u64>> {
+        prop::collection::vec((0_u64..300, 1_u64..300), 0..20).prop_map(|all| {
+            let mut at = 0;
+            let mut numbers = BTreeSet::new();
+            for (gap, length) in all {
+                at += gap;
+                numbers.extend(at..at + length);
+                at += length;
+            }
+            numbers
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_set_is_what_was_put_into_it(ours in numbers(), theirs in numbers(), end in 0_u64..8_000, apart in 1_u64..200) {
+            let (one, other) = (set(&ours), set(&theirs));
+            prop_assert_eq!(one.count(), u64::try_from(ours.len()).unwrap());
+            prop_assert_eq!(one.and(&other), set(&ours.intersection(&theirs).copied().collect()));
+            prop_assert_eq!(one.missing_below(end), set(&(0..end).filter(|number| !ours.contains(number)).collect()));
+            prop_assert_eq!(OrderNumbers::from_text(&one.to_text()), Ok(one.clone()));
+            // One after the other.
+            let mut bursts: Vec<u64> = Vec::new();
+            let mut last = None;
+            for number in &ours {
+                match bursts.last_mut() {
+                    Some(burst) if last.is_some_and(|last| number - last < apart) => *burst += 1,
+                    _ => bursts.push(1),
+                }
+                last = Some(*number);
+            }
+            let expected = (u64::try_from(bursts.len()).unwrap(), bursts.iter().copied().max().unwrap_or(0));
+            prop_assert_eq!(one.bursts(apart), expected);
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(read) = OrderNumbers::from_text(&STANDARD_NO_PAD.encode(bytes)) {
+                prop_assert_eq!(OrderNumbers::from_text(&read.to_text()), Ok(read.clone()));
+                prop_assert!(read.stretches.windows(2).all(|pair| pair[0].1 < pair[1].0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_out_of_turn_is_left_out() {
+        let mut set = OrderNumbers::default();
+        [3, 4, 2, 4, 6].into_iter().for_each(|number| set.push(number));
+        assert_eq!((set.count(), set.missing_below(7).count()), (3, 4));
+    }
+}

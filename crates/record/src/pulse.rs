@@ -1,0 +1,114 @@
+//! What became of the orders of a run in which nodes act at ordered times, beside the latencies, which are series.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::PacketRun;
+use crate::request::{ActsBy, PulseShape};
+
+/// What was seen of nodes that act at ordered times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PulseRun {
+    /// The packets that brought the orders, a flow for each node, and how the clocks of the nodes were compared with the server's.
+    pub packets: PacketRun,
+    /// From one order to the next (ns).
+    pub interval_ns: u64,
+    /// How long after its schedule on the server each order is to be carried out (ns).
+    pub lead_ns: u64,
+    /// How long the output stays active (ns).
+    pub width_ns: u64,
+    /// What the outputs do.
+    pub shape: PulseShape,
+    /// By which clock the nodes act.
+    pub by: ActsBy,
+    /// An act that is later than this is a miss (ns).
+    pub tolerance_ns: u64,
+    /// Every how many orders one is twice as long, so that who sees the edges finds their numbers; absent if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<u32>,
+    /// The nodes that act, in the order in which the server sends to them.
+    pub nodes: Vec<PulseNode>,
+    /// The schedules, each of which is missed if any node misses it.
+    #[serde(default)]
+    pub trials: PulseTrials,
+}
+
+/// A node that acts at ordered times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PulseNode {
+    /// Name of the node.
+    pub node: String,
+    /// Number of its flow, as in the places of its series.
+    pub flow: u32,
+    /// What it switches, as its policy names it; `none` switches nothing.
+    pub output: String,
+    /// What that is on the node, in words: "gpiochip0 line 17, active high"; absent for `none`, or where its half is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_words: Option<String>,
+    /// What it takes from an order that has arrived until the thread waits for its time (ns), measured before the run: an order
+    /// that leaves less is not carried out. Absent where its half is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arming_ns: Option<u64>,
+    /// How long before an ordered time its thread asks the clock without a pause (ns).
+    pub spin_ns: u64,
+    /// What became of its orders.
+    pub orders: OrderCounts,
+    /// The orders that it carried out within the tolerance, as its half tells them to be joined with those of other nodes; absent
+    /// from whole runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+/// What became of the orders for a node. Each scheduled one is one of those from `skipped` to `unknown`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderCounts {
+    /// Orders that the server was to send.
+    pub scheduled: u64,
+    /// Orders for which the server was too late: it sent nothing.
+    pub skipped: u64,
+    /// Orders that were carried out.
+    pub acted: u64,
+    /// Orders that were sent and did not arrive.
+    pub lost: u64,
+    /// Orders that arrived when less than the arming time was left: they were not carried out.
+    pub too_late: u64,
+    /// Orders that the server's system did not take, or that the node refused: more than 64 waited, or it was not as its output allows.
+    pub refused: u64,
+    /// Orders that were dropped while they waited, since the node's clock was stepped or the run was stopped.
+    pub dropped: u64,
+    /// Orders of which nobody knows what became, since what one of the nodes knew is missing.
+    pub unknown: u64,
+    /// Of those that were carried out, those later than the tolerance.
+    pub beyond: u64,
+}
+
+impl OrderCounts {
+    /// Orders that were carried out within the tolerance.
+    #[must_use]
+    pub const fn kept(&self) -> u64 {
+        self.acted.saturating_sub(self.beyond)
+    }
+
+    /// Orders that were not carried out in time, of those of which it is known what became.
+    #[must_use]
+    pub const fn missed(&self) -> u64 {
+        self.skipped + self.lost + self.too_late + self.refused + self.dropped + self.beyond
+    }
+}
+
+/// The schedules of a run, each a trial of all nodes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PulseTrials {
+    /// Schedules of the run.
+    pub scheduled: u64,
+    /// Schedules at which every node acted within the tolerance.
+    pub kept: u64,
+    /// Schedules that at least one node missed.
+    pub missed: u64,
+    /// Schedules that no node is known to have missed, and of which one does not tell.
+    pub unknown: u64,
+    /// The most missed schedules of which each came less than a second after the one before.
+    pub longest_burst: u64,
+    /// How many such bursts there were, single ones among them.
+    pub bursts: u64,
+}

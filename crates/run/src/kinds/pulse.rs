@@ -1,0 +1,144 @@
+//! Nodes that act at ordered times: this one orders, or acts.
+
+use kernel::sched::Policy;
+use measure::Machine;
+use measure::packet::{Ends, NodeThreads, PacketError, Role, Setup};
+use measure::pulse::{self as measured, ActSetup, NodeLink, OpenOutput, ServerSetup};
+use record::{HardwareMode, Live, PulseRequest, Record, RunEnd};
+use units::CpuSet;
+
+use super::About;
+use super::packet::say_why;
+use crate::error::RunError;
+use crate::partner::{Acts, Connected, Part};
+use crate::prepared::Beside;
+use crate::surroundings::Surroundings;
+
+#[derive(Debug)]
+pub(super) struct Planned {
+    request: PulseRequest,
+    part: Part,
+    housekeeping: CpuSet,
+}
+
+impl Planned {
+    pub(super) fn new(request: PulseRequest, part: Option<&Part>, machine: &Machine) -> Result<Self, RunError> {
+        let part = part.cloned().unwrap_or_else(|| Part::asking(&request.packets(), None));
+        let threads = NodeThreads { cpu: part.cpu, sched_priority: part.sched_priority };
+        measured::check(&request, part.role, threads, machine).map_err(RunError::usage)?;
+        Ok(Self { request, part, housekeeping: machine.housekeeping(&machine.isolated) })
+    }
+
+    fn threads(&self) -> NodeThreads {
+        NodeThreads { cpu: self.part.cpu, sched_priority: self.part.sched_priority }
+    }
+
+    /// This node orders: all others are connected.
+    fn order(self, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
+        let Beside { context, stop, watch, sink, partners, .. } = beside;
+        let Some(node) = partners.first().map(|partner| partner.node) else {
+            return Err(RunError::usage("orders go to other nodes, and none is connected"));
+        };
+        let setup = ServerSetup {
+            request: &self.request,
+            threads: self.threads(),
+            node,
+            machine: surroundings.machine,
+            context,
+            stop,
+            sink,
+        };
+        let packets = self.request.packets();
+        let mut links = Vec::new();
+        for Connected { addresses: (local, reaches), session, partner, node: _ } in partners {
+            let ends = Ends::open(&packets, Role::Initiator, HardwareMode::Off, local, reaches)
+                .map_err(|error| RunError::failed(PacketError::from(error)))?;
+            let endpoints = partner.agree(ends.endpoints(node, false)).map_err(RunError::failed)?;
+            links.push(NodeLink { session, ends, endpoints, dialog: partner.dialog() });
+        }
+        distinct(node, &links)?;
+        watch.begins();
+        measured::order(&setup, links, &mut |so_far: &Live| watch.live(so_far)).map_err(RunError::failed)
+    }
+
+    /// This node acts.
+    fn act(self, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
+        let Beside { context, stop, watch, sink, partners, .. } = beside;
+        let (Some(Connected { node, addresses: (local, reaches), session, partner }), Some(acts)) =
+            (partners.into_iter().next(), &self.part.acts)
+        else {
+            return Err(RunError::usage("a node acts when a server orders it, and none is connected"));
+        };
+        let packets = self.request.packets();
+        let opened = Ends::open(&packets, Role::Partner, HardwareMode::Off, local, reaches)
+            .map_err(PacketError::from)
+            .and_then(|ends| Ok((ends, open(acts).map_err(|error| PacketError::Failed(error.to_string()))?)));
+        let (ends, output) = opened.map_err(|error| {
+            say_why(partner.dialog(), &error);
+            RunError::failed(error)
+        })?;
+        let setup = Setup {
+            request: &packets,
+            role: Role::Partner,
+            threads: self.threads(),
+            session,
+            node,
+            machine: surroundings.machine,
+            context,
+            stop,
+            sink,
+            explain: None,
+        };
+        let server = partner.agree(ends.endpoints(node, false)).map_err(RunError::failed)?;
+        watch.begins();
+        let act = ActSetup { request: &self.request, flow: acts.flow, output };
+        let dialog = partner.dialog();
+        measured::act(&setup, act, ends, &server, dialog, &mut |so_far: &Live| watch.live(so_far)).map_err(|error| {
+            say_why(dialog, &error);
+            RunError::failed(error)
+        })
+    }
+}
+
+fn open(acts: &Acts) -> Result<OpenOutput, measure::LineError> {
+    acts.output.as_ref().map_or_else(|| Ok(OpenOutput::nothing()), OpenOutput::open)
+}
+
+/// Whether the nodes of a run can be told apart by their names.
+fn distinct(own: &str, links: &[NodeLink<'_>]) -> Result<(), RunError> {
+    let mut names: Vec<&str> = links.iter().map(|link| &*link.endpoints.node).chain([own]).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(RunError::failed(format!(
+            "two nodes of this run are called {}: give them different host names, or say who they are with 'punctual listen --name'",
+            pair[0]
+        ))),
+        None => Ok(()),
+    }
+}
+
+impl super::Planned for Planned {
+    fn about(&self) -> About {
+        About {
+            measured: CpuSet::new(),
+            housekeeping: self.housekeeping.clone(),
+            policy: self.part.sched_priority.map(Policy::Fifo),
+            length_ns: match self.request.end {
+                RunEnd::After(length) => Some(length.unsigned()),
+                RunEnd::Samples(_) | RunEnd::WhenTold => None,
+            },
+            heading: String::new(),
+            hands_on: false,
+            tells_turns: false,
+            no_load: Some("orders are sent without a load of their own; start it beside"),
+            measures_cost_first: false,
+        }
+    }
+
+    fn measure(self: Box<Self>, surroundings: &Surroundings<'_>, beside: Beside<'_>) -> Result<Record, RunError> {
+        match self.part.role {
+            Role::Initiator => self.order(surroundings, beside),
+            Role::Partner => self.act(surroundings, beside),
+        }
+    }
+}
