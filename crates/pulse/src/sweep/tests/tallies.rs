@@ -1,0 +1,76 @@
+//! How schedules are counted.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const RUN: OrderRun = OrderRun { number: 7, cycle_ns: MS, lead_ns: 200 * US, orders: 10_000 };
+
+const fn armed(us: u64) -> BoardShown {
+    BoardShown::Armed { needed_ns: us * US }
+}
+
+#[test]
+fn a_schedule_is_missed_if_any_board_misses_it() {
+    let mut tally = Tally::new(&RUN, 2);
+    assert_eq!(tally.take(MS, &[armed(150), armed(200)]), Ok(Trial::InTime));
+    assert_eq!(tally.take(2 * MS, &[armed(201), armed(150)]), Ok(Trial::Late));
+    // No lead mends it, whatever the other board needed.
+    assert_eq!(tally.take(3 * MS, &[BoardShown::Lost, armed(900)]), Ok(Trial::Lost));
+    assert_eq!(tally.take(3 * MS, &[armed(1), armed(1)]), Err(TallyError::Backwards(3 * MS)));
+    assert_eq!(tally.take(4 * MS, &[armed(1)]), Err(TallyError::Boards { boards: 2, got: 1 }));
+    let outcome = tally.finish(3 * MS);
+    assert_eq!((outcome.number, outcome.orders, outcome.lost, outcome.late), (7, 3, 1, 1));
+    assert_eq!(outcome.needed.unwrap().worst_ns, 201 * US);
+    let board = |lost, late, us: u64| BoardCount { lost, late, worst_ns: Some(us * US) };
+    assert_eq!(outcome.boards, [board(1, 1, 201), board(0, 1, 900)]);
+    assert_eq!(outcome.check(&RUN, 2), Ok(()));
+}
+
+#[test]
+fn misses_less_than_a_second_apart_are_one_burst() {
+    let mut tally = Tally::new(&RUN, 1);
+    // Each 999 ms from the one before: one burst. The next one is a second after it, and another.
+    for at_ms in [1_000, 1_999, 2_998, 3_998, 3_999] {
+        tally.take(at_ms * MS, &[BoardShown::Lost]).unwrap();
+    }
+    tally.take(5_000 * MS, &[armed(1)]).unwrap();
+    let outcome = tally.finish(5 * S);
+    assert_eq!(outcome.bursts, 2);
+    assert_eq!(outcome.longest_burst, Some(Burst { misses: 3, span_ns: 1_998 * MS }));
+}
+
+#[test]
+fn quantiles_are_those_of_the_slowest_board() {
+    let mut tally = Tally::new(&OrderRun { lead_ns: 5 * MS, ..RUN }, 2);
+    for order in 1..=1_000 {
+        tally.take(order * MS, &[armed(order), armed(10)]).unwrap();
+    }
+    let needed = tally.finish(S).needed.unwrap();
+    assert_eq!(needed.worst_ns, MS);
+    let is_near = |ns: u64, us: u64| ns.abs_diff(us * US) <= us * 3;
+    assert!(is_near(needed.p50_ns, 500) && is_near(needed.p99_ns, 990) && is_near(needed.p999_ns, 999), "{needed:?}");
+}
+
+proptest! {
+    /// Whatever boards do, their count is one that a sweep takes.
+    #[test]
+    fn every_count_is_possible(
+        shown in prop::collection::vec(prop::array::uniform3(prop_oneof![
+            4 => (0_u64..400).prop_map(armed),
+            1 => Just(BoardShown::Lost),
+            1 => any::<u64>().prop_map(|needed_ns| BoardShown::Armed { needed_ns }),
+        ]), 1..200),
+    ) {
+        let mut tally = Tally::new(&RUN, 3);
+        let mut misses = 0;
+        for (order, boards) in (1_u64..).zip(&shown) {
+            misses += u64::from(tally.take(order * RUN.cycle_ns, boards) != Ok(Trial::InTime));
+        }
+        let outcome = tally.finish(S);
+        prop_assert_eq!(outcome.misses(), misses);
+        prop_assert_eq!(outcome.check(&RUN, 3), Ok(()), "{:?}", outcome);
+        let more = Outcome { late: outcome.late + outcome.orders, ..outcome };
+        prop_assert!(more.check(&RUN, 3).is_err());
+    }
+}
