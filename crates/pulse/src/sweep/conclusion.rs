@@ -67,7 +67,7 @@ pub struct CycleConclusion {
 }
 
 /// An exploration. Nothing is claimed of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
     /// How earlier orders lay when new ones arrived.
     pub phase: Phase,
@@ -83,6 +83,8 @@ pub struct Explored {
     pub needed: Option<NeededLead>,
     /// The burst with the most misses.
     pub longest_burst: Option<Burst>,
+    /// What each board did, in the order of the boards.
+    pub boards: Vec<BoardCount>,
 }
 
 /// The second exploration less the first.

@@ -19,8 +19,6 @@ pub(super) struct Trying {
     pub(super) explored: Vec<Explored>,
     pub(super) phase_difference: Option<PhaseDifference>,
     pub(super) attempts: Vec<Attempt>,
-    /// What each board did in the explorations.
-    boards: Vec<BoardCount>,
     /// The longest lead that was needed so far, as far as it counts for the lead to choose (ns).
     worst_ns: u64,
 }
@@ -76,17 +74,18 @@ impl Trying {
             late: outcome.late,
             needed: outcome.needed,
             longest_burst: outcome.longest_burst,
+            boards: outcome.boards.clone(),
         });
-        self.boards = joined(&self.boards, &outcome.boards);
         let lost = units::total(self.explored.iter().map(|explored| explored.lost));
-        if let Some(failure) = self.shown(lost, &self.explored, plan) {
+        let all: Vec<&Explored> = self.explored.iter().collect();
+        if let Some(failure) = shown(lost, &all, plan) {
             return Verdict::Answered(Answer::Loses(failure));
         }
         // Late by the largest lead: no other one would have mended it.
-        let longest: Vec<Explored> =
-            self.explored.iter().filter(|explored| explored.lead_ns == plan.max_lead_ns).copied().collect();
+        let longest: Vec<&Explored> =
+            self.explored.iter().filter(|explored| explored.lead_ns == plan.max_lead_ns).collect();
         let late = units::total(longest.iter().map(|explored| explored.late));
-        if let Some(failure) = self.shown(late, &longest, plan) {
+        if let Some(failure) = shown(late, &longest, plan) {
             return Verdict::Answered(Answer::TooLate(failure));
         }
         let worst_ns = |explored: &Explored| explored.needed.map_or(0, |needed| needed.worst_ns);
@@ -113,24 +112,6 @@ impl Trying {
         };
         let is_large = |ns: i64| ns.unsigned_abs() >= plan.margin_ns;
         (is_large(difference.p50_ns) || is_large(difference.p99_ns)).then_some(difference)
-    }
-
-    /// What so many misses of explorations show, if that is more than is allowed.
-    fn shown(&self, misses: u64, explored: &[Explored], plan: &SweepPlan) -> Option<Failure> {
-        let orders = units::total(explored.iter().map(|explored| explored.orders));
-        let miss_rate_at_least = miss_rate_at_least(misses, orders, plan.alpha());
-        (miss_rate_at_least > plan.max_miss).then(|| Failure {
-            is_of_attempt: false,
-            lead_ns: explored.last().map_or(0, |last| last.lead_ns),
-            orders,
-            lost: units::total(explored.iter().map(|explored| explored.lost)),
-            late: units::total(explored.iter().map(|explored| explored.late)),
-            worst_ns: explored.iter().filter_map(|explored| Some(explored.needed?.worst_ns)).max(),
-            miss_rate_at_least,
-            is_shown_worse: true,
-            longest_burst: explored.iter().filter_map(|explored| explored.longest_burst).max(),
-            boards: self.boards.clone(),
-        })
     }
 
     /// The longest burst of misses that was seen at this cycle.
@@ -195,6 +176,25 @@ impl Trying {
             longest_burst: outcome.longest_burst,
         });
     }
+}
+
+/// What so many misses of explorations show, if that is more than is allowed.
+fn shown(misses: u64, explored: &[&Explored], plan: &SweepPlan) -> Option<Failure> {
+    let orders = units::total(explored.iter().map(|explored| explored.orders));
+    // It is looked at after each of the two explorations, and may be wrong at either with half of the chance.
+    let miss_rate_at_least = miss_rate_at_least(misses, orders, plan.alpha() / 2.0);
+    (miss_rate_at_least > plan.max_miss).then(|| Failure {
+        is_of_attempt: false,
+        lead_ns: explored.last().map_or(0, |last| last.lead_ns),
+        orders,
+        lost: units::total(explored.iter().map(|explored| explored.lost)),
+        late: units::total(explored.iter().map(|explored| explored.late)),
+        worst_ns: explored.iter().filter_map(|explored| Some(explored.needed?.worst_ns)).max(),
+        miss_rate_at_least,
+        is_shown_worse: true,
+        longest_burst: explored.iter().filter_map(|explored| explored.longest_burst).max(),
+        boards: explored.iter().fold(Vec::new(), |boards, explored| joined(&boards, &explored.boards)),
+    })
 }
 
 /// What each board did in both.

@@ -44,7 +44,8 @@ pub struct BoardCount {
 pub struct Outcome {
     /// The number of the run that was asked for ([`OrderRun::number`]).
     pub number: u32,
-    /// How many schedules were ordered. A confirmation may end at its first miss; what ends without a miss and early is none.
+    /// How many schedules were ordered. A confirmation may end at its first miss; one that ends early without a miss shows nothing.
+    /// A board that is gone loses its orders, which is not the same as an early end.
     pub orders: u64,
     /// Schedules of which an order never reached its board.
     pub lost: u64,

@@ -150,6 +150,23 @@ mod tests {
     }
 
     proptest! {
+        /// The exact law of few orders: a system that misses as few as the bound says shows so many misses in at most 1 % of all cases.
+        #[test]
+        fn a_rate_that_is_shown_is_wrong_as_rarely_as_promised(orders in 1_u64..150, share in 0.0_f64..1.0) {
+            let misses = 1 + units::round_u64(share * units::approx_f64(orders - 1));
+            let q = miss_rate_at_least(misses, orders, 0.01);
+            let mut chance = (1.0 - q).powi(i32::try_from(orders).unwrap());
+            let mut fewer = 0.0;
+            for missed in 0..misses {
+                fewer += chance;
+                chance *= units::approx_f64(orders - missed) / units::approx_f64(missed + 1) * q / (1.0 - q);
+            }
+            prop_assert!(1.0 - fewer <= 0.01 + 1e-9, "{misses} of {orders}: {q}");
+            // The first miss at the last of them.
+            let first = miss_rate_at_least(1, orders, 0.01);
+            prop_assert!(chance_of_a_miss(first, orders) <= 0.01);
+        }
+
         /// The exact probability, by logarithms: no more than `alpha` pass, and far fewer orders would not do.
         #[test]
         fn so_many_orders_are_enough(log_p in -9.0_f64..-1.0, log_alpha in -12.0_f64..-0.31) {

@@ -12,7 +12,8 @@ pub struct OrderRun {
     pub cycle_ns: u64,
     /// How long before its moment each order is sent (ns).
     pub lead_ns: u64,
-    /// How many schedules are ordered. At a confirmation it may end at the first miss.
+    /// How many schedules are ordered. A confirmation may end at its first miss. An exploration may end early for a reason that has nothing
+    /// to do with its misses, after [`LEAST_EXPLORED`](super::LEAST_EXPLORED) schedules.
     pub orders: u64,
 }
 

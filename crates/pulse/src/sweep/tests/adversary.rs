@@ -122,6 +122,16 @@ fn phases_that_differ_are_named() {
         let Answer::Holds(claim) = &cycle.answer else { panic!("{cycle:?}") };
         assert!(claim.lead_ns >= 210 * US && claim.needed.worst_ns <= claim.lead_ns);
     }
+    // One that comes due at 340 us is too far away to be spun for at 180 us; one at 200 us is not.
+    let cycle = spinning(190 * US, 5_090 * US);
+    assert_eq!(cycle.explored[1].phase, Phase::Meeting);
+    assert_eq!(cycle.explored[1].lead_ns % (190 * US), 10 * US);
+    let difference = cycle.phase_difference.unwrap();
+    assert_eq!((difference.p50_ns, difference.worst_ns), (20_000, 20_000));
+    // One that comes due at 290 us is met already, so that the other phase is half a cycle away.
+    let cycle = spinning(190 * US, 5_040 * US);
+    assert_eq!((cycle.explored[1].phase, cycle.explored[1].lead_ns), (Phase::Apart, 4_945 * US));
+    assert_eq!(cycle.phase_difference.unwrap().p50_ns, -95_000);
     // Boards to which earlier orders do not matter.
     let same = carried_out(plan(), &mut By(|step: &Step, _: &mut Random| constant(step, 700 * US)), 1);
     assert!(same.cycles.iter().all(|cycle| cycle.phase_difference.is_none() && cycle.explored.len() == 2));

@@ -52,6 +52,33 @@ fn quantiles_are_those_of_the_slowest_board() {
     assert!(is_near(needed.p50_ns, 500) && is_near(needed.p99_ns, 990) && is_near(needed.p999_ns, 999), "{needed:?}");
 }
 
+/// From orders to the conclusion, order by order: three boards, of which the second is slower and loses one order in a hundred of
+/// cycles of 1 ms.
+#[test]
+fn a_sweep_of_three_boards_names_the_one_that_fails() {
+    let mut random = Random::new(5);
+    let mut sweep =
+        Sweep::new(SweepPlan { cycles_ns: vec![MS, 2 * MS], max_miss: 1e-3, explore_ns: 10 * S, boards: 3, ..plan() })
+            .unwrap();
+    while let Some(run) = sweep.next().run().copied() {
+        let mut tally = Tally::new(&run, 3);
+        for order in 1..=run.orders {
+            let is_lost = run.cycle_ns == MS && random.unit() < 0.01;
+            let second = if is_lost { BoardShown::Lost } else { armed(250 + random.next() % 30) };
+            tally.take(order * run.cycle_ns, &[armed(100 + random.next() % 30), second, armed(90)]).unwrap();
+        }
+        sweep.take(&tally.finish(run.time_ns())).unwrap();
+    }
+    let Step::Done(conclusion) = sweep.next() else { panic!("not ended") };
+    let Answer::Loses(failure) = &conclusion.cycles[0].answer else { panic!("{conclusion:?}") };
+    assert_eq!(failure.boards.iter().map(|board| board.lost).collect::<Vec<_>>(), [0, failure.lost, 0]);
+    assert!(failure.miss_rate_at_least > 0.005 && failure.miss_rate_at_least < 0.01, "{failure:?}");
+    let Answer::Holds(claim) = &conclusion.cycles[1].answer else { panic!("{conclusion:?}") };
+    assert_eq!((claim.lead_ns, claim.needed.worst_ns), (289 * US, 279 * US));
+    let worst: Vec<Option<u64>> = claim.boards.iter().map(|board| board.worst_ns).collect();
+    assert_eq!(worst, [Some(129 * US), Some(279 * US), Some(90 * US)]);
+}
+
 proptest! {
     /// Whatever boards do, their count is one that a sweep takes.
     #[test]
