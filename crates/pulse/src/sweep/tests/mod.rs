@@ -80,6 +80,21 @@ fn first(probability: f64, random: &mut Random) -> u64 {
     units::round_u64((random.unit().ln() / (-probability).ln_1p()).ceil()).max(1)
 }
 
+/// For how many of so many orders something of this probability happens. Of many thousands it is what is expected, whose spread does
+/// not matter here.
+fn count(probability: f64, orders: u64, random: &mut Random) -> u64 {
+    let expected = units::round_u64(units::approx_f64(orders) * probability);
+    if expected > 1_000 {
+        return expected;
+    }
+    let (mut found, mut at) = (0, first(probability, random));
+    while at <= orders {
+        found += 1;
+        at = at.saturating_add(first(probability, random));
+    }
+    found
+}
+
 /// Boards that need a lead with an exponential tail, which ends at a worst case.
 #[derive(Clone, Copy, Debug)]
 struct Bounded {
@@ -120,9 +135,7 @@ impl Boards for Bounded {
     fn carry_out(&mut self, step: &Step, random: &mut Random) -> Outcome {
         let run = step.run().unwrap();
         if matches!(step, Step::Explore { .. }) {
-            // The number of losses is so large only where its spread does not matter.
-            let expected = units::round_u64(units::approx_f64(run.orders) * self.loss);
-            let lost = if expected > 100 { expected } else { u64::from(first(self.loss, random) <= run.orders) };
+            let lost = count(self.loss, run.orders, random);
             let worst_ns = self.worst_of_ns(run.orders - lost.min(run.orders - 1), random);
             return outcome(run, run.orders, worst_ns, (lost, u64::from(lost < run.orders && worst_ns > run.lead_ns)));
         }

@@ -95,3 +95,24 @@ fn a_rare_long_burst_passes_only_with_what_is_true_of_bursts() {
     }
     assert!(passed > 900, "{passed}");
 }
+
+/// Boards that lose no more than is allowed: explorations may say that they lose more for one cycle in a hundred. Most attempts fail all
+/// the same, and then it is said that nothing was shown.
+#[test]
+fn explorations_call_at_most_one_of_a_hundred_cycles_bad_that_is_not() {
+    let boards = Bounded { base_ns: 100 * US, worst_ns: 150 * US, worst_rate: 1e-3, loss: 1e-5 };
+    let (mut cycles, mut wrong, mut not_shown) = (0, 0, 0);
+    for seed in 0..2_500 {
+        for cycle in carried_out(plan(), &mut boards.clone(), seed).cycles {
+            cycles += 1;
+            if let Answer::Loses(failure) = cycle.answer {
+                wrong += u64::from(failure.is_shown_worse && !failure.is_of_attempt);
+                not_shown += u64::from(!failure.is_shown_worse);
+            }
+        }
+    }
+    assert_eq!(cycles, 10_000);
+    // One of a hundred, and three standard deviations of the binomial law.
+    assert!(wrong <= 130, "{wrong} of {cycles}");
+    assert!(not_shown > 9_000, "{not_shown} of {cycles}");
+}

@@ -52,6 +52,44 @@ fn quantiles_are_those_of_the_slowest_board() {
     assert!(is_near(needed.p50_ns, 500) && is_near(needed.p99_ns, 990) && is_near(needed.p999_ns, 999), "{needed:?}");
 }
 
+/// Each number by itself, in an outcome that is possible otherwise: 5 misses of 1,000 orders in two bursts, the longer of 4.
+#[test]
+fn what_cannot_be_is_refused_with_what_contradicts_it() {
+    let good = || Outcome {
+        bursts: 2,
+        longest_burst: Some(Burst { misses: 4, span_ns: 3 * MS }),
+        ..outcome(&RUN, 1_000, 300 * US, (2, 3))
+    };
+    assert_eq!(good().check(&RUN, 1), Ok(()));
+    let refused = |change: &dyn Fn(&mut Outcome)| {
+        let mut changed = good();
+        change(&mut changed);
+        let Err(OutcomeError::Contradiction(what)) = changed.check(&RUN, 1) else { panic!("taken: {changed:?}") };
+        what
+    };
+    let is_burst = |misses: u64, span_ns: u64| {
+        refused(&|outcome| outcome.longest_burst = Some(Burst { misses, span_ns })).contains("bursts")
+    };
+    assert!(refused(&|outcome| outcome.orders = 0).contains("no order"));
+    assert!(refused(&|outcome| outcome.orders = 10_001).contains("more orders"));
+    assert!(refused(&|outcome| outcome.late = 999).contains("more misses"));
+    assert!(refused(&|outcome| outcome.lost = u64::MAX).contains("more misses"));
+    assert!(refused(&|outcome| outcome.needed = None).contains("lost orders alone"));
+    assert!(refused(&|outcome| outcome.needed.as_mut().unwrap().p50_ns = MS).contains("quantile"));
+    assert!(refused(&|outcome| outcome.needed.as_mut().unwrap().worst_ns = 200 * US).contains("late"));
+    assert!(refused(&|outcome| outcome.late = 0).contains("late"));
+    assert!(refused(&|outcome| outcome.longest_burst = None).contains("bursts"));
+    assert!(refused(&|outcome| outcome.bursts = 1).contains("bursts"));
+    assert!(refused(&|outcome| outcome.bursts = 3).contains("bursts"));
+    // More or fewer misses than there are, and a burst that is too short for its misses or longer than the run.
+    assert!(is_burst(5, 4 * MS) && is_burst(2, MS) && is_burst(0, 0) && is_burst(4, 2 * MS) && is_burst(4, 1_000 * MS));
+    assert!(refused(&|outcome| outcome.boards.clear()).contains("number of boards"));
+    assert!(refused(&|outcome| outcome.boards[0].lost = 1).contains("make those"));
+    assert!(refused(&|outcome| outcome.boards[0].late = 2).contains("make those"));
+    assert!(refused(&|outcome| outcome.boards[0].lost = 3).contains("make those"));
+    assert!(refused(&|outcome| outcome.boards[0].worst_ns = None).contains("make those"));
+}
+
 /// From orders to the conclusion, order by order: three boards, of which the second is slower and loses one order in a hundred of
 /// cycles of 1 ms.
 #[test]
