@@ -7,22 +7,22 @@
 //!
 //! # Which cycle and which lead
 //!
-//! Who asks for several cycles asks two questions: how fast can these boards be ordered, and how soon can they act on an order? So
-//! each cycle gets an answer of its own, the shortest lead that is confirmed at it, and the sweep's answer is the shortest cycle that
-//! holds ([`Conclusion::shortest_cycle`]), with the shortest lead of all beside it ([`Conclusion::shortest_lead`]).
+//! A user who gives several cycles has two questions: how fast can these boards be ordered, and how soon can they act on an order?
+//! So each cycle has its own answer: the shortest lead that is confirmed at it. The sweep's answer is the shortest cycle that holds
+//! ([`Conclusion::shortest_cycle`]), with the shortest lead of all cycles beside it ([`Conclusion::shortest_lead`]).
 //!
 //! Cycles are tried from the shortest up, each to its end before the next one:
-//! - The shortest one is what most people want to know, and its orders take the least time. What a budget has no time for are the
-//!   longest ones, which matter the least.
+//! - Most users want to know about the shortest cycle, and its orders take the least time. A budget that is too small leaves out the
+//!   longest cycles, which matter the least.
 //! - The first attempt is the cheapest in orders ([`orders_without_a_miss`]), and the shortest cycle is the most likely to need several.
 //! - An exploration directly before the attempt knows the machine as it is then.
 //!
-//! A longer cycle is tried even after a shorter one holds: its lead can be shorter.
+//! A longer cycle is tried even after a shorter one holds, since its lead can be shorter.
 //!
 //! # What becomes of misses
 //!
 //! An order that came too late says how much lead it needed: the next attempt has that and the margin. An order that never came says
-//! nothing of leads: the cycle fails by loss, and no lead is raised for it. Explorations fail a cycle only where they show more
+//! nothing about leads: the cycle fails by loss, and the lead is not raised for it. Explorations fail a cycle only where they show more
 //! losses, or more orders beyond the largest lead, than are allowed.
 //!
 //! # What a claim is worth

@@ -210,18 +210,21 @@ proptest! {
     fn nonsense_is_refused_and_every_sweep_ends(
         nonsense in prop::collection::vec(any_outcome(), 1..60),
         seed in any::<u64>(),
-        max_miss in 1e-5_f64..0.1,
-        budget_s in 100_u64..5_000,
+        log_max_miss in -5.0_f64..-1.0,
+        times in 10_u64..200,
     ) {
-        let plan = SweepPlan { max_miss, explore_ns: S, budget_ns: budget_s * S, ..plan() };
-        let Ok(mut sweep) = Sweep::new(plan) else { return Ok(()) };
+        let plan = SweepPlan { max_miss: 10_f64.powf(log_max_miss), explore_ns: S, ..plan() };
+        let first = Sweep::new(plan.clone()).unwrap().forecast().cycles[0];
+        let budget_ns = (first.explore_ns + first.confirm_ns) / 10 * times + 10;
+        let mut sweep = Sweep::new(SweepPlan { budget_ns, ..plan }).unwrap();
         let mut random = Random::new(seed);
-        let mut nonsense = nonsense.into_iter();
+        let (mut nonsense, mut taken) = (nonsense.into_iter(), 0);
         loop {
             if let Some(outcome) = nonsense.next() {
                 let before = sweep.next().clone();
-                if sweep.take(&outcome).is_err() {
-                    prop_assert_eq!(&before, sweep.next());
+                match sweep.take(&outcome) {
+                    Ok(()) => taken += 1,
+                    Err(_) => prop_assert_eq!(&before, sweep.next()),
                 }
             }
             let Some(run) = sweep.next().run().copied() else { break };
@@ -234,6 +237,8 @@ proptest! {
         let Step::Done(conclusion) = sweep.next().clone() else { panic!("not ended") };
         prop_assert_eq!(conclusion.cycles.len(), 4);
         prop_assert!(conclusion.alpha_spent < conclusion.alpha);
+        // Only an outcome that says that it took longer than its orders can exceed it.
+        prop_assert!(taken > 0 || conclusion.spent_ns <= budget_ns);
         prop_assert_eq!(sweep.take(&outcome(&OrderRun { number: 1, cycle_ns: US, lead_ns: 1, orders: 1 }, 1, 0, (0, 0))),
             Err(OutcomeError::Ended));
     }
