@@ -50,7 +50,7 @@ impl Conclusion {
 /// What came of one cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CycleConclusion {
-    /// The cycle (ns).
+    /// From one order to the next (ns).
     pub cycle_ns: u64,
     /// The lead that holds, or why there is none.
     pub answer: Answer,
@@ -90,22 +90,22 @@ pub struct Explored {
 /// The second exploration less the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseDifference {
-    /// Of the median (ns).
+    /// By how much the median is longer (ns).
     pub p50_ns: i64,
-    /// Of the 99 % quantile (ns).
+    /// By how much the 99 % quantile is longer (ns).
     pub p99_ns: i64,
-    /// Of the worst (ns). It is told and decides nothing, since single orders make it.
+    /// By how much the worst is longer (ns). It decides nothing, since a single order makes it.
     pub worst_ns: i64,
 }
 
 /// An attempt to confirm a lead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
-    /// The lead (ns).
+    /// How long before its moment each order was sent (ns).
     pub lead_ns: u64,
     /// How many orders without a miss were asked for.
     pub asked: u64,
-    /// How many were sent.
+    /// How many orders were sent.
     pub orders: u64,
     /// The chance of a wrong claim that it took.
     pub alpha_spent: f64,
@@ -171,9 +171,9 @@ pub enum Answer {
 /// A confirmed lead, with all that limits what it says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The cycle (ns).
+    /// From one order to the next (ns).
     pub cycle_ns: u64,
-    /// The lead (ns).
+    /// How long before its moment each order was sent (ns).
     pub lead_ns: u64,
     /// How many schedules were ordered at exactly this lead and cycle, none of which was missed.
     pub orders: u64,
@@ -196,7 +196,7 @@ pub struct Claim {
     pub needed: NeededLead,
     /// What each board needed in the confirmation, in the order of the boards.
     pub boards: Vec<BoardCount>,
-    /// What else ran meanwhile.
+    /// What else ran meanwhile: the claim holds for this load alone.
     pub load: String,
 }
 

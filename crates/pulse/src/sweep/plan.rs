@@ -63,9 +63,9 @@ pub enum SweepError {
         "a largest lead of {max_lead_ns} ns with a margin of {margin_ns} ns: the margin has to be above 0, the largest lead larger, and at most 1000s"
     )]
     Lead {
-        /// The largest lead (ns).
+        /// The largest lead that was given (ns).
         max_lead_ns: u64,
-        /// The margin (ns).
+        /// The margin that was given (ns).
         margin_ns: u64,
     },
     /// No boards, or too many of them.
@@ -79,9 +79,9 @@ pub enum SweepError {
         "the shortest cycle alone takes {needed_ns} ns to explore and confirm, and {budget_ns} ns are allowed in all"
     )]
     Budget {
-        /// The least budget (ns).
+        /// The smallest budget that suffices for it (ns).
         needed_ns: u64,
-        /// What was given (ns).
+        /// The budget that was given (ns).
         budget_ns: u64,
     },
 }
@@ -89,7 +89,7 @@ pub enum SweepError {
 /// What one cycle takes if nothing has to be repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CycleForecast {
-    /// The cycle (ns).
+    /// From one order to the next (ns).
     pub cycle_ns: u64,
     /// How long it is explored, at both phases together (ns).
     pub explore_ns: u64,

@@ -36,7 +36,7 @@ pub enum TallyError {
     Boards {
         /// How many boards are ordered.
         boards: usize,
-        /// How many were shown.
+        /// How many boards have a result.
         got: usize,
     },
     /// Schedules are counted in the order of time.
