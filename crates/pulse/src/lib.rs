@@ -8,3 +8,4 @@ pub mod join;
 pub mod marks;
 pub mod numbers;
 pub mod order;
+pub mod sweep;

@@ -7,22 +7,41 @@
  *
  *	up_ns, down_ns	how long it takes to write a line high, or low: the CPU is kept busy for so long before the edge
  *	after_ns	how long it takes after the edge, until the write returns
+ *	irq_ns		how long it takes from an edge until its interrupt is handled: the CPU is kept busy for so long in it
  *
  * and, to be read, what the lines did:
  *
- *	edges		for each line: level, edges so far, and when the last one was (ns, CLOCK_MONOTONIC)
+ *	edges		for each line: level, edges so far, and when the last one was (ns, CLOCK_MONOTONIC and CLOCK_REALTIME)
+ *
+ * /proc/punctual_gpio has the last 65,536 edges of all lines that were written, the oldest first: number of the edge, from 0 on;
+ * line; level after it; when it was (ns, CLOCK_REALTIME and CLOCK_MONOTONIC).
+ *
+ * An odd line that is an input raises an interrupt for each edge, so that a program can ask for events. The interrupt comes to
+ * the CPU that writes, right after the edge and before after_ns, in hard interrupt context even where the kernel is PREEMPT_RT.
+ * An edge that comes before the interrupt of the last one was handled raises no second one, as with a GPIO chip that has one
+ * bit for each line.
  *
  * This module is for tests only.
  */
 #include <linux/gpio/driver.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irq_work.h>
+#include <linux/irqdomain.h>
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/platform_device.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/version.h>
 
 #define LINES 8
+/* A power of two: the edges of 8 s, where two are made each 250 us. */
+#define LOGGED 65536
 
 static unsigned int up_ns;
 module_param(up_ns, uint, 0644);
@@ -30,15 +49,35 @@ static unsigned int down_ns;
 module_param(down_ns, uint, 0644);
 static unsigned int after_ns;
 module_param(after_ns, uint, 0644);
+static unsigned int irq_ns;
+module_param(irq_ns, uint, 0644);
 
 struct line {
 	int level;
 	bool is_output;
 	u64 edges;
 	s64 last_ns;
+	s64 last_real_ns;
+	/* Whether somebody wants its interrupt, and of which edges (IRQ_TYPE_EDGE_*). */
+	bool is_unmasked;
+	unsigned int irq_type;
+	struct irq_work irq_work;
+};
+
+/* An edge of a line that was written. */
+struct edge {
+	u64 number;
+	unsigned int line;
+	int level;
+	s64 real_ns;
+	s64 monotonic_ns;
 };
 
 static struct line lines[LINES];
+/* Edge n is at n % LOGGED. */
+static struct edge *logged;
+static u64 edges_so_far;
+/* Guards all of the above. */
 static DEFINE_RAW_SPINLOCK(lock);
 
 static void keep_busy(unsigned int ns)
@@ -51,6 +90,32 @@ static void keep_busy(unsigned int ns)
 		cpu_relax();
 }
 
+/* The level of an output has changed just now. The lock is held. */
+static void note_edge(unsigned int at)
+{
+	struct edge *edge = &logged[edges_so_far % LOGGED];
+	struct line *line = &lines[at];
+
+	line->last_real_ns = ktime_get_real_ns();
+	line->last_ns = ktime_get_ns();
+	line->edges++;
+	edge->number = edges_so_far++;
+	edge->line = at;
+	edge->level = line->level;
+	edge->real_ns = line->last_real_ns;
+	edge->monotonic_ns = line->last_ns;
+}
+
+/* An output has a new level: the input that is joined with it raises an interrupt if that is wanted. The lock is held. */
+static void raise_interrupt(unsigned int at)
+{
+	struct line *input = &lines[at | 1];
+	unsigned int type = lines[at].level ? IRQ_TYPE_EDGE_RISING : IRQ_TYPE_EDGE_FALLING;
+
+	if (!(at & 1) && !input->is_output && input->is_unmasked && (input->irq_type & type))
+		irq_work_queue(&input->irq_work);
+}
+
 static void put_level(unsigned int at, int level)
 {
 	unsigned long flags;
@@ -60,8 +125,8 @@ static void put_level(unsigned int at, int level)
 	raw_spin_lock_irqsave(&lock, flags);
 	if (lines[at].level != level) {
 		lines[at].level = level;
-		lines[at].edges++;
-		lines[at].last_ns = ktime_get_ns();
+		note_edge(at);
+		raise_interrupt(at);
 	}
 	raw_spin_unlock_irqrestore(&lock, flags);
 	keep_busy(READ_ONCE(after_ns));
@@ -119,6 +184,63 @@ static struct gpio_chip chip = {
 	.set = set,
 };
 
+/* Runs in hard interrupt context with interrupts off, as the handler of a chip's own interrupt would. */
+static void handle_input(struct irq_work *work)
+{
+	struct line *line = container_of(work, struct line, irq_work);
+
+	keep_busy(READ_ONCE(irq_ns));
+	generic_handle_domain_irq(chip.irq.domain, line - lines);
+}
+
+static void input_ack(struct irq_data *data)
+{
+	/* There is no latch to be cleared, but the handler of edges calls this in any case. */
+}
+
+static void set_unmasked(struct irq_data *data, bool is_unmasked)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	lines[irqd_to_hwirq(data)].is_unmasked = is_unmasked;
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
+static void input_mask(struct irq_data *data)
+{
+	set_unmasked(data, false);
+	gpiochip_disable_irq(irq_data_get_irq_chip_data(data), irqd_to_hwirq(data));
+}
+
+static void input_unmask(struct irq_data *data)
+{
+	gpiochip_enable_irq(irq_data_get_irq_chip_data(data), irqd_to_hwirq(data));
+	set_unmasked(data, true);
+}
+
+static int input_set_type(struct irq_data *data, unsigned int type)
+{
+	unsigned long flags;
+
+	if (!(type & IRQ_TYPE_EDGE_BOTH) || (type & ~IRQ_TYPE_EDGE_BOTH))
+		return -EINVAL;
+	raw_spin_lock_irqsave(&lock, flags);
+	lines[irqd_to_hwirq(data)].irq_type = type;
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return 0;
+}
+
+static const struct irq_chip input_irq_chip = {
+	.name = "punctual_gpio",
+	.irq_ack = input_ack,
+	.irq_mask = input_mask,
+	.irq_unmask = input_unmask,
+	.irq_set_type = input_set_type,
+	.flags = IRQCHIP_IMMUTABLE,
+	GPIOCHIP_IRQ_RESOURCE_HELPERS,
+};
+
 static int edges_get(char *text, const struct kernel_param *parameter)
 {
 	unsigned long flags;
@@ -126,8 +248,8 @@ static int edges_get(char *text, const struct kernel_param *parameter)
 
 	raw_spin_lock_irqsave(&lock, flags);
 	for (at = 0; at < LINES; at++)
-		length += scnprintf(text + length, PAGE_SIZE - length, "%d %d %llu %lld\n", at, lines[at].level,
-				    lines[at].edges, lines[at].last_ns);
+		length += scnprintf(text + length, PAGE_SIZE - length, "%d %d %llu %lld %lld\n", at, lines[at].level,
+				    lines[at].edges, lines[at].last_ns, lines[at].last_real_ns);
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return length;
 }
@@ -135,26 +257,92 @@ static int edges_get(char *text, const struct kernel_param *parameter)
 static const struct kernel_param_ops edges_ops = { .get = edges_get };
 module_param_cb(edges, &edges_ops, NULL, 0444);
 
+/* Copies the edge with this number, or the oldest one that is still logged, to the reader. */
+static void *log_at(struct seq_file *file, loff_t *number)
+{
+	struct edge *copy = file->private;
+	bool is_there;
+
+	raw_spin_lock_irq(&lock);
+	if (edges_so_far > LOGGED && *number < edges_so_far - LOGGED)
+		*number = edges_so_far - LOGGED;
+	is_there = *number < edges_so_far;
+	if (is_there)
+		*copy = logged[*number % LOGGED];
+	raw_spin_unlock_irq(&lock);
+	return is_there ? copy : NULL;
+}
+
+static void *log_next(struct seq_file *file, void *edge, loff_t *number)
+{
+	++*number;
+	return log_at(file, number);
+}
+
+static void log_stop(struct seq_file *file, void *edge)
+{
+}
+
+static int log_show(struct seq_file *file, void *shown)
+{
+	const struct edge *edge = shown;
+
+	seq_printf(file, "%llu %u %d %lld %lld\n", edge->number, edge->line, edge->level, edge->real_ns, edge->monotonic_ns);
+	return 0;
+}
+
+static const struct seq_operations log_operations = {
+	.start = log_at,
+	.next = log_next,
+	.stop = log_stop,
+	.show = log_show,
+};
+
 static struct platform_device *device;
 
 static int __init gpio_init(void)
 {
-	int error;
+	int at, error = -ENOMEM;
 
+	logged = kvcalloc(LOGGED, sizeof(*logged), GFP_KERNEL);
+	if (!logged)
+		return error;
+	for (at = 0; at < LINES; at++)
+		lines[at].irq_work = IRQ_WORK_INIT_HARD(handle_input);
+	/* No parent: the chip's interrupts are raised by this module alone, in a domain that gpiolib makes. */
+	gpio_irq_chip_set_chip(&chip.irq, &input_irq_chip);
+	chip.irq.handler = handle_edge_irq;
+	chip.irq.default_type = IRQ_TYPE_NONE;
+	if (!proc_create_seq_private("punctual_gpio", 0444, NULL, &log_operations, sizeof(struct edge), NULL))
+		goto free_log;
 	device = platform_device_register_simple("punctual_gpio", PLATFORM_DEVID_NONE, NULL, 0);
-	if (IS_ERR(device))
-		return PTR_ERR(device);
+	if (IS_ERR(device)) {
+		error = PTR_ERR(device);
+		goto remove_log;
+	}
 	chip.parent = &device->dev;
 	error = gpiochip_add_data(&chip, NULL);
-	if (error)
-		platform_device_unregister(device);
+	if (!error)
+		return 0;
+	platform_device_unregister(device);
+remove_log:
+	remove_proc_entry("punctual_gpio", NULL);
+free_log:
+	kvfree(logged);
 	return error;
 }
 
 static void __exit gpio_exit(void)
 {
+	int at;
+
+	/* Who holds a line holds this module, too: nothing is written any more. */
+	for (at = 0; at < LINES; at++)
+		irq_work_sync(&lines[at].irq_work);
 	gpiochip_remove(&chip);
 	platform_device_unregister(device);
+	remove_proc_entry("punctual_gpio", NULL);
+	kvfree(logged);
 }
 
 module_init(gpio_init);

@@ -1,0 +1,122 @@
+//! Which step follows which.
+
+use super::*;
+
+/// Takes the run that is next with a worst lead that was needed and so many misses, and returns it.
+fn take(sweep: &mut Sweep, worst_ns: u64, misses: (u64, u64)) -> Step {
+    let step = sweep.next().clone();
+    let run = *step.run().unwrap();
+    sweep.take(&outcome(&run, run.orders, worst_ns, misses)).unwrap();
+    step
+}
+
+#[test]
+fn a_cycle_is_explored_twice_and_confirmed_with_a_raised_lead_until_one_holds() {
+    let mut sweep = Sweep::new(SweepPlan { cycles_ns: vec![MS, 500 * US], ..plan() }).unwrap();
+    // The shortest cycle first, in whatever order they were given.
+    let first = take(&mut sweep, 290_400, (0, 0));
+    let run = OrderRun { number: 1, cycle_ns: 500 * US, lead_ns: 10 * MS, orders: 120_000 };
+    assert_eq!(first, Step::Explore { run, phase: Phase::Longest });
+    let second = take(&mut sweep, 285 * US, (0, 0));
+    let run = OrderRun { number: 2, cycle_ns: 500 * US, lead_ns: 301 * US, orders: 120_000 };
+    assert_eq!(second, Step::Explore { run, phase: Phase::Alone });
+    let Step::Confirm { run, alpha_spent } = take(&mut sweep, 350 * US, (0, 2)) else { panic!() };
+    assert_eq!((run.lead_ns, run.orders), (301 * US, 529_832));
+    assert!((alpha_spent - 0.005).abs() < 1e-12);
+    // Half of what is left, and so ln 2 / 1e-5 orders more.
+    let Step::Confirm { run, alpha_spent } = take(&mut sweep, 355 * US, (0, 0)) else { panic!() };
+    assert_eq!((run.lead_ns, run.orders), (360 * US, 599_147));
+    assert!((alpha_spent - 0.0025).abs() < 1e-12);
+    // The next cycle begins anew, and its attempt takes the next part.
+    take(&mut sweep, 100 * US, (0, 0));
+    take(&mut sweep, 100 * US, (0, 0));
+    let Step::Confirm { run, alpha_spent } = take(&mut sweep, 100 * US, (1, 0)) else { panic!() };
+    assert_eq!((run.cycle_ns, run.lead_ns), (MS, 110 * US));
+    assert!((alpha_spent - 0.00125).abs() < 1e-12);
+    let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
+    let Answer::Holds(claim) = &conclusion.cycles[0].answer else { panic!("{conclusion:?}") };
+    assert_eq!((claim.lead_ns, claim.orders, claim.time_ns), (360 * US, 599_147, 599_147 * 500 * US));
+    assert_eq!(claim.burst_interval_ns / S, 50);
+    assert_eq!(claim.longest_burst, Some(Burst { misses: 2, span_ns: 500 * US }));
+    assert!((claim.miss_rate_below_in_bursts - 2e-5).abs() < 1e-9, "{claim:?}");
+    assert_eq!(claim.load, "stress");
+    // A single loss fails the cycle, and is not more than it is.
+    let Answer::Loses(failure) = &conclusion.cycles[1].answer else { panic!("{conclusion:?}") };
+    assert!(failure.is_of_attempt && !failure.is_shown_worse && failure.lost == 1);
+    assert!((conclusion.alpha_spent - 0.00875).abs() < 1e-12);
+}
+
+#[test]
+fn what_it_takes_is_known_beforehand() {
+    let sweep = Sweep::new(plan()).unwrap();
+    let forecast = sweep.forecast();
+    let first = forecast.cycles[0];
+    assert_eq!((first.cycle_ns, first.explore_ns), (250 * US, 120 * S));
+    assert_eq!((first.confirm_orders, first.confirm_ns / S), (529_832, 132));
+    assert!((first.fails_though_ten_times_better - 0.4113).abs() < 1e-3);
+    let last = forecast.cycles[3];
+    assert_eq!((last.confirm_orders, last.confirm_ns / S), (737_776, 1_475));
+    // 45 minutes and four times two minutes of explorations.
+    assert_eq!(forecast.total_ns / S, 480 + 132 + 299 + 668 + 1_475 + 2);
+}
+
+#[test]
+fn a_sweep_without_time_says_what_it_did_not_find_out() {
+    let needed = SweepError::Budget { needed_ns: 252_458 * MS, budget_ns: 252 * S };
+    assert_eq!(Sweep::new(SweepPlan { budget_ns: 252 * S, ..plan() }).err(), Some(needed));
+    // Enough for the first attempt, which fails.
+    let mut sweep = Sweep::new(SweepPlan { budget_ns: 300 * S, ..plan() }).unwrap();
+    take(&mut sweep, 100 * US, (0, 0));
+    take(&mut sweep, 100 * US, (0, 0));
+    take(&mut sweep, 130 * US, (0, 1));
+    let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
+    let left_ns = 300 * S - 252_458 * MS;
+    for (cycle, lead_ns) in conclusion.cycles.iter().zip([Some(140 * US), None, None, None]) {
+        let Answer::OutOfTime { needed_ns, left_ns: left, lead_ns: tried_ns } = cycle.answer else {
+            panic!("{cycle:?}")
+        };
+        assert!(needed_ns > left && left == left_ns && tried_ns == lead_ns, "{cycle:?}");
+    }
+    assert_eq!(conclusion.spent_ns, 252_458 * MS);
+}
+
+#[test]
+fn orders_that_were_taken_already_are_not_fresh() {
+    let mut sweep = Sweep::new(plan()).unwrap();
+    let run = *sweep.next().run().unwrap();
+    let explored = outcome(&run, run.orders, 200 * US, (0, 0));
+    sweep.take(&explored).unwrap();
+    assert_eq!(sweep.take(&explored), Err(OutcomeError::WrongRun { asked: 2, got: 1 }));
+    take(&mut sweep, 200 * US, (0, 0));
+    // An attempt that was ended without a miss shows nothing, and does not end it.
+    let step = sweep.next().clone();
+    let run = *step.run().unwrap();
+    let ended = outcome(&run, run.orders - 1, 200 * US, (0, 0));
+    assert_eq!(sweep.take(&ended), Err(OutcomeError::Incomplete { orders: 529_831, asked: 529_832 }));
+    assert_eq!(*sweep.next(), step);
+    // One with a miss does.
+    sweep.take(&outcome(&run, 17, 260 * US, (0, 1))).unwrap();
+    assert_eq!(sweep.next().run().unwrap().lead_ns, 270 * US);
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused() {
+    let refused = |change: fn(&mut SweepPlan)| {
+        let mut changed = plan();
+        change(&mut changed);
+        Sweep::new(changed).err()
+    };
+    assert_eq!(refused(|_| ()), None);
+    assert_eq!(refused(|plan| plan.cycles_ns.clear()), Some(SweepError::Cycles(0)));
+    assert_eq!(refused(|plan| plan.cycles_ns.push(0)), Some(SweepError::Cycle(0)));
+    assert_eq!(refused(|plan| plan.cycles_ns.push(u64::MAX)), Some(SweepError::Cycle(u64::MAX)));
+    assert_eq!(refused(|plan| plan.cycles_ns.push(MS)), Some(SweepError::Twice(MS)));
+    assert_eq!(refused(|plan| plan.max_miss = 0.0), Some(SweepError::MaxMiss(0.0)));
+    assert!(matches!(refused(|plan| plan.max_miss = f64::NAN), Some(SweepError::MaxMiss(_))));
+    assert_eq!(refused(|plan| plan.confidence = 1.0), Some(SweepError::Confidence(1.0)));
+    assert!(matches!(refused(|plan| plan.margin_ns = 0), Some(SweepError::Lead { .. })));
+    assert!(matches!(refused(|plan| plan.max_lead_ns = 10 * US), Some(SweepError::Lead { .. })));
+    assert!(matches!(refused(|plan| plan.max_lead_ns = u64::MAX), Some(SweepError::Lead { .. })));
+    assert_eq!(refused(|plan| plan.boards = 0), Some(SweepError::Boards(0)));
+    assert_eq!(refused(|plan| plan.explore_ns = u64::MAX), Some(SweepError::Time(u64::MAX)));
+}
