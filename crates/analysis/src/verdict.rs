@@ -115,6 +115,11 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     Verdict { deadline_ns, state, deciding, reason }
 }
 
+/// What became of the orders of all nodes together.
+fn orders_of(run: &record::PulseRun) -> record::OrderCounts {
+    run.nodes.iter().fold(record::OrderCounts::default(), |all, node| all.and(node.orders))
+}
+
 fn conclude(
     record: &Record,
     deadline_ns: u64,
@@ -162,6 +167,19 @@ fn conclude(
         lost
     };
     let refused = units::total(flows.iter().filter_map(|flow| flow.refused));
+    if let Some(orders) = record.pulses().map(orders_of) {
+        let missed = orders.missed();
+        let fates: Vec<String> =
+            orders.not_carried_out().map(|(number, what)| format!("{} {what}", format::count(number))).collect();
+        let fates = if fates.is_empty() { String::new() } else { format!(", {}", fates.join(", ")) };
+        if missed > 0 {
+            let beyond = format::count(orders.beyond);
+            return (VerdictState::Broken, format!("{worst}; {beyond} beyond {limit}{fates}"));
+        }
+        if orders.unknown > 0 {
+            return (VerdictState::CannotTell, format!("{worst}, within {limit}, as far as it is known{fates}"));
+        }
+    }
     if check.beyond > 0 || lost > 0 || refused > 0 {
         let missed = match deciding.missed_periods {
             0 => String::new(),

@@ -77,6 +77,12 @@ pub struct Latency {
 pub enum LatencyRole {
     /// The way of a sample, or a part of it.
     Way,
+    /// How late a node carried out what it was ordered to.
+    OrderedAct,
+    /// What it took the driver of an output to switch it.
+    OutputCost,
+    /// The lead that an order needed.
+    NeededLead,
     /// What the sender of packets was late by, before their way began.
     SenderLateness,
     /// What the sending system was late by where packets have a launch time.
@@ -155,13 +161,15 @@ pub enum Figure {
     Offsets,
     /// Between nodes: over time with the error that the clocks allow, in parts from program to program, and in a distribution.
     Delays,
+    /// Of nodes that act together: what became of their orders, the lead that these needed, and how late each node acted.
+    Orders,
 }
 
 impl Figure {
     /// Whether a page of such runs is about how late things are: they decide its headline, and their worst cases are predicted.
     #[must_use]
     pub const fn is_of_latencies(self) -> bool {
-        matches!(self, Self::Wakeups | Self::Delays)
+        matches!(self, Self::Wakeups | Self::Delays | Self::Orders)
     }
 }
 

@@ -51,6 +51,14 @@ pub struct PulseNode {
     pub arming_ns: Option<u64>,
     /// How long before an ordered time its thread asks the clock without a pause (ns).
     pub spin_ns: u64,
+    /// From an ordered time to the end of the switching, at most, on the clock that the node acts by (ns): the edge lies before that.
+    /// Absent where nothing was carried out, or its half is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordered_to_returned_max_ns: Option<i64>,
+    /// Between what the clock that it acts by lay, less the server's CLOCK_REALTIME, by the exchange of both (ns). Absent where the
+    /// clocks were not compared, or its half is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ahead_ns: Option<(i64, i64)>,
     /// What became of its orders.
     pub orders: OrderCounts,
     /// The orders that it carried out within the tolerance, as its half tells them to be joined with those of other nodes; absent
@@ -82,7 +90,47 @@ pub struct OrderCounts {
     pub beyond: u64,
 }
 
+impl PulseNode {
+    /// How far the edges of the orders that were carried out lay from their ordered times by the server's clock, at most (ns): with
+    /// all that the clocks leave open. `None` where that is not known.
+    #[must_use]
+    pub fn within_ns(&self) -> Option<u64> {
+        let (lower_ns, upper_ns) = self.clock_ahead_ns?;
+        let latest_ns = self.ordered_to_returned_max_ns?.saturating_sub(lower_ns);
+        Some(latest_ns.max(upper_ns).max(0).unsigned_abs())
+    }
+}
+
 impl OrderCounts {
+    /// What became of the orders that were not carried out, each with its word; those of which there is none are left out.
+    pub fn not_carried_out(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let all = [
+            (self.skipped, "skipped by the server"),
+            (self.lost, "lost"),
+            (self.too_late, "too late"),
+            (self.refused, "refused"),
+            (self.dropped, "dropped"),
+            (self.unknown, "of unknown fate"),
+        ];
+        all.into_iter().filter(|(count, _)| *count > 0)
+    }
+
+    /// The counts of two nodes together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            scheduled: self.scheduled + other.scheduled,
+            skipped: self.skipped + other.skipped,
+            acted: self.acted + other.acted,
+            lost: self.lost + other.lost,
+            too_late: self.too_late + other.too_late,
+            refused: self.refused + other.refused,
+            dropped: self.dropped + other.dropped,
+            unknown: self.unknown + other.unknown,
+            beyond: self.beyond + other.beyond,
+        }
+    }
+
     /// Orders that were carried out within the tolerance.
     #[must_use]
     pub const fn kept(&self) -> u64 {
@@ -111,4 +159,24 @@ pub struct PulseTrials {
     pub longest_burst: u64,
     /// How many such bursts there were, single ones among them.
     pub bursts: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_is_within_what_the_node_saw_and_its_clock_leaves_open() {
+        let node = |returned_ns, ahead_ns| PulseNode {
+            ordered_to_returned_max_ns: returned_ns,
+            clock_ahead_ns: ahead_ns,
+            ..PulseNode::default()
+        };
+        // A clock that is behind acts late, and one that is ahead early.
+        assert_eq!(node(Some(50), Some((-200, 10))).within_ns(), Some(250));
+        assert_eq!(node(Some(50), Some((-10, 200))).within_ns(), Some(200));
+        assert_eq!(node(Some(50), Some((100, 300))).within_ns(), Some(300));
+        assert_eq!(node(Some(50), None).within_ns(), None);
+        assert_eq!(node(None, Some((0, 0))).within_ns(), None);
+    }
 }

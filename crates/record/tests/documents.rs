@@ -114,6 +114,7 @@ fn the_viewer_knows_the_same_kinds() {
             Figure::Costs => "costs",
             Figure::Offsets => "offsets",
             Figure::Delays => "delays",
+            Figure::Orders => "orders",
         };
         let counts_by_time = kind.sampling.counts_by_time();
         let _ = writeln!(

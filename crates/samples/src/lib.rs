@@ -5,9 +5,9 @@
 
 use record::{
     CauseClass, Certainty, ClockRelation, Counters, Detail, Direction, ExplainedSample, FlowInterval, HardBound,
-    Histogram, Interval, Manifest, Measurement, NamedLatency, Node, NodeClocks, Nodes, PacketFlow, PacketRun, Place,
-    Record, Requested, Series, Spread, SyncChange, SyncEvent, SyncRun, SyncService, SyncSource, TrackPoint,
-    Uncertainty, Validity, WorstSample,
+    Histogram, Interval, Manifest, Measurement, NamedLatency, Node, NodeClocks, Nodes, OrderCounts, PacketFlow,
+    PacketRun, Place, PulseNode, PulseRun, PulseTrials, Record, Requested, Series, Spread, SyncChange, SyncEvent,
+    SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty, Validity, WorstSample,
 };
 use units::{ClockId, Ns, Timestamp};
 
@@ -228,6 +228,83 @@ pub fn packets(delays_ns: &[i64], error_ns: u64, lost: u64, validity: Validity) 
     record.worst = worst.into_iter().collect();
     record.detail = Detail::Packet(PacketRun { flows: vec![flow], clocks: vec![clocks], ..PacketRun::default() });
     Record { label: "udp".to_owned(), validity, ..record }
+}
+
+/// A run in which `a` ordered `b` and `c` for a second, each millisecond, and both acted at each order, 23 us late at worst; `change`
+/// changes what became of the orders.
+#[must_use]
+pub fn pulses(change: impl FnOnce(&mut PulseRun)) -> Record {
+    let node = |name: &str| {
+        let mut manifest = Manifest::default();
+        manifest.node.hostname = name.to_owned();
+        Node { name: name.to_owned(), role: String::new(), clocks: NodeClocks::default(), manifest }
+    };
+    let mut record = Record::empty("one".to_owned(), Measurement::Pulse, Manifest::default());
+    record.nodes = Nodes::try_from(vec![node("a"), node("b"), node("c")]).expect("three names");
+    record.manifest_mut().requested.deadline_ns = Some(100_000);
+    let series = |flow: u32, node: &str, name: &str, values_ns: [u64; 2]| {
+        let mut histogram = Histogram::new();
+        histogram.record_n(values_ns[0], 999);
+        histogram.record_n(values_ns[1], 1);
+        Series {
+            node: node.to_owned(),
+            name: name.to_owned(),
+            place: Place::Flow { flow, direction: Direction::Received, queue: None },
+            judged: name == "ordered_to_acted",
+            counters: Counters { lost: Some(0), ..Counters::default() },
+            histogram,
+            ..Series::default()
+        }
+    };
+    let orders = OrderCounts { scheduled: 1_000, acted: 1_000, ..OrderCounts::default() };
+    let acting = |flow: u32, node: &str| PulseNode {
+        node: node.to_owned(),
+        flow,
+        output: "valve".to_owned(),
+        output_words: Some("gpiochip0/17, active high".to_owned()),
+        arming_ns: Some(1_200),
+        spin_ns: 100_000,
+        ordered_to_returned_max_ns: Some(30_000),
+        clock_ahead_ns: Some((-1_000, 2_000)),
+        orders,
+        ..PulseNode::default()
+    };
+    let flow = |flow: u32, to: &str| PacketFlow {
+        flow,
+        from: "a".to_owned(),
+        to: to.to_owned(),
+        sent_by: Some("UDP over IPv4".to_owned()),
+        received_by: Some("UDP over IPv4, block".to_owned()),
+        size_bytes: 128,
+        interval_ns: 1_000_000,
+        sent: Some(1_000),
+        skipped: Some(0),
+        refused: Some(0),
+        arrived: Some(1_000),
+        lost: Some(0),
+        ..PacketFlow::default()
+    };
+    for (number, name) in [(0, "b"), (1, "c")] {
+        record.series.extend([
+            series(number, name, "ordered_to_acted", [40, 23_000]),
+            series(number, name, "acted_to_returned", [6_000, 7_000]),
+            series(number, name, "scheduled_to_armed", [60_000, 310_000]),
+            series(number, name, "sent_to_received", [40_000, 250_000]),
+        ]);
+    }
+    let mut run = PulseRun {
+        packets: PacketRun { flows: vec![flow(0, "b"), flow(1, "c")], ..PacketRun::default() },
+        interval_ns: 1_000_000,
+        lead_ns: 800_000,
+        width_ns: 250_000,
+        tolerance_ns: 100_000,
+        nodes: vec![acting(0, "b"), acting(1, "c")],
+        trials: PulseTrials { scheduled: 1_000, kept: 1_000, ..PulseTrials::default() },
+        ..PulseRun::default()
+    };
+    change(&mut run);
+    record.detail = Detail::Pulse(run);
+    record
 }
 
 /// A valid run of one thread on CPU 2 with these samples (ns).

@@ -5,6 +5,7 @@
 
 mod delays;
 mod offsets;
+mod orders;
 
 use std::collections::BTreeSet;
 
@@ -208,6 +209,9 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
     }
     if are_delays(&[run]) {
         return delays::sentence(run, verdict, &alike);
+    }
+    if let Some(pulses) = run.pulses() {
+        return orders::sentence(run, pulses, verdict);
     }
     let totals = Totals::over(alike.iter().map(|run| (*run, Some(verdict.deadline_ns))));
     let of_several = if alike.len() > 1 { format!(" ({})", label(run)) } else { String::new() };

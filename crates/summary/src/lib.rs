@@ -17,6 +17,7 @@ mod measured;
 pub mod packet;
 mod percent;
 pub mod program;
+pub mod pulse;
 pub mod rhythm;
 pub mod run;
 pub mod sync;

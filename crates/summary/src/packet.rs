@@ -12,6 +12,7 @@ use record::{
 use units::{approx_f64, format};
 
 pub use self::parts::{known_parts, parts_of};
+pub(crate) use self::table::row;
 pub use self::table::{DelayRow, FlowSummary, PacketSummary, summary};
 use crate::sync::range;
 

@@ -9,6 +9,7 @@ use crate::label;
 use crate::load::{self, LoadSummary};
 use crate::packet::{self, PacketSummary};
 use crate::program::{self, ProgramSummary};
+use crate::pulse::{self, PulseSummary};
 use crate::rhythm::{self, RhythmSummary};
 use crate::run::{
     self, Burst, Coverage, Figures, SeriesSummary, SpoiledSummary, ValiditySummary, VerdictSummary, WorstSummary,
@@ -56,6 +57,8 @@ pub struct Summary {
     pub sync: Option<SyncSummary>,
     /// Packets between nodes; `None` if the run is of another kind.
     pub packets: Option<PacketSummary>,
+    /// Nodes that act together; `None` if the run is of another kind.
+    pub pulses: Option<PulseSummary>,
 }
 
 /// Something of a [`Summary`] that columns lack: a summary of columns does not have it, whatever the run had.
@@ -96,6 +99,7 @@ pub const COLUMNS_LACK: &[Lack] = &[
     lack("program", "no column"),
     lack("sync", "no column: the offsets of a source are series"),
     lack("packets", "of each flow there are the nodes, the delays and how many packets were lost"),
+    lack("pulses", "what became of orders is in no column: the latencies are series"),
 ];
 
 impl Summary {
@@ -123,6 +127,7 @@ impl Summary {
             program: program::summary(record),
             sync: sync::summary(record),
             packets: packet::summary(record),
+            pulses: pulse::summary(record),
         }
     }
 

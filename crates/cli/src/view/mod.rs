@@ -7,6 +7,7 @@ pub(crate) mod findings;
 pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod packet;
+mod pulse;
 pub(crate) mod result;
 pub(crate) mod rhythm;
 pub(crate) mod sync;

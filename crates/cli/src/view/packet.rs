@@ -10,8 +10,13 @@ use terminal::wrap;
 
 /// The result of a run.
 pub(crate) fn table(record: &Record, color: bool) -> String {
+    format!("{}{}", ways(record), conclusion(record, color))
+}
+
+/// The ways of the packets with their delays, and how far the clocks are apart; empty if the run has none.
+pub(super) fn ways(record: &Record) -> String {
     let width = wrap::width();
-    let Some(run) = summary(record) else { return conclusion(record, color) };
+    let Some(run) = summary(record) else { return String::new() };
     let mut text = String::new();
     for flow in &run.flows {
         let head = format!("{} -> {}: {}, {}", flow.from, flow.to, flow.way, flow.schedule);
@@ -30,7 +35,6 @@ pub(crate) fn table(record: &Record, color: bool) -> String {
         text.push_str(&wrap::paragraph(&format!("{sentence}."), "", width));
     }
     text.push_str(&super::explanation::of_packets(record));
-    text.push_str(&conclusion(record, color));
     text
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, color: bool) -
         Figure::Costs => costs(record, color),
         Figure::Offsets => super::sync::table(record, color),
         Figure::Delays => super::packet::table(record, color),
+        Figure::Orders => super::pulse::table(record, color),
     }
 }
 

@@ -73,6 +73,11 @@ impl Delays {
         self.collector.widen(uncertainty(delay));
     }
 
+    /// Takes a time that was read on one clock and ended at `ended_ns` of this node's CLOCK_REALTIME, and so has no error.
+    pub(crate) fn take_exact(&mut self, ns: i64, ended_ns: i64, clocks: &ClockWatch) {
+        self.collector.take(pair(ns, ended_ns), clocks);
+    }
+
     /// As [`Self::take`], where there is one; whether there was.
     fn take_known(&mut self, delay: Option<&Delay>, received_ns: i64, clocks: &ClockWatch) -> bool {
         if let Some(delay) = delay {

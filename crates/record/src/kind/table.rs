@@ -504,6 +504,7 @@ kinds! {
                 to: "the acting thread's reading of that clock right before it switches the output",
                 at: "acted at",
                 sign: Sign::NotNegative,
+                role: LatencyRole::OrderedAct,
                 ..LATENCY
             },
             Latency {
@@ -513,6 +514,7 @@ kinds! {
                 to: "the same thread's reading right after the driver has switched it; the edge lies in between",
                 at: "returned at",
                 sign: Sign::NotNegative,
+                role: LatencyRole::OutputCost,
                 ..LATENCY
             },
             Latency {
@@ -522,6 +524,7 @@ kinds! {
                 to: "the acting thread's reading of that clock once it waits for nothing more than the ordered time",
                 at: "armed at",
                 sign: Sign::NegativeIsEarly,
+                role: LatencyRole::NeededLead,
                 ..LATENCY
             },
             SCHEDULED_TO_SENT,
@@ -539,7 +542,7 @@ kinds! {
         imported: &[],
         predicted: &["ordered_to_acted", "scheduled_to_armed"],
         explained: None,
-        figure: Figure::Delays,
+        figure: Figure::Orders,
         sleeps: false,
     }
 }

@@ -134,6 +134,7 @@ fn records() -> Vec<Record> {
         samples::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), sound(Some(ReasonCode::SyncLost))),
         samples::packets(&[-2_000, 4_000, 9_000], 3_000, 1, sound(None)),
         unknown,
+        samples::pulses(|_| ()),
     ]
 }
 

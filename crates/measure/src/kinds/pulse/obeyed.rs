@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use ::pulse::account::Obeyed;
 use ::pulse::numbers::OrderNumbers;
+use packet::relation::OffsetMeasurement;
 use record::{
     ActsBy, Counters, Detail, Direction, Measurement, PacketRequest, PacketRun, Place, PulseNode, PulseRequest,
     PulseRun, ReasonCode, Record, Request, Requested, Series, WorstSample,
@@ -20,7 +21,6 @@ use crate::nodes::Beside;
 use crate::nodes::clocks_seen::ClocksSeen;
 use crate::nodes::delays::Delays;
 use crate::nodes::plan::Role;
-use packet::relation::Delay;
 
 /// How far back the rate is looked for at which the clocks drift apart (ns).
 const RATE_OVER_NS: i64 = 2_000_000_000;
@@ -69,6 +69,10 @@ pub(crate) struct Orders {
     to_armed: Delays,
     /// Offsets of the clocks lately, with their moments, for the rate.
     lately: Vec<(i64, i64)>,
+    /// From an ordered time to the end of the switching, at most (ns).
+    to_returned_max_ns: Option<i64>,
+    /// Between what the acting clock lay, less the server's (ns).
+    ahead_ns: Option<(i64, i64)>,
 }
 
 impl Orders {
@@ -94,6 +98,8 @@ impl Orders {
             to_returned: series("acted_to_returned"),
             to_armed: series("scheduled_to_armed"),
             lately: Vec::new(),
+            to_returned_max_ns: None,
+            ahead_ns: None,
         }
     }
 
@@ -102,7 +108,6 @@ impl Orders {
     }
 
     fn take(&mut self, done: &Done, clocks: &ClockWatch) {
-        let exact = |ns: i64| Delay { ns, ..Delay::default() };
         let armed_ns = done.armed_ns - done.scheduled_ns;
         let is_armed = match done.fate {
             Fate::Acted => {
@@ -113,8 +118,11 @@ impl Orders {
                 } else {
                     self.kept.push(done.sequence);
                 }
-                self.to_acted.take(&exact(late_ns), done.acted_ns, clocks);
-                self.to_returned.take(&exact(done.returned_ns - done.acted_ns), done.returned_ns, clocks);
+                let returned_ns = done.returned_ns - done.ordered_ns;
+                self.to_returned_max_ns =
+                    Some(self.to_returned_max_ns.map_or(returned_ns, |most| most.max(returned_ns)));
+                self.to_acted.take_exact(late_ns, done.acted_ns, clocks);
+                self.to_returned.take_exact(done.returned_ns - done.acted_ns, done.returned_ns, clocks);
                 true
             }
             // What it needed is known, and is what decides.
@@ -144,29 +152,53 @@ impl Orders {
             }
         };
         if is_armed {
-            self.to_armed.take(&exact(armed_ns), done.armed_ns, clocks);
+            self.to_armed.take_exact(armed_ns, done.armed_ns, clocks);
         }
     }
 
-    /// Tells the acting thread how far its clock is ahead of the server's, where it acts by that.
-    fn hand_clock(&mut self, seen: &ClocksSeen) {
-        let (ActsBy::Exchange, Some(last)) = (self.request.by, seen.last) else { return };
-        let Some(at_ns) = seen.last_ns else { return };
-        if self.lately.last().is_some_and(|(_, last_ns)| *last_ns == at_ns) {
+    /// Takes over how far the clocks are apart, and tells the acting thread where it acts by that.
+    fn take_clocks(&mut self, seen: &ClocksSeen) {
+        let (Some(last), Some(at_ns)) = (seen.last, seen.last_ns) else { return };
+        let Some((_, before_ns)) = self.lately.last().copied() else {
+            self.lately.push((last.offset_ns, at_ns));
+            self.take_ahead(&last, 0);
+            self.hand_clock(last.offset_ns, at_ns);
+            return;
+        };
+        if before_ns == at_ns {
             return;
         }
         self.lately.push((last.offset_ns, at_ns));
         self.lately.retain(|(_, then_ns)| (0..=RATE_OVER_NS).contains(&(at_ns - then_ns)));
+        self.take_ahead(&last, at_ns - before_ns);
+        self.hand_clock(last.offset_ns, at_ns);
+    }
+
+    /// Widens what the acting clock lay between, less the server's, by what was known for so long (ns).
+    fn take_ahead(&mut self, last: &OffsetMeasurement, known_for_ns: i64) {
+        let drift_ns = known_for_ns.saturating_mul(i64::from(self.request.max_drift_ppb)) / 1_000_000_000;
+        // The clock that it acts by is its own, less what it takes that to be ahead.
+        let used_ns = if self.request.by == ActsBy::Exchange { last.offset_ns } else { 0 };
+        let (lower_ns, upper_ns) = (last.bound.lower_ns - used_ns - drift_ns, last.bound.upper_ns - used_ns + drift_ns);
+        let before = self.ahead_ns.unwrap_or((lower_ns, upper_ns));
+        self.ahead_ns = Some((before.0.min(lower_ns), before.1.max(upper_ns)));
+    }
+
+    /// Tells the acting thread how far its clock is ahead of the server's, where it acts by that.
+    fn hand_clock(&self, offset_ns: i64, at_ns: i64) {
+        if self.request.by != ActsBy::Exchange {
+            return;
+        }
         let ppb = self.lately.first().map_or(0, |(first_ns, then_ns)| {
             let passed_ns = at_ns - then_ns;
             // Over less time the spread of the exchanges would make a rate of its own.
             if passed_ns < RATE_OVER_NS / 2 {
                 0
             } else {
-                (last.offset_ns - first_ns).saturating_mul(1_000_000) / (passed_ns / 1_000)
+                (offset_ns - first_ns).saturating_mul(1_000_000) / (passed_ns / 1_000)
             }
         });
-        self.acting.shared.clock.set(Ahead { ns: last.offset_ns, at_ns, ppb });
+        self.acting.shared.clock.set(Ahead { ns: offset_ns, at_ns, ppb });
     }
 }
 
@@ -188,7 +220,7 @@ impl Beside for Orders {
     }
 
     fn take_over(&mut self, clocks: &ClockWatch, seen: &ClocksSeen) {
-        self.hand_clock(seen);
+        self.take_clocks(seen);
         while let Ok(done) = self.acting.done.pop() {
             self.take(&done, clocks);
         }
@@ -231,6 +263,8 @@ impl Beside for Orders {
             spin_ns: self.request.spins().unsigned(),
             orders: ::pulse::account::orders(None, Some(self.obeyed), false).unwrap_or_default(),
             kept: Some(self.kept.to_text()),
+            ordered_to_returned_max_ns: self.to_returned_max_ns,
+            clock_ahead_ns: self.ahead_ns,
         };
         Detail::Pulse(PulseRun { nodes: vec![node], ..run_of(&self.request, packets) })
     }
