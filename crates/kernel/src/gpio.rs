@@ -253,6 +253,20 @@ impl OutputLine {
         ask(self.file.as_raw_fd(), SET_VALUES, &mut RawValues { bits: u64::from(active), mask: 1 })
     }
 
+    /// The line by a descriptor that another process shared.
+    #[must_use]
+    pub const fn shared(file: OwnedFd) -> Self {
+        Self { file }
+    }
+
+    /// A descriptor of the same request for another process: a line belongs to whoever has one, and is free once all are closed.
+    ///
+    /// # Errors
+    /// Where this process has too many files open.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        self.file.try_clone()
+    }
+
     /// Whether it is active, as the driver reads it back.
     ///
     /// # Errors

@@ -29,6 +29,7 @@ pub mod phc;
 pub mod process;
 pub mod refusal;
 pub mod sched;
+pub mod shared_words;
 pub mod signals;
 pub mod space;
 pub mod supervisor;

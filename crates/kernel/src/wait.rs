@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
@@ -55,6 +56,19 @@ impl<'fd> Readable<'fd> {
     }
 }
 
+/// Waits for so long, at most until nobody can read any more what is written to a pipe; whether that is so.
+#[must_use]
+pub fn reader_is_gone(pipe: BorrowedFd<'_>, within: Duration) -> bool {
+    // Of a pipe without a reader the kernel says POLLERR, which is not asked for (pipe_poll() in fs/pipe.c).
+    let mut fds = [PollFd::from_borrowed_fd(pipe, PollFlags::empty())];
+    let timeout = Timespec {
+        tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: nanoseconds(i64::from(within.subsec_nanos())),
+    };
+    let _ = poll(&mut fds, Some(&timeout));
+    !fds[0].revents().is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;
@@ -64,6 +78,17 @@ mod tests {
 
     use super::*;
     use crate::clock::now_ns;
+
+    #[test]
+    fn a_pipe_that_nobody_reads_any_more_is_told_from_one_that_is_read() {
+        let (reads, writes) = rustix::pipe::pipe().unwrap();
+        assert!(!reader_is_gone(writes.as_fd(), Duration::from_millis(1)));
+        let other = reads.try_clone().unwrap();
+        drop(reads);
+        assert!(!reader_is_gone(writes.as_fd(), Duration::from_millis(1)));
+        drop(other);
+        assert!(reader_is_gone(writes.as_fd(), Duration::from_secs(60)));
+    }
 
     #[test]
     fn only_the_one_with_something_to_read_is_ready() {

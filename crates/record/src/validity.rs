@@ -146,8 +146,8 @@ reasons! {
     PacketsNotReceived: Degraded of the Run, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
     /// A node refused orders: they were not carried out, and count as missed.
     OrdersRefused: Degraded of the Run, "order what the output of that node allows (its policy: longest-pulse, highest-rate), and no more than 64 at a time: a shorter lead or a longer interval";
-    /// The driver of an output did not set it to its safe level.
-    OutputFailed: Degraded of the Run, "look at what the kernel says of the output's driver (dmesg), and at the level of the line";
+    /// An output was not set to its safe level in time, by its driver or by the thread that acts, or its guard was lost.
+    OutputFailed: Degraded of the Run, "look at what the detail names: what the kernel says of the output's driver (dmesg), what stopped the program, and the level of the line";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.
     NoTimeService: Degraded of the Run, "run a time service on both nodes ('punctual sync plan'), or say with --no-sync that none is wanted";
     /// What the followed reference states of its own quality got worse during the run: its clock class, accuracy, traceability, stratum or distance.

@@ -16,6 +16,8 @@ pub fn helper(word: &str) -> Option<io::Result<()>> {
         measure::sync::RECEIVER_COMMAND => Some(measure::sync::receive()),
         // Sets an interface to stamp packets, and back when the run is over or gone.
         measure::packet::RESTORER_COMMAND => Some(measure::packet::restore()),
+        // Makes an output safe however the program that switches it ends.
+        measure::pulse::GUARD_COMMAND => Some(measure::pulse::guard()),
         _ => None,
     }
 }

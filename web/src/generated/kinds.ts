@@ -49,4 +49,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     about: "Cost of writing a GPIO line", samples: "writes", figure: "costs", countsByTime: false,
     isOfProgram: false, predicted: [],
   },
+  pulse: {
+    about: "How late nodes act that are ordered by packets to switch an output at one instant", samples: "orders", figure: "orders", countsByTime: false,
+    isOfProgram: false, predicted: ["ordered_to_acted", "scheduled_to_armed"],
+  },
 };

@@ -6,6 +6,7 @@
 
 mod act;
 mod finish;
+mod guard;
 mod now;
 mod obeyed;
 mod send;
@@ -20,6 +21,8 @@ use units::{ClockId, Ns};
 use self::act::ActPlan;
 use self::act::hot::Bounds;
 pub use self::act::output::Output;
+use self::guard::Guard;
+pub use self::guard::{GUARD_COMMAND, guard};
 use self::obeyed::Orders;
 use self::server::Server;
 pub use self::server::{NodeLink, ServerSetup};
@@ -209,7 +212,14 @@ pub fn act(
         least_apart_ns: least_apart.map_or(0, |apart| apart.0),
     };
     let act_plan = ActPlan { bounds, lead_ns: request.lead.0, spin_ns: request.spins().0 };
-    let (start, acting) = act::prepare(act_plan, output);
+    let guard = Guard::of(&output, setup.threads.sched_priority.unwrap_or(0)).map_err(|error| {
+        PacketError::Failed(format!("the output cannot be guarded, so that nothing is switched: {error}"))
+    })?;
+    let words = words.map(|words| match guard.as_ref().map(|guard| &*guard.lacks) {
+        Some(lacks) if !lacks.is_empty() => format!("{words}; its guard lacks {lacks}"),
+        _ => words,
+    });
+    let (start, acting) = act::prepare(act_plan, output, guard);
     let start_ns = now_ns(ClockId::Realtime);
     let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
     let beside = Box::new(Orders::new(request, flow, setup.node, words, acting, series));

@@ -10,12 +10,13 @@ use record::{
     PulseRun, ReasonCode, Record, Request, Requested, Series, WorstSample,
 };
 use units::Ns;
-use units::format::count;
+use units::format::{count, span};
 
 use super::act::Acting;
 use super::act::acting_clock::Ahead;
 use super::act::hot::{Done, Fate, Refusal};
 use super::clocks_apart;
+use super::guard::state::GRACE_NS;
 use crate::clock_watch::ClockWatch;
 use crate::nodes::Beside;
 use crate::nodes::clocks_seen::ClocksSeen;
@@ -71,6 +72,8 @@ pub(crate) struct Orders {
     lately: Vec<(i64, i64)>,
     /// From an ordered time to the end of the switching, at most (ns).
     to_returned_max_ns: Option<i64>,
+    /// Why the output was not guarded any longer: nothing was switched after that.
+    unguarded: Option<String>,
     /// Between what the acting clock lay, less the server's (ns).
     ahead_ns: Option<(i64, i64)>,
 }
@@ -100,6 +103,7 @@ impl Orders {
             lately: Vec::new(),
             to_returned_max_ns: None,
             ahead_ns: None,
+            unguarded: None,
         }
     }
 
@@ -220,6 +224,10 @@ impl Beside for Orders {
     }
 
     fn take_over(&mut self, clocks: &ClockWatch, seen: &ClocksSeen) {
+        if let (Some(guard), None) = (&mut self.acting.guard, &self.unguarded) {
+            self.unguarded = guard.lost();
+            self.acting.shared.halt.store(self.unguarded.is_some(), Ordering::Relaxed);
+        }
         self.take_clocks(seen);
         while let Ok(done) = self.acting.done.pop() {
             self.take(&done, clocks);
@@ -280,11 +288,21 @@ impl Beside for Orders {
             record.validity.add(ReasonCode::OrdersRefused, refused.join("; "));
         }
         let failures = self.acting.shared.unsafe_failures.load(Ordering::Relaxed);
+        let mut failed = Vec::new();
         if failures > 0 {
-            record.validity.add(
-                ReasonCode::OutputFailed,
-                format!("{} times the driver did not set it to its safe level", count(failures)),
-            );
+            failed.push(format!("{} times the driver did not set it to its safe level", count(failures)));
+        }
+        let interventions = self.acting.guard.as_ref().map_or(0, |guard| guard.state.interventions());
+        if interventions > 0 {
+            failed.push(format!(
+                "{} times it was still active more than {} after its time, and its guard made it safe",
+                count(interventions),
+                span(GRACE_NS)
+            ));
+        }
+        failed.extend(self.unguarded.iter().map(|why| format!("{why}; nothing was switched after that")));
+        if !failed.is_empty() {
+            record.validity.add(ReasonCode::OutputFailed, failed.join("; "));
         }
     }
 }

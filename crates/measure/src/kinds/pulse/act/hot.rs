@@ -17,6 +17,7 @@ use rtrb::Producer;
 use super::acting_clock::{ActingClock, Ahead};
 use super::output::Output;
 use super::pending::{Pending, Waiting};
+use crate::kinds::pulse::guard::state::GuardState;
 use crate::kinds::pulse::now::{Now, monotonic, realtime};
 use crate::nodes::receive::hot::{ReceiveCounts, Strangers};
 
@@ -87,6 +88,8 @@ pub(crate) struct Bounds {
 pub(crate) struct ActLoop<'a, E> {
     pub(crate) end: &'a mut E,
     pub(crate) output: &'a Output,
+    /// What the guard of the output is told.
+    pub(crate) guarded: Option<&'a GuardState>,
     pub(crate) session: Session,
     pub(crate) flow: u8,
     pub(crate) clock: &'a ActingClock,
@@ -108,6 +111,8 @@ pub(crate) struct ActLoop<'a, E> {
     pub(crate) unsafe_failures: &'a AtomicU64,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) watchdog: &'a AtomicBool,
+    /// Set where nothing more may be switched.
+    pub(crate) halt: &'a AtomicBool,
     /// It ends when CLOCK_MONOTONIC passes this, whatever else happens (ns).
     pub(crate) end_ns: i64,
 }
@@ -176,7 +181,8 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
 
     #[inline(always)]
     fn is_over(&self, monotonic_ns: i64) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) || monotonic_ns > self.end_ns
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        is_set(self.stop) || is_set(self.watchdog) || is_set(self.halt) || monotonic_ns > self.end_ns
     }
 
     /// When something is to be done next (ns, CLOCK_REALTIME), and how long before that the clock is asked. The end of a pulse is
@@ -226,16 +232,24 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
                 return;
             }
         }
+        let until_ns = state.ahead.on_own(order.until_ns);
+        if let Some(guarded) = self.guarded {
+            guarded.becomes_active(monotonic() + (until_ns - acted_ns).max(0));
+        }
         let is_switched = self.output.set(true);
         let returned_ns = realtime();
         let fate = if is_switched { Fate::Acted } else { Fate::Failed };
-        state.safe_at_ns = Some(state.ahead.on_own(order.until_ns));
+        state.safe_at_ns = Some(until_ns);
         self.tell(&order, fate, state.ahead, [ordered_ns, acted_ns, returned_ns]);
     }
 
     #[inline(always)]
     fn make_safe(&self) {
-        if !self.output.set(false) {
+        if self.output.set(false) {
+            if let Some(guarded) = self.guarded {
+                guarded.is_safe();
+            }
+        } else {
             self.unsafe_failures.fetch_add(1, Ordering::Relaxed);
         }
     }

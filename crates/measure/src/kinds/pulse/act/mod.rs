@@ -21,6 +21,8 @@ use self::acting_clock::ActingClock;
 use self::hot::{ActLoop, Bounds, Done, Fate};
 use self::output::Output;
 use self::pending::Pending;
+use super::guard::Guard;
+use super::guard::state::GuardState;
 use crate::crew::{ArmError, Member, Meter, Metered, Work, now_ns};
 use crate::nodes::ReceiverStart;
 use crate::nodes::receive::hot::{ReceiveCounts, Strangers};
@@ -57,12 +59,16 @@ pub(crate) struct ActShared {
     pub(crate) unsafe_failures: AtomicU64,
     /// How long it takes to let an order wait for its time (ns), once that was measured.
     pub(crate) arming_ns: AtomicI64,
+    /// Set where nothing more may be switched.
+    pub(crate) halt: AtomicBool,
 }
 
 /// Starts the acting thread in the place of one that only receives.
 pub(crate) struct ActorStart {
     plan: ActPlan,
     output: Output,
+    /// What the guard of the output is told; absent of one that switches nothing.
+    state: Option<Arc<GuardState>>,
     shared: Arc<ActShared>,
     done: Producer<Done>,
 }
@@ -70,17 +76,20 @@ pub(crate) struct ActorStart {
 /// What the controller has of an acting thread beside what it receives.
 pub(crate) struct Acting {
     pub(crate) shared: Arc<ActShared>,
+    pub(crate) guard: Option<Guard>,
     pub(crate) done: Consumer<Done>,
 }
 
 /// An acting thread that can be started, and what its controller takes of it.
-pub(crate) fn prepare(plan: ActPlan, output: Output) -> (ActorStart, Acting) {
+pub(crate) fn prepare(plan: ActPlan, output: Output, guard: Option<Guard>) -> (ActorStart, Acting) {
     let (mut producer, mut consumer) = RingBuffer::new(RING_SLOTS);
     // Memory that the allocator only promised would fault in the loop.
     while producer.push(BLANK).is_ok() {}
     while consumer.pop().is_ok() {}
     let shared = Arc::new(ActShared::default());
-    (ActorStart { plan, output, shared: Arc::clone(&shared), done: producer }, Acting { shared, done: consumer })
+    let state = guard.as_ref().map(|guard| Arc::clone(&guard.state));
+    let start = ActorStart { plan, output, state, shared: Arc::clone(&shared), done: producer };
+    (start, Acting { shared, guard, done: consumer })
 }
 
 const BLANK: Done =
@@ -168,6 +177,7 @@ impl<E: PacketEndpoint> Actor<E> {
             let mut hot = ActLoop {
                 end: &mut end,
                 output: &Output::Nothing,
+                guarded: None,
                 session: self.session,
                 flow: self.flow,
                 clock: &clock,
@@ -184,6 +194,7 @@ impl<E: PacketEndpoint> Actor<E> {
                 unsafe_failures: &counted,
                 stop: &flag,
                 watchdog: &flag,
+                halt: &flag,
                 end_ns: i64::MAX,
             };
             *took_ns = hot.arm_one();
@@ -215,6 +226,7 @@ impl<E: PacketEndpoint> Actor<E> {
         let hot = ActLoop {
             end: &mut *rehearsal,
             output: &Output::Nothing,
+            guarded: None,
             session: self.session,
             flow: self.flow,
             clock: &clock,
@@ -231,6 +243,7 @@ impl<E: PacketEndpoint> Actor<E> {
             unsafe_failures: &counted,
             stop: &flag,
             watchdog: &flag,
+            halt: &flag,
             end_ns: now_ns(ClockId::Monotonic) + WARM_UP_NS,
         };
         let _ = acts(hot, &AtomicBool::new(false), meter);
@@ -290,11 +303,12 @@ impl<E: PacketEndpoint + Send> Work for Actor<E> {
     }
 
     fn measure(mut self, _: i64, meter: Meter) -> Metered<ReceiveCounts> {
-        let ActorStart { plan, output, shared, mut done } = self.start;
+        let ActorStart { plan, output, state, shared, mut done } = self.start;
         let receive_shared = Arc::clone(&self.receive_shared);
         let hot = ActLoop {
             end: &mut self.end,
             output: &output,
+            guarded: state.as_deref(),
             session: self.session,
             flow: self.flow,
             clock: &shared.clock,
@@ -311,6 +325,7 @@ impl<E: PacketEndpoint + Send> Work for Actor<E> {
             unsafe_failures: &shared.unsafe_failures,
             stop: &receive_shared.stop,
             watchdog: &receive_shared.watchdog,
+            halt: &shared.halt,
             end_ns: i64::MAX,
         };
         acts(hot, &receive_shared.listens, meter)

@@ -1,0 +1,223 @@
+//! The guard of an output: a process of its own that makes the output safe however this program ends or is stopped.
+//!
+//! A line that is released keeps or loses its level as its driver likes, and a killed process sets nothing. So the guard shares
+//! the line's descriptor, knows until when the output may be active, and outranks the acting thread. A kernel that dies, and both
+//! processes killed at once, are not covered.
+
+pub(crate) mod state;
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::gpio::OutputLine;
+use kernel::sched::Policy;
+use kernel::shared_words::SharedWords;
+use units::ClockId;
+
+use self::state::GuardState;
+use super::act::output::Output;
+use crate::crew::now_ns;
+
+/// The hidden command that this program starts itself with.
+pub const GUARD_COMMAND: &str = "__output-guard";
+/// Said once it watches, with what it could not have.
+const READY: &str = "ready";
+/// Between two looks: with the grace of an output that is late, far below 100 ms.
+const PERIOD: Duration = Duration::from_millis(5);
+/// A guard that has not looked for so long is stopped or starved (ns).
+const SILENT_NS: i64 = 500_000_000;
+/// The priority of a guard of a thread that is not real-time.
+const LEAST_PRIORITY: u32 = 1;
+
+/// The guard of an output, as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    child: Child,
+    /// Closed when this goes, however it goes: that is how the guard hears of it.
+    said: Option<BufReader<ChildStdout>>,
+    pub(crate) state: Arc<GuardState>,
+    /// What the guard could not have, in words; empty if it has all.
+    pub(crate) lacks: String,
+}
+
+impl Guard {
+    /// Starts the guard of an output, which is safe; `None` for one that switches nothing.
+    ///
+    /// # Errors
+    /// Where the guard does not come up: then nothing may be switched.
+    pub(crate) fn of(output: &Output, priority: u32) -> io::Result<Option<Self>> {
+        let Output::Line(line) = output else { return Ok(None) };
+        let (words, file) = SharedWords::make()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(GUARD_COMMAND).arg(priority.to_string());
+        command.stdin(Stdio::from(file)).stdout(Stdio::piped()).stderr(Stdio::from(line.share()?));
+        let mut child = command.spawn()?;
+        let mut said = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?);
+        let mut first = String::new();
+        said.read_line(&mut first)?;
+        let Some(lacks) = first.trim().strip_prefix(READY) else {
+            let _ = child.wait();
+            return Err(io::Error::other(match first.trim() {
+                "" => "it ended before it watched anything".to_owned(),
+                why => why.to_owned(),
+            }));
+        };
+        let lacks = lacks.trim().to_owned();
+        Ok(Some(Self { child, said: Some(said), state: Arc::new(GuardState(words)), lacks }))
+    }
+
+    /// Why the output is not guarded any longer; `None` while it is.
+    pub(crate) fn lost(&mut self) -> Option<String> {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            return Some(format!("the process that guards the output ended ({status})"));
+        }
+        let silent_ns = now_ns(ClockId::Monotonic) - self.state.looked_ns();
+        (silent_ns > SILENT_NS)
+            .then(|| "the process that guards the output does not run: it is stopped, or gets no CPU".to_owned())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // It makes the output safe and ends once nobody reads what it says.
+        drop(self.said.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// The other process: watches until its controller is gone, and makes the output safe.
+///
+/// # Errors
+/// Where it was not started as [`Guard::of`] does.
+pub fn guard() -> io::Result<()> {
+    // What stops or ends the terminal's programs does not reach it.
+    kernel::process::start_session();
+    kernel::signals::block_all_but_watchdog();
+    let priority = std::env::args().nth(2).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let prepared = SharedWords::map(io::stdin()).and_then(|words| {
+        // The descriptor stays this process's until it ends.
+        Ok((GuardState(words), OutputLine::shared(io::stderr().as_fd().try_clone_to_owned()?)))
+    });
+    let (state, line) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            writeln!(io::stdout(), "{error}")?;
+            return Ok(());
+        }
+    };
+    let _ = kernel::memory::lock_on_fault();
+    let mut lacks = Vec::new();
+    let outranks = if priority == 0 { LEAST_PRIORITY } else { (priority + 1).min(99) };
+    if let Err(error) = kernel::sched::set_policy(Policy::Fifo(outranks)) {
+        lacks.push(format!("a real-time priority ({error})"));
+    }
+    let group = OwnGroup::make();
+    if let Err(why) = &group {
+        lacks.push(format!("a control group of its own ({why})"));
+    }
+    state.looked(now_ns(ClockId::Monotonic));
+    // A controller that is gone already is no reason to leave the output as it is.
+    let _ = writeln!(io::stdout(), "{READY} {}", lacks.join(", "));
+    watch(&state, &|| drop(line.set(false)), &is_gone);
+    drop(group);
+    Ok(())
+}
+
+/// Looks until the controller is gone.
+fn watch(state: &GuardState, make_safe: &dyn Fn(), is_gone: &dyn Fn(Duration) -> bool) {
+    loop {
+        let gone = is_gone(PERIOD);
+        let now_ns = now_ns(ClockId::Monotonic);
+        if gone {
+            make_safe();
+            return;
+        }
+        if state.is_overdue(now_ns) {
+            make_safe();
+            state.intervened();
+        }
+        state.looked(now_ns);
+    }
+}
+
+/// Waits a while, and says whether nobody reads what this process says: the controller has ended, however it did.
+fn is_gone(within: Duration) -> bool {
+    kernel::wait::reader_is_gone(io::stdout().as_fd(), within)
+}
+
+/// A control group with this process alone, below the one of its controller's: what freezes or limits that one does not reach it.
+struct OwnGroup {
+    folder: PathBuf,
+    before: PathBuf,
+}
+
+impl OwnGroup {
+    fn make() -> Result<Self, String> {
+        let text = crate::kernel_text::read("/proc/self/cgroup").map_err(|error| error.to_string())?;
+        let own = text
+            .lines()
+            .find_map(|line| line.strip_prefix("0::"))
+            .ok_or("this system has no control groups of version 2")?;
+        let mount = Path::new("/sys/fs/cgroup");
+        let before = mount.join(own.trim_start_matches('/'));
+        // Beside it, and where that is not allowed further up: below it the same limits would hold.
+        let mut first = None;
+        for parent in before.ancestors().skip(1).take_while(|parent| parent.starts_with(mount)) {
+            let folder = parent.join(format!("punctual-output-guard-{}", std::process::id()));
+            let made = std::fs::create_dir(&folder).and_then(|()| join(&folder));
+            match made {
+                Ok(()) => return Ok(Self { folder, before }),
+                Err(error) => {
+                    let _ = std::fs::remove_dir(&folder);
+                    first.get_or_insert(format!("{}: {error}", parent.display()));
+                }
+            }
+        }
+        Err(first.unwrap_or_else(|| "it runs in the root of all groups".to_owned()))
+    }
+}
+
+fn join(folder: &Path) -> io::Result<()> {
+    std::fs::write(folder.join("cgroup.procs"), std::process::id().to_string())
+}
+
+impl Drop for OwnGroup {
+    fn drop(&mut self) {
+        // A group with a process in it cannot be removed; one that is left behind is empty and does nothing.
+        let _ = join(&self.before).or_else(|_| join(Path::new("/sys/fs/cgroup")));
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+
+    #[test]
+    fn an_output_that_is_overdue_is_made_safe_and_so_is_one_whose_controller_is_gone() {
+        let (words, _file) = SharedWords::make().unwrap();
+        let state = GuardState(words);
+        let (turns, made_safe_at) = (Cell::new(0), RefCell::new(Vec::new()));
+        let is_gone = |_: Duration| {
+            turns.set(turns.get() + 1);
+            match turns.get() {
+                // Active for a time that has long passed, and then for one that has not.
+                2 => state.becomes_active(now_ns(ClockId::Monotonic) - 1_000_000_000),
+                4 => state.is_safe(),
+                5 => state.becomes_active(now_ns(ClockId::Monotonic) + 3_600_000_000_000),
+                _ => {}
+            }
+            turns.get() == 7
+        };
+        watch(&state, &|| made_safe_at.borrow_mut().push(turns.get()), &is_gone);
+        assert_eq!(*made_safe_at.borrow(), [2, 3, 7]);
+        assert_eq!(state.interventions(), 2);
+        assert!(state.looked_ns() > 0);
+    }
+}
