@@ -28,6 +28,7 @@ mod module_trees;
 mod packet;
 mod packet_explain;
 mod profile;
+mod pulse;
 mod readme;
 mod record_file;
 mod spelling;

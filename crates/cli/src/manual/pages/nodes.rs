@@ -66,4 +66,33 @@ pub(super) const PAGES: &[Page] = &[
         ],
         see: &["punctual listen", "punctual measure sync", "punctual compare", "docs/packet.md"],
     },
+    Page {
+        command: "pulse",
+        exits: &[],
+        examples: &[(
+            "punctual pulse send --to press-1=token1 --to press-2=token2",
+            "two nodes for a minute, which switch nothing: stamps alone say how late they would be",
+        )],
+        see: &["punctual listen", "punctual pulse send", "docs/pulse.md", "docs/peer.md"],
+    },
+    Page {
+        command: "pulse send",
+        exits: &[
+            ("0", "the run is valid or degraded, and every node carried every order out within the tolerance"),
+            ("1", "an order was carried out later, or not at all"),
+            NODES_USAGE,
+            NODES_INVALID,
+        ],
+        examples: &[
+            (
+                "punctual pulse send --to press-1=token1 --to press-2=token2 --interval 500us --lead 400us -o run.json",
+                "2,000 orders a second, each for a time 400 us after its schedule",
+            ),
+            (
+                "punctual pulse send --to press-1=token1 --by exchange --output-name valve --width 100us --mark 1000",
+                "by this node's clock, with pulses that a logic analyzer can number",
+            ),
+        ],
+        see: &["punctual listen", "punctual packet send", "punctual tail", "docs/pulse.md"],
+    },
 ];

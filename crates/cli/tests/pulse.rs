@@ -1,0 +1,197 @@
+//! `punctual listen` on several nodes and `pulse send`, as programs of one machine, whose clocks are one: over the loopback
+//! interface.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::support::listening::Listening;
+use crate::support::{code, eventually, said, signal, stdout};
+use record::{ActsBy, OrderCounts, PulseRun, ReasonCode, Record, VerdictState};
+
+/// Nodes that act, each with a name of its own.
+fn nodes(names: &[&str], more: &[&str]) -> Vec<Listening> {
+    names.iter().map(|name| Listening::start("127.0.0.1", &[&["--once", "--name", name], more].concat())).collect()
+}
+
+/// A command that orders them.
+fn order(nodes: &[Listening], more: &[&str]) -> (Command, PathBuf) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args(["pulse", "send", "--sched-priority", "other", "--no-sync"]);
+    for node in nodes {
+        command.arg("--to").arg(format!("{}={}", node.to(), node.token().display()));
+    }
+    let file = nodes[0].sent();
+    command.arg("-o").arg(&file).args(more);
+    (command, file)
+}
+
+fn read(path: &std::path::Path) -> Record {
+    Record::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn pulses(record: &Record) -> &PulseRun {
+    record.pulses().unwrap()
+}
+
+/// Whether each order is counted once.
+fn are_counted(orders: &OrderCounts, scheduled: u64) -> bool {
+    let OrderCounts { skipped, acted, lost, too_late, refused, dropped, unknown, .. } = *orders;
+    orders.scheduled == scheduled && skipped + acted + lost + too_late + refused + dropped + unknown == scheduled
+}
+
+#[test]
+fn two_nodes_act_on_orders_and_each_order_is_counted_once_by_either_clock() {
+    for by in [ActsBy::Service, ActsBy::Exchange] {
+        let mut nodes = nodes(&["one", "two"], &[]);
+        let more = ["-s", "400", "-i", "2ms", "--lead", "30ms", "--tolerance", "900ms", "--by", by.name()];
+        let (mut command, file) = order(&nodes, &more);
+        let output = command.output().unwrap();
+        assert!([0, 1, 3].contains(&code(&output)), "{}", said(&output));
+        nodes.iter_mut().for_each(|node| assert!(node.child.wait().unwrap().code().is_some()));
+        let record = read(&file);
+        let names: Vec<&str> = record.nodes.iter().map(|node| &*node.name).collect();
+        assert_eq!((names.len(), &names[1..]), (3, &["one", "two"][..]));
+        assert_eq!(record.nodes.iter().map(|node| &*node.role).collect::<Vec<_>>(), ["server", "node", "node"]);
+        let run = pulses(&record);
+        assert_eq!(run.by, by);
+        for (node, at) in run.nodes.iter().zip(&nodes) {
+            assert!(are_counted(&node.orders, 400), "{:?}", node.orders);
+            assert_eq!(node.orders.unknown, 0);
+            assert!(node.arming_ns.is_some_and(|ns| ns > 0 && ns < 1_000_000_000), "{node:?}");
+            assert!(node.within_ns().is_some(), "{node:?}");
+            // The node's own record says the same of it.
+            let its = read(&at.listened());
+            assert_eq!(
+                pulses(&its).nodes.iter().map(|one| (&one.node, one.orders)).collect::<Vec<_>>(),
+                [(&node.node, node.orders)]
+            );
+        }
+        // All clocks are one: the truth is 0, and no exchange excludes it.
+        assert_eq!(run.packets.clocks.len(), 4);
+        for clocks in &run.packets.clocks {
+            for (lower_ns, upper_ns) in clocks.track.iter().filter_map(|point| point.bound_ns) {
+                assert!(lower_ns <= 0 && 0 <= upper_ns, "{lower_ns} to {upper_ns}");
+            }
+        }
+        let trials = &run.trials;
+        assert_eq!((trials.scheduled, trials.kept + trials.missed), (400, 400), "{trials:?}");
+        let acted = |name: &str| {
+            let of = record.series.iter().filter(|series| series.name == name);
+            of.map(record::Series::taken).collect::<Vec<_>>()
+        };
+        let expected: Vec<u64> = run.nodes.iter().map(|node| node.orders.acted).collect();
+        assert_eq!(acted("ordered_to_acted"), expected);
+        assert_eq!(acted("acted_to_returned"), expected);
+        // No act is early, on the clock that it was done by.
+        for series in record.series.iter().filter(|series| series.name == "ordered_to_acted") {
+            assert!(series.below_zero.is_none(), "{series:?}");
+        }
+        let text = stdout(&output);
+        for words in
+            ["ordered 2 nodes every 2 ms to act 30 ms after the schedule", "in time", "the lead that the order needed"]
+        {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}
+
+#[test]
+fn an_order_that_comes_too_late_is_not_carried_out_and_breaks_the_run() {
+    let nodes = nodes(&["one"], &[]);
+    // No packet comes within a microsecond.
+    let (mut command, file) = order(&nodes, &["-s", "100", "-i", "2ms", "--lead", "1us"]);
+    let output = command.output().unwrap();
+    let record = read(&file);
+    let orders = pulses(&record).nodes[0].orders;
+    assert!(are_counted(&orders, 100) && orders.acted == 0 && orders.too_late > 50, "{orders:?}");
+    assert_ne!(code(&output), 0, "{}", said(&output));
+    assert_ne!(record.verdict.unwrap().state, VerdictState::Holds);
+    // What they needed is known all the same.
+    let needed = record.series.iter().find(|series| series.name == "scheduled_to_armed").unwrap();
+    assert_eq!(needed.taken(), orders.too_late);
+}
+
+#[test]
+fn of_a_node_that_is_killed_its_orders_are_unknown_and_the_other_s_stand() {
+    let mut nodes = nodes(&["one", "two"], &[]);
+    let (mut command, file) = order(&nodes, &["-i", "2ms", "--time", "3s", "--lead", "30ms", "--tolerance", "900ms"]);
+    let mut server = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    eventually("it was ordered", || nodes[0].said().contains("orders acts"));
+    std::thread::sleep(Duration::from_millis(500));
+    nodes[1].child.kill().unwrap();
+    assert_ne!(server.wait().unwrap().code(), Some(0));
+    let record = read(&file);
+    assert!(record.validity.has(ReasonCode::PartnerLost), "{:?}", record.validity);
+    let run = pulses(&record);
+    assert!(run.nodes.iter().all(|node| are_counted(&node.orders, node.orders.scheduled)), "{:?}", run.nodes);
+    assert_eq!(run.nodes[0].orders.unknown, 0, "{:?}", run.nodes[0]);
+    let orders = run.nodes[1].orders;
+    assert_eq!((orders.acted, orders.unknown + orders.skipped + orders.refused), (0, orders.scheduled), "{orders:?}");
+    assert!(orders.unknown > 0 && run.trials.kept == 0, "{:?}", run.trials);
+    assert_ne!(record.verdict.unwrap().state, VerdictState::Holds);
+}
+
+#[test]
+fn a_run_that_is_ended_early_counts_what_was_scheduled_until_then() {
+    let nodes = nodes(&["one"], &[]);
+    let (mut command, file) = order(&nodes, &["-i", "2ms", "--time", "60s", "--lead", "30ms"]);
+    let mut server = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    eventually("it was ordered", || nodes[0].said().contains("orders acts"));
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&server, "INT");
+    server.wait().unwrap();
+    let record = read(&file);
+    assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
+    let orders = pulses(&record).nodes[0].orders;
+    assert!(are_counted(&orders, orders.scheduled) && orders.unknown == 0, "{orders:?}");
+    assert!(orders.scheduled > 10 && orders.scheduled < 20_000, "{orders:?}");
+}
+
+#[test]
+fn an_output_that_the_policy_does_not_name_is_refused_and_so_is_what_cannot_be_ordered() {
+    let refused = |more: &[&str], words: &str| {
+        let nodes = nodes(&["one"], &[]);
+        let (mut command, file) = order(&nodes, more);
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 2, "{}", said(&output));
+        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert!(!file.exists());
+    };
+    refused(&["--output-name", "valve"], "does not allow 'output' jobs");
+    refused(&["--lead", "11s"], "the lead of 11s is out of range");
+    refused(&["--lead", "100ms", "--interval", "1ms"], "101 orders would wait at once");
+    refused(&["--width", "1ms", "--interval", "1ms"], "at most 900us");
+    refused(&["--shape", "square", "--width", "1us"], "leave the width out");
+    refused(&["--mark", "1000", "--width", "400us"], "--mark");
+    refused(&["--size", "100"], "120 to 65507");
+    refused(&["--spin", "1ms"], "the spin of 1ms");
+    // Two nodes of one name could not be told apart.
+    let nodes = nodes(&["one", "one"], &[]);
+    let (mut command, _) = order(&nodes, &["-s", "10"]);
+    let output = command.output().unwrap();
+    assert!(said(&output).contains("two nodes of this run are called one"), "{}", said(&output));
+}
+
+#[test]
+fn a_request_with_a_list_of_partners_is_carried_out() {
+    let nodes = nodes(&["one", "two"], &[]);
+    let partner = |node: &Listening| serde_json::json!({"to": node.to(), "token-file": node.token()});
+    let request = serde_json::json!({
+        "request": {"kind": "pulse", "interval": "2ms", "lead": "30ms", "end": {"samples": 50}, "sched-priority": null, "sync": false},
+        "partner": nodes.iter().map(partner).collect::<Vec<_>>(),
+    });
+    let file = nodes[0].folder.path().join("request.json");
+    std::fs::write(&file, request.to_string()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["measure", "request"])
+        .arg(&file)
+        .arg("-o")
+        .arg(nodes[0].sent())
+        .output()
+        .unwrap();
+    let record = read(&nodes[0].sent());
+    assert_eq!(pulses(&record).nodes.len(), 2, "{}", said(&output));
+    assert_eq!(pulses(&record).trials.scheduled, 50);
+}
