@@ -76,17 +76,37 @@ pub fn orders(sent: Option<Sent>, obeyed: Option<Obeyed>, may_still_come: bool) 
     })
 }
 
-/// What became of the schedules: each node's orders that it carried out within the tolerance, or `None` where that is not known.
+/// The numbers of a node's orders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeNumbers {
+    /// Those that it carried out within the tolerance.
+    pub kept: OrderNumbers,
+    /// Those that were too late.
+    pub too_late: OrderNumbers,
+}
+
+/// What became of the schedules, by what each node did; `None` where that is not known.
 #[must_use]
-pub fn trials(scheduled: u64, interval_ns: u64, kept_by: &[Option<OrderNumbers>]) -> PulseTrials {
+pub fn trials(scheduled: u64, interval_ns: u64, nodes: &[Option<NodeNumbers>]) -> PulseTrials {
     let all = OrderNumbers::below(scheduled);
-    let by_known = kept_by.iter().flatten().fold(all, |both, kept| both.and(kept));
-    let is_known = kept_by.iter().all(|kept| kept.as_ref().is_some_and(|kept| !kept.is_cut()));
-    let missing = by_known.missing_below(scheduled);
-    let (bursts, longest_burst) = missing.bursts(BURST_NS.div_ceil(interval_ns.max(1)));
-    let (count, missed) = (by_known.count(), missing.count());
+    let kept_by_known = nodes.iter().flatten().fold(all.clone(), |both, node| both.and(&node.kept));
+    // What no node missed otherwise than by an order that was too late.
+    let but_for_lead = nodes.iter().flatten().fold(all, |both, node| both.and(&node.kept.or(&node.too_late)));
+    let is_known = nodes.iter().all(|node| node.as_ref().is_some_and(|node| !node.kept.is_cut()));
+    let missing = kept_by_known.missing_below(scheduled);
+    let bursts = missing.bursts(BURST_NS.div_ceil(interval_ns.max(1)));
+    let (count, missed) = (kept_by_known.count(), missing.count());
     let (kept, unknown) = if is_known { (count, 0) } else { (0, count) };
-    PulseTrials { scheduled, kept, missed, unknown, longest_burst, bursts }
+    PulseTrials {
+        scheduled,
+        kept,
+        missed,
+        too_late: but_for_lead.count().saturating_sub(count),
+        unknown,
+        longest_burst: bursts.longest,
+        longest_burst_ns: bursts.longest_span.saturating_mul(interval_ns),
+        bursts: bursts.count,
+    }
 }
 
 #[cfg(test)]
@@ -124,8 +144,8 @@ mod tests {
         ])
     }
 
-    fn played(fates: &[Fate]) -> (Sent, Obeyed, OrderNumbers) {
-        let (mut sent, mut obeyed, mut kept) = (Sent::default(), Obeyed::default(), OrderNumbers::default());
+    fn played(fates: &[Fate]) -> (Sent, Obeyed, NodeNumbers) {
+        let (mut sent, mut obeyed, mut numbers) = (Sent::default(), Obeyed::default(), NodeNumbers::default());
         for (number, fate) in (0..).zip(fates) {
             match fate {
                 Fate::Skipped => sent.skipped += 1,
@@ -134,17 +154,20 @@ mod tests {
             }
             match fate {
                 Fate::Skipped | Fate::RefusedBySender | Fate::Lost => {}
-                Fate::TooLate => obeyed.too_late += 1,
+                Fate::TooLate => {
+                    obeyed.too_late += 1;
+                    numbers.too_late.push(number);
+                }
                 Fate::RefusedByNode => obeyed.refused += 1,
                 Fate::Dropped => obeyed.dropped += 1,
                 Fate::Beyond => (obeyed.acted, obeyed.beyond) = (obeyed.acted + 1, obeyed.beyond + 1),
                 Fate::Kept => {
                     obeyed.acted += 1;
-                    kept.push(number);
+                    numbers.kept.push(number);
                 }
             }
         }
-        (sent, obeyed, kept)
+        (sent, obeyed, numbers)
     }
 
     proptest! {
@@ -178,6 +201,11 @@ mod tests {
             let is_kept = |(a, b, c): &(Fate, Fate, Fate)| [a, b, c].iter().all(|one| **one == Fate::Kept);
             let kept = u64::try_from(all.iter().filter(|one| is_kept(one)).count()).unwrap();
             prop_assert_eq!((seen.kept, seen.missed, seen.unknown), (kept, scheduled - kept, 0));
+            let is_by_lead = |(a, b, c): &(Fate, Fate, Fate)| {
+                let all = [a, b, c];
+                all.iter().any(|one| **one == Fate::TooLate) && all.iter().all(|one| matches!(one, Fate::TooLate | Fate::Kept))
+            };
+            prop_assert_eq!(seen.too_late, u64::try_from(all.iter().filter(|one| is_by_lead(one)).count()).unwrap());
             prop_assert!(seen.bursts <= seen.missed && seen.longest_burst <= seen.missed);
             // One node that does not tell: nothing is known to be kept.
             let [one, two, _] = nodes;
@@ -191,7 +219,7 @@ mod tests {
         let mut kept = OrderNumbers::default();
         (0..100).filter(|number| ![10, 11, 60, 61, 62, 99].contains(number)).for_each(|number| kept.push(number));
         let of = |interval_ns| {
-            let seen = trials(100, interval_ns, &[Some(kept.clone())]);
+            let seen = trials(100, interval_ns, &[Some(NodeNumbers { kept: kept.clone(), ..NodeNumbers::default() })]);
             (seen.bursts, seen.longest_burst)
         };
         // Between 11 and 60 lie 49 intervals, between 62 and 99 lie 37: of 25 ms those are 1.225 s and 0.925 s.

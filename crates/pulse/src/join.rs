@@ -3,7 +3,7 @@
 use packet::join::JoinError;
 use record::{Detail, OrderCounts, PacketFlow, PulseNode, PulseRun, ReasonCode, Record};
 
-use crate::account::{Obeyed, Sent, orders, trials};
+use crate::account::{NodeNumbers, Obeyed, Sent, orders, trials};
 use crate::numbers::OrderNumbers;
 
 /// Joins the server's half, or what nodes were joined with before, with the half of a node.
@@ -35,16 +35,14 @@ pub fn join(first: Record, node: Record) -> Result<Record, JoinError> {
 /// What a record has once all halves are joined that are there: the schedules as trials of all nodes.
 pub fn conclude(record: &mut Record) {
     let Detail::Pulse(run) = &mut record.detail else { return };
-    let kept: Vec<Option<OrderNumbers>> = run
-        .nodes
-        .iter_mut()
-        .map(|node| {
-            let kept = node.kept.take()?;
-            OrderNumbers::from_text(&kept).ok()
-        })
-        .collect();
+    let numbers = |text: &mut Option<String>| OrderNumbers::from_text(&text.take()?).ok();
+    let of_node = |node: &mut PulseNode| {
+        let (kept, too_late) = (numbers(&mut node.kept), numbers(&mut node.too_late));
+        Some(NodeNumbers { kept: kept?, too_late: too_late? })
+    };
+    let nodes: Vec<Option<NodeNumbers>> = run.nodes.iter_mut().map(of_node).collect();
     let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).max().unwrap_or(0);
-    run.trials = trials(scheduled, run.interval_ns, &kept);
+    run.trials = trials(scheduled, run.interval_ns, &nodes);
 }
 
 /// Makes one of what the server and the node itself say of it; the contradictions between both.
@@ -134,6 +132,7 @@ mod tests {
             arming_ns: Some(2_000),
             orders: orders(None, Some(obeyed), false).unwrap(),
             kept: Some(kept.to_text()),
+            too_late: Some(OrderNumbers::default().to_text()),
             ..PulseNode::default()
         };
         let arrived = Some(kept.count());

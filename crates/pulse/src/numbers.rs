@@ -15,6 +15,17 @@ pub struct OrderNumbers {
     is_cut: bool,
 }
 
+/// Numbers in bursts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bursts {
+    /// How many bursts there are.
+    pub count: u64,
+    /// How many numbers the longest has; 0 without any.
+    pub longest: u64,
+    /// From its first number to its last, in numbers.
+    pub longest_span: u64,
+}
+
 /// Why a text is no set of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the numbers of its orders cannot be read")]
@@ -69,6 +80,21 @@ impl OrderNumbers {
         Self { stretches, is_cut: self.is_cut || other.is_cut }
     }
 
+    /// Those that are in one of both.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let mut all: Vec<(u64, u64)> = self.stretches.iter().chain(&other.stretches).copied().collect();
+        all.sort_unstable();
+        let mut stretches: Vec<(u64, u64)> = Vec::with_capacity(all.len());
+        for (from, end) in all {
+            match stretches.last_mut() {
+                Some((_, last_end)) if from <= *last_end => *last_end = end.max(*last_end),
+                _ => stretches.push((from, end)),
+            }
+        }
+        Self { stretches, is_cut: self.is_cut || other.is_cut }
+    }
+
     /// Those below a number that are not in it.
     #[must_use]
     pub fn missing_below(&self, end: u64) -> Self {
@@ -84,28 +110,30 @@ impl OrderNumbers {
         Self { stretches, is_cut: self.is_cut }
     }
 
-    /// The numbers in bursts: those of which each follows the one before within less than `apart` numbers are one. Returns how many
-    /// bursts there are, and how many numbers the longest has.
+    /// The numbers in bursts: those of which each follows the one before within less than `apart` numbers are one.
     #[must_use]
-    pub fn bursts(&self, apart: u64) -> (u64, u64) {
-        let (mut count, mut longest, mut length, mut last) = (0, 0_u64, 0, None);
+    pub fn bursts(&self, apart: u64) -> Bursts {
+        let (mut count, mut longest, mut longest_span, mut length, mut last) = (0, 0_u64, 0, 0, None);
+        let mut first = 0;
         for (from, end) in &self.stretches {
             // The distance of two numbers, of which neighbors have 1.
             let is_near = last.is_some_and(|last: u64| from - last < apart);
             if !is_near {
-                (count, length) = (count + 1, 0);
+                (count, length, first) = (count + 1, 0, *from);
             }
             // Within a stretch each follows the one before by 1.
             if apart > 1 {
                 length += end - from;
-                longest = longest.max(length);
+                if length > longest {
+                    (longest, longest_span) = (length, end - 1 - first);
+                }
             } else {
                 count += end - from - 1;
                 longest = longest.max(1);
             }
             last = Some(end - 1);
         }
-        (count, longest)
+        Bursts { count, longest, longest_span }
     }
 
     /// As text: the lengths of gaps and stretches in turn, each in as few bytes as it takes, in Base64.
@@ -199,6 +227,7 @@ mod tests {
             let (one, other) = (set(&ours), set(&theirs));
             prop_assert_eq!(one.count(), u64::try_from(ours.len()).unwrap());
             prop_assert_eq!(one.and(&other), set(&ours.intersection(&theirs).copied().collect()));
+            prop_assert_eq!(one.or(&other), set(&ours.union(&theirs).copied().collect()));
             prop_assert_eq!(one.missing_below(end), set(&(0..end).filter(|number| !ours.contains(number)).collect()));
             prop_assert_eq!(OrderNumbers::from_text(&one.to_text()), Ok(one.clone()));
             // One after the other.
@@ -212,7 +241,10 @@ mod tests {
                 last = Some(*number);
             }
             let expected = (u64::try_from(bursts.len()).unwrap(), bursts.iter().copied().max().unwrap_or(0));
-            prop_assert_eq!(one.bursts(apart), expected);
+            let seen = one.bursts(apart);
+            prop_assert_eq!((seen.count, seen.longest), expected);
+            prop_assert!(seen.longest == 0 || seen.longest_span >= seen.longest - 1);
+            prop_assert!(seen.longest_span <= (seen.longest.max(1) - 1) * (apart.max(2) - 1));
         }
 
         #[test]

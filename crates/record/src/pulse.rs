@@ -65,6 +65,9 @@ pub struct PulseNode {
     /// from whole runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
+    /// As `kept`, the orders that were too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_late: Option<String>,
 }
 
 /// What became of the orders for a node. Each scheduled one is one of those from `skipped` to `unknown`.
@@ -153,10 +156,16 @@ pub struct PulseTrials {
     pub kept: u64,
     /// Schedules that at least one node missed.
     pub missed: u64,
+    /// Of those, the ones that were missed for no other reason than that an order was too late: a longer lead would have mended them.
+    #[serde(default)]
+    pub too_late: u64,
     /// Schedules that no node is known to have missed, and of which one does not tell.
     pub unknown: u64,
     /// The most missed schedules of which each came less than a second after the one before.
     pub longest_burst: u64,
+    /// From the first of them to the last (ns); 0 for a single one.
+    #[serde(default)]
+    pub longest_burst_ns: u64,
     /// How many such bursts there were, single ones among them.
     pub bursts: u64,
 }

@@ -521,7 +521,7 @@ kinds! {
                 name: "scheduled_to_armed",
                 words: "the lead that the order needed",
                 from: "the time at which the server was to send the order, on the clock that the node acts by",
-                to: "the acting thread's reading of that clock once it waits for nothing more than the ordered time",
+                to: "the acting thread's reading of that clock once it has the order, plus what it takes until it waits for nothing more than the ordered time, measured before the run",
                 at: "armed at",
                 sign: Sign::NegativeIsEarly,
                 role: LatencyRole::NeededLead,

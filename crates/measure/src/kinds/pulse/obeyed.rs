@@ -65,6 +65,7 @@ pub(crate) struct Orders {
     obeyed: Obeyed,
     refusals: Refusals,
     kept: OrderNumbers,
+    too_late: OrderNumbers,
     to_acted: Delays,
     to_returned: Delays,
     to_armed: Delays,
@@ -97,6 +98,7 @@ impl Orders {
             obeyed: Obeyed::default(),
             refusals: Refusals::default(),
             kept: OrderNumbers::default(),
+            too_late: OrderNumbers::default(),
             to_acted: series("ordered_to_acted"),
             to_returned: series("acted_to_returned"),
             to_armed: series("scheduled_to_armed"),
@@ -132,6 +134,7 @@ impl Orders {
             // What it needed is known, and is what decides.
             Fate::TooLate => {
                 self.obeyed.too_late += 1;
+                self.too_late.push(done.sequence);
                 true
             }
             Fate::Failed => {
@@ -271,6 +274,7 @@ impl Beside for Orders {
             spin_ns: self.request.spins().unsigned(),
             orders: ::pulse::account::orders(None, Some(self.obeyed), false).unwrap_or_default(),
             kept: Some(self.kept.to_text()),
+            too_late: Some(self.too_late.to_text()),
             ordered_to_returned_max_ns: self.to_returned_max_ns,
             clock_ahead_ns: self.ahead_ns,
         };

@@ -65,7 +65,7 @@ pub(crate) struct Done {
     pub(crate) fate: Fate,
     /// When the server was to send it.
     pub(crate) scheduled_ns: i64,
-    /// When the thread waited for nothing more than its time.
+    /// When the thread waits for nothing more than its time.
     pub(crate) armed_ns: i64,
     /// When it was to be carried out.
     pub(crate) ordered_ns: i64,
@@ -328,13 +328,15 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         state.counts.taken += 1;
         let Order { act_at_ns, until_ns } = order.unwrap_or(Order { act_at_ns: 0, until_ns: 0 });
         let ordered_ns = state.ahead.on_own(act_at_ns);
-        let left_ns = ordered_ns.saturating_sub(realtime());
+        let now_ns = realtime();
+        let left_ns = ordered_ns.saturating_sub(now_ns);
         let fate = match self.refusal(order.is_some(), (act_at_ns, until_ns), left_ns, state) {
             Some(refusal) => Some(Fate::Refused(refusal)),
             None if left_ns < self.arming_ns => Some(Fate::TooLate),
             None => None,
         };
-        let armed_ns = realtime();
+        // What it takes from here on was measured before, so that what an order needed and whether it is too late are one.
+        let armed_ns = now_ns + self.arming_ns;
         let waiting = Waiting { sequence, act_at_ns, until_ns, armed_ns };
         match fate {
             None => {
