@@ -1,12 +1,14 @@
 //! What came of a sweep: for each cycle a lead that is confirmed, or the reason why there is none, with all numbers that its sentence
 //! needs.
 
+use serde::Serialize;
+
 use super::outcome::{BoardCount, Burst, NeededLead};
 use super::spending::{burst_interval_ns, miss_rate_below};
 use super::step::{OrderRun, Phase};
 
 /// What came of a sweep.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Conclusion {
     /// Each cycle that was asked for, the shortest first.
     pub cycles: Vec<CycleConclusion>,
@@ -48,7 +50,7 @@ impl Conclusion {
 }
 
 /// What came of one cycle.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CycleConclusion {
     /// From one order to the next (ns).
     pub cycle_ns: u64,
@@ -67,7 +69,7 @@ pub struct CycleConclusion {
 }
 
 /// An exploration. Nothing is claimed of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explored {
     /// How earlier orders lay when new ones arrived.
     pub phase: Phase,
@@ -88,7 +90,7 @@ pub struct Explored {
 }
 
 /// The second exploration less the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PhaseDifference {
     /// By how much the median is longer (ns).
     pub p50_ns: i64,
@@ -99,7 +101,7 @@ pub struct PhaseDifference {
 }
 
 /// An attempt to confirm a lead.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Attempt {
     /// How long before its moment each order was sent (ns).
     pub lead_ns: u64,
@@ -120,7 +122,8 @@ pub struct Attempt {
 }
 
 /// What is known of a lead at a cycle.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "answer", rename_all = "kebab-case", rename_all_fields = "snake_case")]
 pub enum Answer {
     /// "At a cycle of 500 us, ordered 320 us ahead, none of 529,832 orders in 265 s was lost or late. If orders are missed
     /// independently of each other, fewer than 1 in 100,000 are. Bursts of misses are rarer than one in 50 s. All with 99 % confidence
@@ -169,7 +172,7 @@ pub enum Answer {
 }
 
 /// A confirmed lead, with all that limits what it says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// From one order to the next (ns).
     pub cycle_ns: u64,
@@ -201,7 +204,7 @@ pub struct Claim {
 }
 
 /// The orders that show why a cycle fails.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
     /// Whether an attempt to confirm a lead showed it; else explorations did.
     pub is_of_attempt: bool,

@@ -32,6 +32,7 @@
 
 mod conclusion;
 mod cycle;
+mod of_record;
 mod outcome;
 mod plan;
 mod spending;
@@ -42,6 +43,7 @@ use cycle::{Trying, Verdict};
 use spending::Spending;
 
 pub use conclusion::{Answer, Attempt, Claim, Conclusion, CycleConclusion, Explored, Failure, PhaseDifference};
+pub use of_record::NoOutcome;
 pub use outcome::{BURST_GAP_NS, BoardCount, Burst, NeededLead, Outcome, OutcomeError};
 pub use plan::{
     CycleForecast, DEFAULT_MARGIN_NS, LEAST_EXPLORED, MOST_BOARDS, MOST_CYCLES, SweepError, SweepForecast, SweepPlan,

@@ -1,5 +1,7 @@
 //! What a run of orders came to, and whether that can be.
 
+use serde::Serialize;
+
 use super::step::OrderRun;
 
 /// Misses less than this apart belong to one burst (ns): they are not independent of each other.
@@ -7,7 +9,7 @@ pub const BURST_GAP_NS: u64 = 1_000_000_000;
 
 /// The lead that schedules needed: from the moment for which the order was to be sent until the last of the boards was armed
 /// (`scheduled_to_armed`). Schedules that a board did not receive are not among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct NeededLead {
     /// What half of the schedules needed at most (ns).
     pub p50_ns: u64,
@@ -20,7 +22,7 @@ pub struct NeededLead {
 }
 
 /// Misses less than [`BURST_GAP_NS`] apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Burst {
     /// How many schedules were missed in it, at least 1.
     pub misses: u64,
@@ -29,7 +31,7 @@ pub struct Burst {
 }
 
 /// What one of the boards did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BoardCount {
     /// Orders that never reached it.
     pub lost: u64,

@@ -1,5 +1,7 @@
 //! What a sweep asks for next.
 
+use serde::Serialize;
+
 use super::conclusion::Conclusion;
 
 /// A run of orders that has to be carried out: order k is sent at `S(k)`, one cycle after the one before it, to be acted on at
@@ -28,7 +30,8 @@ impl OrderRun {
 /// How earlier orders lie when a new one arrives at a board.
 ///
 /// A board that waits for the moment of an earlier order may spin, and then takes a new one later, or sooner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Ordered as early as allowed. Where that is more than a cycle, earlier orders wait at the board, their moments anywhere.
     Longest,

@@ -1,6 +1,7 @@
 //! `punctual pulse`: nodes that act together at ordered times.
 
 mod send;
+mod sweep;
 
 pub(crate) use self::send::carry_out;
 use crate::exit::Exit;
@@ -18,12 +19,14 @@ pub(crate) struct PulseArgs {
 #[derive(clap::Subcommand)]
 enum PulseCommand {
     Send(Box<send::SendArgs>),
+    Sweep(Box<sweep::SweepArgs>),
 }
 
 impl PulseArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             PulseCommand::Send(args) => args.run(),
+            PulseCommand::Sweep(args) => args.run(),
         }
     }
 }

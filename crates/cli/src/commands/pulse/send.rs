@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use farm::{Job, Token};
 use packet::dialog::{Endpoints, Message};
-use peer::{Endpoint, connect, read_token, resolve};
+use peer::{Channel, Endpoint, connect, read_token, resolve};
 use pulse::job::PulseJob;
 use record::{
     ActsBy, Measurement, PacketPath, PartnerRequest, PulseRequest, PulseShape, Record, Request, RunEnd, RunLength,
     RunRequest,
 };
-use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Stop, Surroundings};
+use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Prepared, Stop, Surroundings, Watch};
 use units::Ns;
 
 use crate::begin::AnywayArgs;
 use crate::commands::packet::{ThreadArgs, names, path, warn_of_loss};
 use crate::connection::Connection;
-use crate::destination::{Destination, OutputArgs};
+use crate::destination::OutputArgs;
 use crate::exit::Exit;
 use crate::other_node::OtherNode;
 use crate::session::{self, LabelArgs, ProgressReporter};
@@ -97,14 +97,14 @@ pub(crate) struct SendArgs {
     label: LabelArgs,
 }
 
-fn shape() -> impl clap::builder::TypedValueParser<Value = PulseShape> {
+pub(super) fn shape() -> impl clap::builder::TypedValueParser<Value = PulseShape> {
     names([
         ("pulse", "active for a short time", PulseShape::Pulse),
         ("square", "active for half of the interval", PulseShape::Square),
     ])
 }
 
-fn by() -> impl clap::builder::TypedValueParser<Value = ActsBy> {
+pub(super) fn by() -> impl clap::builder::TypedValueParser<Value = ActsBy> {
     names([
         ("service", "each node's own clock, as its time service has it", ActsBy::Service),
         ("exchange", "this node's clock, as the exchange with it shows it", ActsBy::Exchange),
@@ -171,64 +171,90 @@ fn order(
     output: OutputArgs,
     label: &str,
 ) -> anyhow::Result<Exit> {
-    let (machine, own_program) = (Machine::read(), session::own_program()?);
-    let anyway = anyway.choice();
-    let surroundings = Surroundings { machine: &machine, own_program: &own_program, anyway, part: None };
-    let asked = RunRequest { request: Request::Pulse(request.clone()), load: None, partner: Vec::new() };
-    let prepared = run::prepare(asked, Explaining::MeasuredFirst, &surroundings)?;
-    let most = Measurement::Pulse.kind().most_partners;
-    if to.len() > most {
-        bail!("{} nodes are too many: at most {most} act together", to.len());
-    }
+    let program = session::own_program()?;
+    let machine = Machine::read();
+    let surroundings = Surroundings { machine: &machine, own_program: &program, anyway: anyway.choice(), part: None };
+    let prepared = prepare(request, to, &surroundings)?;
     // Before anything is connected: what is wrong with a file is said at once.
-    let tokens = to.iter().map(|node| read_token(&node.token_file)).collect::<Result<Vec<Token>, _>>()?;
+    let tokens = tokens(to)?;
     let mut destination = output.prepare()?;
-    let mut channels = Vec::new();
-    for (node, token) in to.iter().zip(&tokens) {
-        let (host, port) = (&node.to.host, node.to.port_or_default());
-        let addresses = resolve(host, port, Instant::now() + CONNECTING)?;
-        addresses.iter().try_for_each(|address| run::check_way(*address))?;
-        channels.push(connect(host, port, token, CONNECTING).with_context(|| format!("with {}", node.to))?);
-    }
+    let channels = connect_all(to, &tokens)?;
     // Until here nothing has to be ended in order, and a signal may simply end this program.
     let stop = Stop::on_signals().context("cannot handle signals")?;
-    let mut nodes: Vec<Listening<'_>> = (0..)
-        .zip(channels)
-        .map(|(flow, channel)| Listening {
-            connection: Connection::new(channel, None),
-            request,
-            flow,
-            stop: &stop,
-            name: to.get(usize::from(flow)).map(|node| node.to.to_string()).unwrap_or_default(),
-        })
-        .collect();
-    let measured = measure(&mut nodes, prepared, &surroundings, label, &mut destination, &stop);
-    nodes.into_iter().for_each(|node| node.connection.close());
-    let record = measured?;
+    destination.begin(&prepared.about().housekeeping)?;
+    let mut seen = ProgressReporter::new(Measurement::Pulse, label, prepared.about(), &destination, Vec::new());
+    let record = carry_out_once(request, (to, channels), prepared, (&surroundings, label, &stop), &mut seen);
+    seen.finish();
+    let record = record?;
     warn_of_loss(&record);
     destination.deliver(&record, |color| result::table(&record, color))
 }
 
+/// Plans a run of this node as the server.
+pub(super) fn prepare(
+    request: &PulseRequest,
+    to: &[OtherNode],
+    surroundings: &Surroundings<'_>,
+) -> anyhow::Result<Prepared> {
+    let asked = RunRequest { request: Request::Pulse(request.clone()), load: None, partner: Vec::new() };
+    let prepared = run::prepare(asked, Explaining::MeasuredFirst, surroundings)?;
+    let most = Measurement::Pulse.kind().most_partners;
+    if to.len() > most {
+        bail!("{} nodes are too many: at most {most} act together", to.len());
+    }
+    Ok(prepared)
+}
+
+/// The tokens of the nodes, in their order.
+pub(super) fn tokens(to: &[OtherNode]) -> anyhow::Result<Vec<Token>> {
+    Ok(to.iter().map(|node| read_token(&node.token_file)).collect::<Result<Vec<Token>, _>>()?)
+}
+
+/// Connects to all nodes, in their order.
+pub(super) fn connect_all(to: &[OtherNode], tokens: &[Token]) -> anyhow::Result<Vec<Channel>> {
+    let one = |(node, token): (&OtherNode, &Token)| {
+        let (host, port) = (&node.to.host, node.to.port_or_default());
+        let addresses = resolve(host, port, Instant::now() + CONNECTING)?;
+        addresses.iter().try_for_each(|address| run::check_way(*address))?;
+        connect(host, port, token, CONNECTING).with_context(|| format!("with {}", node.to))
+    };
+    to.iter().zip(tokens).map(one).collect()
+}
+
+/// One run with nodes that are connected; the connections are ended with it.
+pub(super) fn carry_out_once(
+    request: &PulseRequest,
+    (to, channels): (&[OtherNode], Vec<Channel>),
+    prepared: Prepared,
+    (surroundings, label, stop): (&Surroundings<'_>, &str, &Stop),
+    seen: &mut dyn Watch,
+) -> anyhow::Result<Record> {
+    let connected = |((flow, channel), node): ((u8, Channel), &OtherNode)| Listening {
+        connection: Connection::new(channel, None),
+        request,
+        flow,
+        stop,
+        name: node.to.to_string(),
+    };
+    let mut nodes: Vec<Listening<'_>> = (0..).zip(channels).zip(to).map(connected).collect();
+    let measured = measure(&mut nodes, prepared, (surroundings, label, stop), seen);
+    nodes.into_iter().for_each(|node| node.connection.close());
+    measured
+}
+
 fn measure(
     nodes: &mut [Listening<'_>],
-    prepared: run::Prepared,
-    surroundings: &Surroundings<'_>,
-    label: &str,
-    destination: &mut Destination,
-    stop: &Stop,
+    prepared: Prepared,
+    (surroundings, label, stop): (&Surroundings<'_>, &str, &Stop),
+    seen: &mut dyn Watch,
 ) -> anyhow::Result<Record> {
-    destination.begin(&prepared.about().housekeeping)?;
-    let mut seen = ProgressReporter::new(Measurement::Pulse, label, prepared.about(), destination, Vec::new());
     let ((_, _, _, own_name), context) = (kernel::process::system_names(), session::context(label));
     let mut partners = Vec::new();
     for node in nodes {
         let (addresses, session) = node.connection.ends()?;
         partners.push(Connected { node: &own_name, addresses, session, partner: node });
     }
-    let sink = destination.sink();
-    let record = prepared.run(surroundings, Beside { sink, partners, ..Beside::new(&context, stop, &mut seen) });
-    seen.finish();
-    Ok(record?)
+    Ok(prepared.run(surroundings, Beside { partners, ..Beside::new(&context, stop, seen) })?)
 }
 
 /// A node that is to act, once it has let this one in.

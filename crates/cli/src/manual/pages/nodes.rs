@@ -68,7 +68,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         command: "pulse",
-        exits: &[],
+        exits: AS_COMMAND,
         examples: &[(
             "punctual pulse send --to press-1=token1 --to press-2=token2",
             "two nodes for a minute, which switch nothing: stamps alone say how late they would be",
@@ -94,5 +94,19 @@ pub(super) const PAGES: &[Page] = &[
             ),
         ],
         see: &["punctual listen", "punctual packet send", "punctual tail", "docs/pulse.md"],
+    },
+    Page {
+        command: "pulse sweep",
+        exits: &[
+            ("0", "at one of the cycles a lead was confirmed"),
+            ("1", "no lead was confirmed at any cycle"),
+            NODES_USAGE,
+            ("3", "a run that nothing can be taken from, three times: a clock was set, or a node was lost"),
+        ],
+        examples: &[(
+            "punctual pulse sweep --to press-1=token1 --to press-2=token2 --interval 250us,500us,1ms --max-miss 1e-5 -o sweep",
+            "how far ahead two nodes have to be ordered, at each of three cycles, 99 % sure",
+        )],
+        see: &["punctual pulse send", "punctual listen", "docs/pulse.md"],
     },
 ];

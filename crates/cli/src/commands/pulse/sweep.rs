@@ -1,0 +1,253 @@
+//! `punctual pulse sweep`: the smallest lead that suffices, at each cycle, confirmed by fresh orders.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use pulse::sweep::{Claim, Conclusion, Outcome, Step, Sweep, SweepPlan};
+use record::{ActsBy, Measurement, PacketPath, PulseRequest, PulseShape, Record, RunEnd};
+use run::{Machine, Stop, Surroundings};
+use summary::sweep::{forecast, of_cycle, sentence};
+use units::Ns;
+use units::format::{latency, span};
+
+use super::send::{by, carry_out_once, connect_all, prepare, shape, tokens};
+use crate::begin::AnywayArgs;
+use crate::commands::packet::{ThreadArgs, path};
+use crate::exit::Exit;
+use crate::other_node::OtherNode;
+use crate::session;
+use crate::view::live::LiveRun;
+use terminal::{output, wrap};
+
+/// How often a run that shows nothing, as one whose clock was set, is carried out again.
+const MOST_TRIES: u32 = 3;
+
+/// Find the smallest lead at which nodes act on every order, at each of some cycles, and confirm it by fresh orders
+///
+/// With a generous lead every order shows the lead that it needed, so one run answers for all leads, and only the cycle is varied.
+/// What is claimed rests on fresh orders at exactly that lead and cycle, none of which was missed. Each 'punctual listen' has to
+/// serve several runs: start it without --once.
+#[derive(clap::Args)]
+pub(crate) struct SweepArgs {
+    /// A node that is to act, and the file with the token that its 'punctual listen' wrote; once for each node
+    #[arg(long, value_name = "HOST[:PORT]=TOKENFILE", required = true)]
+    to: Vec<OtherNode>,
+    /// The cycles to try
+    #[arg(short, long, value_name = "D,…", value_delimiter = ',', default_value = "1ms")]
+    interval: Vec<Ns>,
+    /// The share of orders that may be missed (1e-9 to 0.1)
+    #[arg(long, value_name = "SHARE", default_value = "1e-5")]
+    max_miss: f64,
+    /// How sure all that is claimed has to be together (50% to 99.9999%)
+    #[arg(long, value_name = "PERCENT", default_value = "99%", value_parser = confidence)]
+    confidence: f64,
+    /// The largest lead that is of use
+    #[arg(long, value_name = "D", default_value = "10ms")]
+    max_lead: Ns,
+    /// What is added to the worst lead that was needed
+    #[arg(long, value_name = "D", default_value = "10us")]
+    margin: Ns,
+    /// How long to look for the lead, at each cycle and twice
+    #[arg(long, value_name = "D", default_value = "60s")]
+    explore: Ns,
+    /// How long all of it may take
+    #[arg(long, value_name = "D", default_value = "6h")]
+    budget: Ns,
+    /// What else runs on the nodes meanwhile, in words: the claim holds for this load alone
+    #[arg(long, value_name = "TEXT", default_value = "none")]
+    load: String,
+    /// The output that each node switches, by the name in its policy file; 'none' switches nothing
+    #[arg(long, value_name = "NAME", default_value = "none")]
+    output_name: String,
+    /// What the output does
+    #[arg(long, value_name = "SHAPE", default_value = "pulse", value_parser = shape())]
+    shape: PulseShape,
+    /// How long a pulse takes [default: a quarter of the interval, at most 1ms]
+    #[arg(long, value_name = "D")]
+    width: Option<Ns>,
+    /// By which clock the nodes act: each by its own, as its time service has it, or by this node's, as the exchange of messages with it shows it
+    #[arg(long, value_name = "CLOCK", default_value = "service", value_parser = by())]
+    by: ActsBy,
+    /// An act that is later than this is a miss
+    #[arg(long, visible_alias = "limit", value_name = "D", default_value = "100us")]
+    tolerance: Ns,
+    /// The way of the packets through all systems
+    #[arg(long, value_name = "PATH", default_value = "udp", value_parser = path())]
+    path: PacketPath,
+    /// Do not ask time services how far the clocks are apart: the exchange of the programs alone says it
+    #[arg(long)]
+    no_sync: bool,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    anyway: AnywayArgs,
+    /// Keep the record of each run in this folder, which is made
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Print the conclusion as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    let number =
+        text.strip_suffix('%').map_or_else(|| text.parse::<f64>(), |percent| percent.parse().map(|p: f64| p / 100.0));
+    number.map_err(|_| format!("'{text}' is no confidence: for example 99%"))
+}
+
+/// What a sweep came to, as JSON.
+#[derive(serde::Serialize)]
+struct SweepDocument<'a> {
+    schema: &'static str,
+    version: u32,
+    sentence: &'a str,
+    conclusion: &'a Conclusion,
+}
+
+impl SweepArgs {
+    fn request(&self, interval_ns: u64, lead_ns: u64, orders: u64) -> PulseRequest {
+        let (cpu, sched_priority) = self.threads.choice();
+        let ns = |ns: u64| Ns(i64::try_from(ns).unwrap_or(i64::MAX));
+        PulseRequest {
+            path: self.path,
+            interval: ns(interval_ns),
+            lead: ns(lead_ns),
+            end: RunEnd::Samples(orders),
+            output: self.output_name.clone(),
+            shape: self.shape,
+            width: self.width,
+            by: self.by,
+            tolerance: self.tolerance,
+            cpu,
+            sched_priority,
+            sync: !self.no_sync,
+            ..PulseRequest::default()
+        }
+    }
+
+    fn plan(&self) -> SweepPlan {
+        SweepPlan {
+            cycles_ns: self.interval.iter().map(|interval| interval.unsigned()).collect(),
+            max_miss: self.max_miss,
+            confidence: self.confidence,
+            margin_ns: self.margin.unsigned(),
+            max_lead_ns: self.max_lead.unsigned(),
+            explore_ns: self.explore.unsigned(),
+            budget_ns: self.budget.unsigned(),
+            boards: self.to.len(),
+            load: self.load.clone(),
+        }
+    }
+
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let mut sweep = Sweep::new(self.plan())?;
+        let program = session::own_program()?;
+        let machine = Machine::read();
+        let surroundings =
+            Surroundings { machine: &machine, own_program: &program, anyway: self.anyway.choice(), part: None };
+        // What cannot be ordered at one of the cycles is said before the first.
+        for interval in &self.interval {
+            let largest = self.request(interval.unsigned(), self.max_lead.unsigned(), 1);
+            prepare(&largest, &self.to, &surroundings)
+                .with_context(|| format!("at a cycle of {interval} with the largest lead (--max-lead)"))?;
+        }
+        if let Some(folder) = &self.output {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        for line in forecast(&sweep.forecast(), self.max_miss) {
+            output::note(&line);
+        }
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let mut confirmed: Vec<(u64, u64, Record)> = Vec::new();
+        let mut tries = 0;
+        loop {
+            let step = sweep.next().clone();
+            let Some(run) = step.run().copied() else { break };
+            let (word, about) = match &step {
+                Step::Explore { .. } => ("explore", "to find the lead"),
+                _ => ("confirm", "to confirm it"),
+            };
+            let (cycle, lead) = (span(run.cycle_ns), span(run.lead_ns));
+            output::note(&format!("run {}: cycle {cycle}, lead {lead}, {} orders {about}", run.number, run.orders));
+            let request = self.request(run.cycle_ns, run.lead_ns, run.orders);
+            let record = self.once(&request, &surroundings, &format!("{word} {cycle} {lead}"), &stop)?;
+            if let Some(folder) = &self.output {
+                let file = folder.join(format!("{:03}-{word}.json", run.number));
+                std::fs::write(&file, record.to_json()).with_context(|| format!("cannot write {}", file.display()))?;
+            }
+            if stop.ended_early() {
+                bail!("ended before the sweep was over: nothing is claimed");
+            }
+            let taken = Outcome::of_record(&record, run.number)
+                .map_err(anyhow::Error::from)
+                .and_then(|outcome| sweep.take(&outcome).map_err(anyhow::Error::from));
+            match taken {
+                Ok(()) => {
+                    tries = 0;
+                    output::note(&what_came(&record));
+                    if matches!(step, Step::Confirm { .. }) {
+                        confirmed.push((run.cycle_ns, run.lead_ns, record));
+                    }
+                }
+                Err(error) if tries < MOST_TRIES => {
+                    tries += 1;
+                    output::warning(&format!("run {} shows nothing and is carried out again: {error:#}", run.number));
+                }
+                Err(error) => {
+                    return Err(error.context(format!("run {} shows nothing, {MOST_TRIES} times", run.number)));
+                }
+            }
+        }
+        let Step::Done(conclusion) = sweep.next() else { bail!("the sweep has not ended") };
+        let within = |claim: &Claim| {
+            let run = confirmed
+                .iter()
+                .rfind(|(cycle_ns, lead_ns, _)| (*cycle_ns, *lead_ns) == (claim.cycle_ns, claim.lead_ns));
+            let nodes = &run?.2.pulses()?.nodes;
+            let within = nodes.iter().map(record::PulseNode::within_ns).collect::<Option<Vec<u64>>>()?;
+            within.into_iter().max().map(latency)
+        };
+        let sentence = sentence(conclusion, within);
+        if self.json {
+            let document = SweepDocument { schema: "punctual/sweep", version: 1, sentence: &sentence, conclusion };
+            output::data(&serde_json::to_string_pretty(&document)?);
+        } else {
+            let cycles = conclusion.cycles.iter().map(|cycle| of_cycle(cycle, conclusion.max_miss));
+            let all: String = cycles
+                .chain([String::new(), sentence])
+                .map(|text| wrap::paragraph(&text, "", wrap::width()) + if text.is_empty() { "\n" } else { "" })
+                .collect();
+            output::data(all.trim_end());
+        }
+        Ok(if conclusion.shortest_cycle().is_some() { Exit::Holds } else { Exit::Broken })
+    }
+
+    fn once(
+        &self,
+        request: &PulseRequest,
+        surroundings: &Surroundings<'_>,
+        label: &str,
+        stop: &Stop,
+    ) -> anyhow::Result<Record> {
+        let prepared = prepare(request, &self.to, surroundings)?;
+        let channels = connect_all(&self.to, &tokens(&self.to)?)?;
+        let mut seen = LiveRun::new(Measurement::Pulse, label, prepared.about());
+        let record = carry_out_once(request, (&self.to, channels), prepared, (surroundings, label, stop), &mut seen);
+        seen.finish();
+        record
+    }
+}
+
+/// What a run came to, in a line.
+fn what_came(record: &Record) -> String {
+    let Some(run) = record.pulses() else { return String::new() };
+    let needed = summary::pulse::summary(record).into_iter().flat_map(|summary| summary.nodes);
+    let needed: Vec<String> = needed.filter_map(|node| Some(format!("{}: {}", node.node, node.needed?))).collect();
+    format!(
+        "{} of {} schedules missed{}{}",
+        units::format::count(run.trials.missed),
+        units::format::count(run.trials.scheduled),
+        if needed.is_empty() { "" } else { "; " },
+        needed.join("; ")
+    )
+}

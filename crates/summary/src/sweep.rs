@@ -1,0 +1,227 @@
+//! What is said of a sweep for the smallest safe lead: before it begins, of each cycle, and in one sentence at the end.
+
+use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, Failure, SweepForecast};
+use units::format::{count, latency, span};
+
+/// A share of orders in words: "1 in 100 000".
+#[must_use]
+pub fn share(rate: f64) -> String {
+    if rate <= 0.0 {
+        return "none".to_owned();
+    }
+    format!("1 in {}", count(units::round_u64((1.0 / rate).round()).max(1)))
+}
+
+/// A share of orders in percent: "19.7 %".
+fn percent(rate: f64) -> String {
+    format!("{:.3} %", rate * 100.0)
+}
+
+/// How sure, in percent: "99 %".
+fn sure(alpha: f64) -> String {
+    let text = format!("{:.4}", (1.0 - alpha) * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What a sweep takes, as lines without their full stops: printed before it begins.
+#[must_use]
+pub fn forecast(forecast: &SweepForecast, max_miss: f64) -> Vec<String> {
+    let mut lines: Vec<String> = forecast
+        .cycles
+        .iter()
+        .map(|cycle| {
+            format!(
+                "cycle {}: {} to find the lead, then {} orders without a miss, {}; a system that misses {} would fail that {:.0} % of \
+                 the time",
+                span(cycle.cycle_ns),
+                span(cycle.explore_ns),
+                count(cycle.confirm_orders),
+                span(cycle.confirm_ns),
+                share(max_miss / 10.0),
+                cycle.fails_though_ten_times_better * 100.0
+            )
+        })
+        .collect();
+    lines.push(format!("{} in all, if each cycle is confirmed at its first attempt", span(forecast.total_ns)));
+    lines
+}
+
+/// What came of a cycle, as a sentence.
+#[must_use]
+pub fn of_cycle(cycle: &CycleConclusion, max_miss: f64) -> String {
+    let at = format!("At a cycle of {}", span(cycle.cycle_ns));
+    let mut text = match &cycle.answer {
+        Answer::Holds(claim) => format!("{at}, ordered {} ahead, {}", span(claim.lead_ns), holds(claim)),
+        Answer::Loses(failure) => format!(
+            "{at} {} of {} orders were missed for a reason that no lead mends, {}",
+            count(failure.lost),
+            count(failure.orders),
+            worse(failure, max_miss)
+        ),
+        Answer::TooLate(failure) => format!(
+            "{at} {} of {} orders needed more than the largest lead, {}{}, {}",
+            count(failure.late),
+            count(failure.orders),
+            span(failure.lead_ns),
+            failure.worst_ns.map_or_else(String::new, |ns| format!(": the worst of them {}", latency(ns))),
+            worse(failure, max_miss)
+        ),
+        Answer::Unsettled { first_lead_ns, last_lead_ns, worst_ns, raised } => format!(
+            "{at} the lead was raised {raised} times, from {} to {}, and some order always needed more, the worst {}: no worst case was \
+             found",
+            span(*first_lead_ns),
+            span(*last_lead_ns),
+            latency(*worst_ns)
+        ),
+        Answer::OutOfTime { needed_ns, left_ns, lead_ns } => format!(
+            "{at} it cannot be told: that takes {} more, and {} are left{}",
+            span(*needed_ns),
+            span(*left_ns),
+            lead_ns.map_or_else(String::new, |ns| format!("; {} would be tried next, which is no claim", span(ns)))
+        ),
+    };
+    if let Some(difference) = &cycle.phase_difference {
+        text.push_str(&format!(
+            "; whether a node still waits for an earlier order when a new one comes changes the lead that is needed by {} (median) and {} \
+             (99 %)",
+            latency(difference.p50_ns),
+            latency(difference.p99_ns)
+        ));
+    }
+    text.push('.');
+    text
+}
+
+fn holds(claim: &Claim) -> String {
+    format!(
+        "none of {} orders in {} was lost or late: fewer than {} are missed, if each is missed independently of the others; bursts of misses \
+         are rarer than one in {}, and if none has more than {}, fewer than {} orders are missed",
+        count(claim.orders),
+        span(claim.time_ns),
+        share(claim.miss_rate_below),
+        span(claim.burst_interval_ns),
+        match claim.assumed_burst_misses {
+            1 => "1 miss".to_owned(),
+            misses => format!("{} misses", count(misses)),
+        },
+        share(claim.miss_rate_below_in_bursts)
+    )
+}
+
+fn worse(failure: &Failure, max_miss: f64) -> String {
+    if failure.is_shown_worse {
+        format!("at least {} of all: more than {}", percent(failure.miss_rate_at_least), share(max_miss))
+    } else {
+        format!("which does not show that more than {} are, and it was not shown that fewer are", share(max_miss))
+    }
+}
+
+/// The sentence at the end; `within` says how near to their times the nodes acted in the run that confirmed the claim.
+#[must_use]
+pub fn sentence(conclusion: &Conclusion, within: impl Fn(&Claim) -> Option<String>) -> String {
+    let nodes = if conclusion.boards == 1 { "This node acts" } else { "These nodes act" };
+    let sure = sure(conclusion.alpha);
+    let load = match &*conclusion.load {
+        "" | "none" => "without a load that was started".to_owned(),
+        load => format!("under the load {load}"),
+    };
+    let Some(claim) = conclusion.shortest_cycle() else {
+        let first = conclusion.cycles.first().map_or_else(String::new, |cycle| of_cycle(cycle, conclusion.max_miss));
+        return format!("No cycle and lead was confirmed. {first}");
+    };
+    let within = within(claim).map_or_else(String::new, |within| format!(" within {within} of the ordered time"));
+    let mut text = format!(
+        "{nodes}{within} at a cycle of {}, ordered {} ahead, none lost or late in {} ({} orders, {sure} sure for the whole sweep, {load}; \
+         bursts of misses are rarer than one in {})",
+        span(claim.cycle_ns),
+        span(claim.lead_ns),
+        span(claim.time_ns),
+        count(claim.orders),
+        span(claim.burst_interval_ns)
+    );
+    if let Some(shorter) = conclusion.shortest_lead().filter(|other| other.lead_ns < claim.lead_ns) {
+        text.push_str(&format!("; ordered {} ahead at a cycle of {}", span(shorter.lead_ns), span(shorter.cycle_ns)));
+    }
+    text.push('.');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use pulse::sweep::{BoardCount, Burst, NeededLead, Outcome, Step, Sweep, SweepPlan};
+
+    use super::*;
+
+    fn swept(mut shows: impl FnMut(&Step) -> Outcome) -> Conclusion {
+        let plan = SweepPlan {
+            cycles_ns: vec![500_000, 1_000_000],
+            max_miss: 1e-3,
+            confidence: 0.99,
+            margin_ns: 10_000,
+            max_lead_ns: 5_000_000,
+            explore_ns: 1_000_000_000,
+            budget_ns: 600_000_000_000,
+            boards: 1,
+            load: "hard".to_owned(),
+        };
+        let mut sweep = Sweep::new(plan).unwrap();
+        loop {
+            let step = sweep.next().clone();
+            if let Step::Done(conclusion) = step {
+                return *conclusion;
+            }
+            sweep.take(&shows(&step)).unwrap();
+        }
+    }
+
+    fn kept(step: &Step, worst_ns: u64) -> Outcome {
+        let run = step.run().unwrap();
+        Outcome {
+            number: run.number,
+            orders: run.orders,
+            lost: 0,
+            late: 0,
+            needed: Some(NeededLead { p50_ns: worst_ns / 2, p99_ns: worst_ns, p999_ns: worst_ns, worst_ns }),
+            bursts: 0,
+            longest_burst: None,
+            boards: vec![BoardCount { worst_ns: Some(worst_ns), ..BoardCount::default() }],
+            took_ns: run.time_ns(),
+        }
+    }
+
+    #[test]
+    fn the_end_is_one_sentence_that_says_what_it_rests_on() {
+        let conclusion = swept(|step| kept(step, 300_000));
+        let text = sentence(&conclusion, |_| Some("25.0 us".to_owned()));
+        for words in [
+            "This node acts within 25.0 us of the ordered time at a cycle of 500 us, ordered 310 us ahead, none lost or late in 2.6 s",
+            "99 % sure for the whole sweep, under the load hard",
+            "bursts of misses are rarer than one in 500.1 ms",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        let cycle = of_cycle(&conclusion.cycles[0], conclusion.max_miss);
+        assert!(cycle.contains("if each is missed independently of the others"), "{cycle}");
+    }
+
+    #[test]
+    fn a_cycle_that_loses_orders_fails_by_loss_and_not_by_its_lead() {
+        let conclusion = swept(|step| {
+            let run = step.run().unwrap();
+            let lost = run.orders / 5;
+            Outcome {
+                lost,
+                bursts: 1,
+                longest_burst: Some(Burst { misses: lost, span_ns: (run.orders - 1) * run.cycle_ns }),
+                boards: vec![BoardCount { lost, late: 0, worst_ns: Some(300_000) }],
+                ..kept(step, 300_000)
+            }
+        });
+        let text = sentence(&conclusion, |_| None);
+        for words in
+            ["No cycle and lead was confirmed", "for a reason that no lead mends", "more than 1 in 1\u{202f}000"]
+        {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}
