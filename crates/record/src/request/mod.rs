@@ -89,6 +89,17 @@ impl Request {
         }
     }
 
+    /// The request, where it is one for nodes that act together.
+    ///
+    /// # Errors
+    /// Itself, where it is of another kind.
+    pub fn into_pulse(self) -> Result<PulseRequest, Box<Self>> {
+        match self {
+            Self::Pulse(request) => Ok(request),
+            other => Err(Box::new(other)),
+        }
+    }
+
     /// The requested kind of measurement.
     #[must_use]
     pub fn measurement(&self) -> Measurement {

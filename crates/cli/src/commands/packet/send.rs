@@ -174,11 +174,11 @@ pub(crate) fn carry_out(
     label: &str,
 ) -> anyhow::Result<Exit> {
     let RunRequest { request, mut partner, .. } = whole;
-    let request = match request {
-        Request::Pulse(request) => return crate::commands::pulse::carry_out(&request, partner, anyway, output, label),
-        Request::Packet(request) => request,
-        _ => bail!("this request is not one of several nodes"),
+    let request = match request.into_pulse() {
+        Ok(request) => return crate::commands::pulse::carry_out(&request, partner, anyway, output, label),
+        Err(other) => *other,
     };
+    let Request::Packet(request) = request else { bail!("this request is not one of several nodes") };
     let Some(partner) = partner.pop() else { bail!("this request names no partner") };
     let token = TokenSource::File(PathBuf::from(&*partner.token_file));
     Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output, label)

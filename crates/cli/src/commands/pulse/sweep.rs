@@ -194,7 +194,8 @@ impl SweepArgs {
                     output::warning(&format!("run {} shows nothing and is carried out again: {error:#}", run.number));
                 }
                 Err(error) => {
-                    return Err(error.context(format!("run {} shows nothing, {MOST_TRIES} times", run.number)));
+                    output::error(&error.context(format!("run {} shows nothing, {MOST_TRIES} times", run.number)));
+                    return Ok(Exit::Invalid);
                 }
             }
         }

@@ -326,7 +326,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             return;
         }
         state.counts.taken += 1;
-        let Order { act_at_ns, until_ns } = order.unwrap_or(Order { act_at_ns: 0, until_ns: 0 });
+        let (act_at_ns, until_ns) = order.map_or((0, 0), |order| (order.act_at_ns, order.until_ns));
         let ordered_ns = state.ahead.on_own(act_at_ns);
         let now_ns = realtime();
         let left_ns = ordered_ns.saturating_sub(now_ns);
