@@ -100,6 +100,17 @@ impl Request {
         }
     }
 
+    /// The request, where it is one for packets between two nodes.
+    ///
+    /// # Errors
+    /// Itself, where it is of another kind.
+    pub fn into_packets(self) -> Result<PacketRequest, Box<Self>> {
+        match self {
+            Self::Packet(request) => Ok(request),
+            other => Err(Box::new(other)),
+        }
+    }
+
     /// The requested kind of measurement.
     #[must_use]
     pub fn measurement(&self) -> Measurement {

@@ -178,7 +178,7 @@ pub(crate) fn carry_out(
         Ok(request) => return crate::commands::pulse::carry_out(&request, partner, anyway, output, label),
         Err(other) => *other,
     };
-    let Request::Packet(request) = request else { bail!("this request is not one of several nodes") };
+    let Ok(request) = request.into_packets() else { bail!("this request is not one of several nodes") };
     let Some(partner) = partner.pop() else { bail!("this request names no partner") };
     let token = TokenSource::File(PathBuf::from(&*partner.token_file));
     Host { to: &partner.to, token }.measure(request, ExplainArgs::default(), anyway, output, label)
