@@ -1,3 +1,7 @@
 #![forbid(unsafe_code)]
 //! What nodes show that switch an output at ordered times: the orders, what became of each, the edges that a witness saw of them,
 //! and how sure it is that a lead suffices.
+
+pub mod edges;
+pub mod marks;
+pub mod numbering;
