@@ -5,3 +5,4 @@
 pub mod edges;
 pub mod marks;
 pub mod numbering;
+pub mod shift;

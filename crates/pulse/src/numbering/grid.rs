@@ -90,6 +90,17 @@ impl Grid {
             let followed = follower.follow(rest, scale, places, standings);
             if followed >= LEAST_FOUND {
                 mark_shared(&places[..followed], &mut standings[..followed]);
+                // A neighbor that is not on this grid may have the same place as the pulse at its end.
+                let is_close = |first: usize| {
+                    let pair = pulses.get(first).zip(pulses.get(first + 1));
+                    pair.is_some_and(|(one, next)| next.start_ps.saturating_sub(one.start_ps) < interval_ps)
+                };
+                if at.checked_sub(1).is_some_and(is_close) {
+                    standings[0] = Standing::Shared;
+                }
+                if is_close(at + followed - 1) {
+                    standings[followed - 1] = Standing::Shared;
+                }
                 grid.stretches.push(Stretch { from: at, to: at + followed });
             } else {
                 standings[..followed].fill(Standing::Nowhere);
@@ -134,12 +145,8 @@ fn whole(number: f64) -> i64 {
 
 /// Finds the grid that these pulses begin with.
 fn acquire(pulses: &[Pulse], scale: Scale) -> Option<Follower> {
-    let times: Vec<f64> = pulses
-        .iter()
-        .take(MOST_FOUND)
-        .map(|pulse| scale.of(pulse))
-        .take_while(|time| *time <= LONGEST_FOUND)
-        .collect();
+    let times: Vec<f64> =
+        pulses.iter().take(MOST_FOUND).map(|pulse| scale.of(pulse)).take_while(|time| *time <= LONGEST_FOUND).collect();
     let &last = times.last().filter(|_| times.len() >= LEAST_FOUND)?;
     // From one rate to the next the last pulse moves by an eighth of an interval.
     let step = 0.125 / last.max(1.0);
@@ -235,16 +242,17 @@ impl Follower {
     fn follow(mut self, pulses: &[Pulse], scale: Scale, places: &mut [i64], standings: &mut [Standing]) -> usize {
         let mut watched = u32::MAX;
         let mut last_place = 0;
-        for (at, ((pulse, place), standing)) in pulses.iter().zip(places).zip(&mut *standings).enumerate() {
-            let time = scale.of(pulse);
-            let Some((found, stands)) = self.put(time) else { return at };
+        for (at, pulse) in pulses.iter().enumerate() {
+            let Some((found, stands)) = self.put(scale.of(pulse)) else { return at };
             // Corrections of the grid can put a pulse back by next to nothing.
-            (*place, *standing) = if found < last_place { (last_place, Standing::Between) } else { (found, stands) };
-            last_place = *place;
+            (places[at], standings[at]) =
+                if found < last_place { (last_place, Standing::Between) } else { (found, stands) };
+            last_place = places[at];
             watched = (watched << 1) | u32::from(stands == Standing::Near);
             if watched.count_ones() < WATCHED / 2 {
                 let doubtful = usize::try_from(WATCHED).unwrap_or(0);
                 let kept = (at + 1).saturating_sub(doubtful);
+                let kept = places[..kept].partition_point(|place| *place < places[kept]);
                 standings[kept..=at].fill(Standing::Nowhere);
                 return kept;
             }

@@ -18,9 +18,12 @@
 //! A pulse of no order that stands where the pulse of an order is missing, near its place and as wide, cannot be told from it, and gets
 //! its number.
 
+mod by_time;
 mod decode;
 mod grid;
 mod numbers;
+
+pub use by_time::{PairingError, pair_by_time};
 
 use crate::edges::{LinePulses, PulseForm};
 use crate::marks::{MarkError, check};
@@ -147,7 +150,9 @@ pub const MOST_FAULTS: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberingError {
     /// There are no marks in them.
-    #[error("these pulses have no marks, so they have no numbers: have them marked (--mark), or pair two lines by time")]
+    #[error(
+        "these pulses have no marks, so they have no numbers: have them marked (--mark), or pair two lines by time"
+    )]
     Unmarked,
     /// They cannot have been marked as is said.
     #[error(transparent)]

@@ -171,7 +171,9 @@ impl<'a> Numbering<'a> {
         let trusted = trusted(&zeros);
         let mut last: Option<usize> = None;
         for (at, zero) in zeros.iter().enumerate().filter_map(|(at, zero)| Some((at, (*zero)?))) {
-            if let Some((from, before)) = last.and_then(|last| Some((last, zeros[last]?))).filter(|(_, other)| *other != zero) {
+            if let Some((from, before)) =
+                last.and_then(|last| Some((last, zeros[last]?))).filter(|(_, other)| *other != zero)
+            {
                 let (end, begin) = (blocks[from].1 - 1, blocks[at].0);
                 let place = self.grid.places[begin];
                 self.fault(NumberingFault::Marks {
@@ -279,7 +281,8 @@ impl<'a> Numbering<'a> {
             let orders = number(row, first).saturating_sub(number(before, last));
             let passed_ps = self.pulses[first].start_ps.saturating_sub(self.pulses[last].start_ps);
             let [by_number, by_time] =
-                [i128::from(orders) * i128::from(self.ordered.interval_ps), i128::from(passed_ps)].map(units::clamp_i64);
+                [i128::from(orders) * i128::from(self.ordered.interval_ps), i128::from(passed_ps)]
+                    .map(units::clamp_i64);
             let allowed_ps = (passed_ps / 40).saturating_add(self.ordered.interval_ps);
             if orders >= 1 && by_number.abs_diff(by_time) <= allowed_ps.unsigned_abs() {
                 kept.push(*row);

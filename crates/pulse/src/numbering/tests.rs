@@ -147,14 +147,8 @@ fn judge(train: &Train, read: &NumberedLine, every: u64) -> f64 {
         }
     }
     let counts = read.counts;
-    let without = [
-        counts.unclear,
-        counts.displaced,
-        counts.wrong_width,
-        counts.between,
-        counts.unplaced,
-        counts.undecided,
-    ];
+    let without =
+        [counts.unclear, counts.displaced, counts.wrong_width, counts.between, counts.unplaced, counts.undecided];
     let all = u64::try_from(read.pulses.len()).unwrap() + without.iter().sum::<u64>();
     assert_eq!(all, u64::try_from(train.line.pulses.len()).unwrap(), "{counts:?}");
     let (first, last) = (read.pulses[0].number, read.pulses.last().unwrap().number);
@@ -257,7 +251,11 @@ fn two_runs_in_one_capture_are_reported() {
     let second = train(&Damage { from: 10, seed: 2, ..Damage::default() });
     let end = first.line.pulses.last().unwrap().start_ps;
     let begin = second.line.pulses[0].start_ps;
-    let moved = second.line.pulses.iter().map(|pulse| Pulse { start_ps: pulse.start_ps - begin + end + 2_000 * INTERVAL_PS, ..*pulse });
+    let moved = second
+        .line
+        .pulses
+        .iter()
+        .map(|pulse| Pulse { start_ps: pulse.start_ps - begin + end + 2_000 * INTERVAL_PS, ..*pulse });
     let pulses: Vec<Pulse> = first.line.pulses.iter().copied().chain(moved).collect();
     let said = number(&LinePulses { pulses, ..LinePulses::default() }, &ordered(49)).unwrap_err().to_string();
     assert!(said.contains("does the capture show two runs?"), "{said}");
