@@ -18,8 +18,10 @@ const LATEST: f64 = 0.5;
 /// The fewest pulses that a grid is found of, and the most.
 const LEAST_FOUND: usize = 24;
 const MOST_FOUND: usize = 48;
-/// The longest time that a grid is found in, in intervals.
+/// The longest time that a grid is found in, in intervals, and the longest gap in it: pulses on either side of a longer one would fit two
+/// grids whose rates are both near the nominal one, and which differ by a whole interval over the gap.
 const LONGEST_FOUND: f64 = 128.0;
+const LONGEST_GAP: f64 = 10.0;
 /// The share of these pulses that has to stand on the grid.
 const FOUND_SHARE: f64 = 0.6;
 /// Of this many pulses in a row at least half have to be near the grid, or it is lost.
@@ -32,6 +34,8 @@ const SHORT_GAP: f64 = 6.5;
 const MEMORY: f64 = 256.0;
 /// How far the mean rate of a gap may be from that of the time before it.
 const RATE_CHANGE: f64 = 0.000_2;
+/// How far pulses are taken to be from the grid at least, on average, when that is judged.
+const LEAST_SPREAD: f64 = 0.002;
 /// By how much a grid may be off at the end of a gap, in intervals.
 const GAP_ERROR: f64 = 0.1;
 
@@ -145,8 +149,12 @@ fn whole(number: f64) -> i64 {
 
 /// Finds the grid that these pulses begin with.
 fn acquire(pulses: &[Pulse], scale: Scale) -> Option<Follower> {
-    let times: Vec<f64> =
-        pulses.iter().take(MOST_FOUND).map(|pulse| scale.of(pulse)).take_while(|time| *time <= LONGEST_FOUND).collect();
+    let mut before = 0.0;
+    let is_close = |time: &f64| {
+        let gap = time - std::mem::replace(&mut before, *time);
+        *time <= LONGEST_FOUND && gap <= LONGEST_GAP
+    };
+    let times: Vec<f64> = pulses.iter().take(MOST_FOUND).map(|pulse| scale.of(pulse)).take_while(is_close).collect();
     let &last = times.last().filter(|_| times.len() >= LEAST_FOUND)?;
     // From one rate to the next the last pulse moves by an eighth of an interval.
     let step = 0.125 / last.max(1.0);
@@ -266,7 +274,7 @@ impl Follower {
         let passed = time - self.position;
         let mut steps = passed / self.period;
         if steps > SHORT_GAP {
-            let rate_error = RATE_CHANGE + 8.0 * self.spread / self.followed;
+            let rate_error = RATE_CHANGE + 12.0 * self.spread.max(LEAST_SPREAD) / self.followed;
             if steps * rate_error > GAP_ERROR {
                 return None;
             }
