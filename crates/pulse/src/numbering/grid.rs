@@ -11,9 +11,9 @@ use crate::edges::Pulse;
 const MOST_RATE_ERROR: f64 = 0.022;
 /// How far a pulse may be from the grid so that the grid follows it, in intervals.
 const NEAR: f64 = 0.125;
-/// The window of a grid's place: from a quarter of an interval before it to half of one after it, since a node can be late by more than
-/// it is ever early. What is later still could as well be an early one of the next place.
-const EARLIEST: f64 = 0.25;
+/// Where the window of a place begins and ends, in intervals from it. A node can be late by more than it is ever early, and the grid may
+/// be off by some hundredths; so from half an interval on behind a place up to the window of the next one nobody can tell.
+const EARLIEST: f64 = 0.187_5;
 const LATEST: f64 = 0.5;
 /// The fewest pulses that a grid is found of, and the most.
 const LEAST_FOUND: usize = 24;

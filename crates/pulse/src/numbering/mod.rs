@@ -10,8 +10,8 @@
 //!
 //! A pulse that an order made gets that order's number, or none, if
 //! - the rates of the two clocks differ by up to 2 %, and the mean rate over a gap differs by less than 0.02 % from that before it;
-//! - pulses lie within an eighth of an interval of a grid that follows them, but for less than half of any 32 in a row; and these are
-//!   early by less than a quarter of an interval, or late by less than three quarters;
+//! - pulses lie within a tenth of an interval of a grid that follows their mean, but for less than half of any 32 in a row; and these are
+//!   late by less than seven tenths of an interval, and not early;
 //! - of each 16 marks fewer than 4 pulses look short that are long or long that are short; of fewer marks, fewer than 2;
 //! - no line leaps by whole intervals without a gap.
 //!
@@ -62,7 +62,7 @@ pub struct NumberingCounts {
     pub unclear_orders: u64,
     /// Their pulses.
     pub unclear: u64,
-    /// Pulses away from their place where those around them are not all near theirs, too.
+    /// Pulses that are not near their place, where those around them are not all near theirs, either.
     pub displaced: u64,
     /// Pulses that are long where their order's is short, or short where it is long.
     pub wrong_width: u64,
