@@ -26,9 +26,8 @@ const LONGEST_GAP: f64 = 10.0;
 const FOUND_SHARE: f64 = 0.6;
 /// Of this many pulses in a row at least half have to be near the grid, or it is lost.
 const WATCHED: u32 = 32;
-/// Gains of the loop that follows a grid: those of a line through the last 16 pulses.
-const POSITION_GAIN: f64 = 62.0 / 272.0;
-const RATE_GAIN: f64 = 6.0 / 272.0;
+/// The loop that follows a grid has the gains of a line through so many of the last pulses.
+const FOLLOWED: f64 = 48.0;
 /// Up to so many intervals the rate of the last pulses suffices; beyond it the mean of the last [`MEMORY`] intervals counts.
 const SHORT_GAP: f64 = 6.5;
 const MEMORY: f64 = 256.0;
@@ -208,6 +207,7 @@ fn acquire(pulses: &[Pulse], scale: Scale) -> Option<Follower> {
         mean_period: period,
         spread: spread / units::approx_f64_i64(near),
         followed: last.max(1.0),
+        gains: Gains::of_line(units::approx_f64_i64(near)),
     })
 }
 
@@ -243,6 +243,24 @@ struct Follower {
     spread: f64,
     /// How long the grid was followed, up to [`MEMORY`].
     followed: f64,
+    gains: Gains,
+}
+
+/// How much of an error the grid follows at once.
+#[derive(Clone, Copy, Debug)]
+struct Gains {
+    /// The number of pulses that a line with these gains goes through.
+    pulses: f64,
+    position: f64,
+    rate: f64,
+}
+
+impl Gains {
+    /// Those of the end of a line of least squares through so many pulses.
+    fn of_line(pulses: f64) -> Self {
+        let pairs = pulses * (pulses + 1.0);
+        Self { pulses, position: (4.0 * pulses - 2.0) / pairs, rate: 6.0 / pairs }
+    }
 }
 
 impl Follower {
@@ -289,10 +307,13 @@ impl Follower {
             return Some((place, if off <= LATEST { Standing::Displaced } else { Standing::Between }));
         }
         let error = off * self.period;
-        self.position += whole_steps * self.period + POSITION_GAIN * error;
+        self.position += whole_steps * self.period + self.gains.position * error;
         self.place = place;
         if count > 0 {
-            self.period += RATE_GAIN * error / whole_steps;
+            self.period += self.gains.rate * error / whole_steps;
+            if self.gains.pulses < FOLLOWED {
+                self.gains = Gains::of_line(self.gains.pulses + 1.0);
+            }
             self.followed = (self.followed + whole_steps).min(MEMORY);
             let weight = (whole_steps / self.followed).min(1.0);
             self.mean_period += weight * (self.period - self.mean_period);
