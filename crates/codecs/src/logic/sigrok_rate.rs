@@ -5,10 +5,10 @@ use super::PS;
 /// So many samples a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleRate {
-    /// At least 1.
-    hz: i64,
-    /// The time from sample to sample (ps), where that is whole.
-    period_ps: Option<i64>,
+    /// The time from sample to sample is so many picoseconds …
+    numerator: i64,
+    /// … by this, which is at least 1, and has no factor in common with it.
+    denominator: i64,
 }
 
 impl SampleRate {
@@ -25,23 +25,34 @@ impl SampleRate {
         let rate = number.parse::<f64>().ok()? * scale;
         // No analyzer takes a sample each picosecond.
         let hz = (0.5..=1e12).contains(&rate).then(|| units::round_i64(rate))?;
-        Some(Self { hz, period_ps: (PS % hz == 0).then_some(PS / hz) })
+        let common = greatest_common_divisor(PS, hz);
+        Some(Self { numerator: PS / common, denominator: hz / common })
     }
 
     /// When a sample was taken (ps, to the nearest), counted from 0 on: a period that is not whole is not rounded, which would add up.
     #[inline]
     pub(super) fn moment_ps(self, sample: i64) -> Option<i64> {
-        if let Some(period_ps) = self.period_ps {
-            return sample.checked_mul(period_ps);
+        let half = self.denominator / 2;
+        match sample.checked_mul(self.numerator).and_then(|product| product.checked_add(half)) {
+            Some(product) => Some(product / self.denominator),
+            None => {
+                let product = i128::from(sample) * i128::from(self.numerator) + i128::from(half);
+                i64::try_from(product / i128::from(self.denominator)).ok()
+            }
         }
-        let hz = i128::from(self.hz);
-        i64::try_from((i128::from(sample) * i128::from(PS) + hz / 2) / hz).ok()
     }
 
     /// The time from sample to sample (ps), to the nearest.
     pub(super) fn period_ps(self) -> i64 {
         self.moment_ps(1).unwrap_or(PS).max(1)
     }
+}
+
+const fn greatest_common_divisor(mut one: i64, mut other: i64) -> i64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }
 
 #[cfg(test)]
@@ -62,7 +73,7 @@ mod tests {
             ("-1 MHz", None),
             ("1e9 GHz", None),
         ] {
-            assert_eq!(SampleRate::of_text(text).map(|rate| rate.hz), hz, "{text}");
+            assert_eq!(SampleRate::of_text(text).map(|rate| PS / rate.numerator * rate.denominator), hz, "{text}");
         }
         let thirds = SampleRate::of_text("24 MHz").unwrap();
         assert_eq!(
@@ -71,5 +82,7 @@ mod tests {
             "what is rounded does not add up"
         );
         assert_eq!(thirds.moment_ps(i64::MAX), None);
+        let prime = SampleRate::of_text("999.999937 MHz").unwrap();
+        assert_eq!(prime.moment_ps(999_999_937 * 86_400), Some(86_400 * PS), "beyond what 64 bits hold in between");
     }
 }

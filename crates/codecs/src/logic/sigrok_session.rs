@@ -253,13 +253,12 @@ impl Samples {
             }
             (units, self.count) = (rest, 1);
         }
-        while !units.is_empty() {
-            let same = unchanged(units, &self.now);
-            let (passed, rest) = units.split_at(same);
-            self.count += i64::try_from(passed.len() / self.unit_size).unwrap_or(0);
-            units = rest;
-            if units.len() >= self.unit_size {
-                let (sample, rest) = units.split_at(self.unit_size);
+        while let Some((sample, rest)) = units.split_at_checked(self.unit_size) {
+            if sample == self.now {
+                let (passed, rest) = units.split_at(unchanged(units, &self.now));
+                self.count += i64::try_from(passed.len() / self.unit_size).unwrap_or(0);
+                units = rest;
+            } else {
                 self.change(sample)?;
                 self.count += 1;
                 units = rest;
@@ -313,8 +312,7 @@ fn unchanged(units: &[u8], now: &[u8]) -> usize {
     let mut same = 0;
     // Most samples repeat the one before them: several at a time.
     if matches!(now.len(), 1 | 2 | 4 | 8) {
-        let mut pattern = [0; 32];
-        pattern.chunks_exact_mut(now.len()).for_each(|unit| unit.copy_from_slice(now));
+        let pattern: [u8; 32] = std::array::from_fn(|at| now[at % now.len()]);
         same = units.chunks_exact(pattern.len()).take_while(|chunk| **chunk == pattern).count() * pattern.len();
     }
     let rest = units.get(same..).unwrap_or_default();
