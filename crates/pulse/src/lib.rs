@@ -6,3 +6,4 @@ pub mod edges;
 pub mod marks;
 pub mod numbering;
 pub mod shift;
+pub mod witness;

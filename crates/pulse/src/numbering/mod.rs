@@ -12,7 +12,7 @@
 //! - the rates of the two clocks differ by up to 2 %, and the mean rate over a gap differs by less than 0.02 % from that before it;
 //! - pulses lie within a tenth of an interval of a grid that follows their mean, but for less than half of any 32 in a row; and these are
 //!   late by less than seven tenths of an interval, and not early;
-//! - of each 16 marks fewer than 4 pulses look short that are long or long that are short; of fewer marks, fewer than 2;
+//! - of two neighboring marks fewer than 2 pulses look short that are long, or long that are short;
 //! - no line leaps by whole intervals without a gap.
 //!
 //! A pulse of no order that stands where the pulse of an order is missing, near its place and as wide, cannot be told from it, and gets

@@ -8,6 +8,8 @@ use crate::marks::{MARK_BITS, is_long_at};
 
 /// Marks of a block that is read by itself; the last block of a stretch has up to half as many more.
 const BLOCK_MARKS: i64 = 16;
+/// A block that cannot be read is halved if it is this many marks long.
+const LEAST_HALVED: i64 = 4;
 /// A displaced pulse gets a number if of this many pulses on either side of it all but one are near their places.
 const AROUND: usize = 4;
 
@@ -161,12 +163,24 @@ impl<'a> Numbering<'a> {
 
     /// Reads the blocks of a stretch, and adds the rows that they make: neighboring blocks that agree.
     fn read(&mut self, stretch: Stretch, decoder: &mut Decoder, rows: &mut Vec<Row>) {
-        let blocks = self.blocks(stretch);
-        let mut read = |from: usize, to: usize| decoder.read(&self.grid.places[from..to], &self.said[from..to]);
-        let mut zeros: Vec<Option<i64>> = blocks.iter().map(|(from, to)| read(*from, *to)).collect();
+        let mut blocks = Vec::new();
+        let mut zeros: Vec<Option<i64>> = Vec::new();
+        // The next block is the last one here.
+        let mut left: Vec<(usize, usize)> = self.blocks(stretch).into_iter().rev().collect();
+        while let Some((from, to)) = left.pop() {
+            let zero = decoder.read(&self.grid.places[from..to], &self.said[from..to]);
+            // Marks that contradict each other say nothing together, but perhaps each half of them does.
+            match self.halves((from, to)).filter(|_| zero.is_none()) {
+                Some([first, second]) => left.extend([second, first]),
+                None => {
+                    blocks.push((from, to));
+                    zeros.push(zero);
+                }
+            }
+        }
         if blocks.len() > 1 && zeros.iter().all(Option::is_none) {
             // Too much is missing in each of them: perhaps not in all of them together.
-            zeros.fill(read(stretch.from, stretch.to));
+            zeros.fill(decoder.read(&self.grid.places[stretch.from..stretch.to], &self.said[stretch.from..stretch.to]));
         }
         let trusted = trusted(&zeros);
         let mut last: Option<usize> = None;
@@ -213,6 +227,15 @@ impl<'a> Numbering<'a> {
             from = to;
         }
         blocks
+    }
+
+    /// The two halves of a block, if each is as long as two marks are apart at least.
+    fn halves(&self, (from, to): (usize, usize)) -> Option<[(usize, usize); 2]> {
+        let places = &self.grid.places[from..to];
+        let (first, last) = places.first().zip(places.last())?;
+        let length = last - first;
+        let middle = from + places.partition_point(|place| place - first < length / 2);
+        (length >= LEAST_HALVED.saturating_mul(self.every)).then_some([(from, middle), (middle, to)])
     }
 
     /// Takes from a row what lies from the mark before one that does not look like its number to the one behind it.
