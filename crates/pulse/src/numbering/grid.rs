@@ -93,16 +93,10 @@ impl Grid {
             let followed = follower.follow(rest, scale, places, standings);
             if followed >= LEAST_FOUND {
                 mark_shared(&places[..followed], &mut standings[..followed]);
-                // A neighbor that is not on this grid may have the same place as the pulse at its end.
-                let is_close = |first: usize| {
-                    let pair = pulses.get(first).zip(pulses.get(first + 1));
-                    pair.is_some_and(|(one, next)| next.start_ps.saturating_sub(one.start_ps) < interval_ps)
-                };
-                if at.checked_sub(1).is_some_and(is_close) {
+                // The pulse before it, which is on no grid or on another one, may have the same place.
+                let before = at.checked_sub(1).and_then(|before| pulses.get(before));
+                if before.is_some_and(|before| rest[0].start_ps.saturating_sub(before.start_ps) < interval_ps) {
                     standings[0] = Standing::Shared;
-                }
-                if is_close(at + followed - 1) {
-                    standings[followed - 1] = Standing::Shared;
                 }
                 grid.stretches.push(Stretch { from: at, to: at + followed });
             } else {
@@ -320,5 +314,86 @@ impl Follower {
             self.spread += weight.max(0.02) * (off.abs() - self.spread);
         }
         Some((place, Standing::Near))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL_PS: i64 = 1_000_000;
+
+    fn pulses(intervals: impl IntoIterator<Item = f64>) -> Vec<Pulse> {
+        let pulse = |at: f64| Pulse { start_ps: units::round_i64(at * 1e6), width_ps: 100_000 };
+        intervals.into_iter().map(pulse).collect()
+    }
+
+    /// Of pulses with these numbers: those on one grid are as many places apart as their numbers say.
+    fn judge(numbers: &[i64], rate: f64) -> Grid {
+        let all = pulses(numbers.iter().map(|number| units::approx_f64_i64(*number) * rate));
+        let grid = Grid::find(&all, INTERVAL_PS);
+        for stretch in &grid.stretches {
+            let zero = numbers[stretch.from] - grid.places[stretch.from];
+            let on_it = numbers.iter().zip(&grid.places).take(stretch.to).skip(stretch.from);
+            assert!(on_it.into_iter().all(|(number, place)| place + zero == *number), "{rate} {stretch:?}");
+        }
+        grid
+    }
+
+    #[test]
+    fn a_gap_is_bridged_as_far_as_the_rate_is_known_and_no_farther() {
+        let mut bridged = 0;
+        for before in [3, 8, 12, 20, 24, 40, 300] {
+            for gap in [1, 5, 11, 30, 47, 60, 90, 120, 250, 600, 3_000] {
+                for rate in [0.98, 0.987, 1.0, 1.000_1, 1.011, 1.02] {
+                    let numbers: Vec<i64> = (0..before).chain(before + gap..before + gap + 60).collect();
+                    let grid = judge(&numbers, rate);
+                    assert!(!grid.stretches.is_empty());
+                    bridged += usize::from(grid.stretches[0] == Stretch { from: 0, to: numbers.len() });
+                    let last = usize::try_from(before).unwrap() - 1;
+                    let is_over = |stretch: &Stretch| stretch.from <= last && last + 1 < stretch.to;
+                    assert!(gap < 3_000 || !grid.stretches.iter().any(is_over));
+                    assert!(gap > 120 || before < 40 || grid.stretches.len() == 1, "{before} {gap} {rate}");
+                }
+            }
+        }
+        assert!((150..300).contains(&bridged), "{bridged}");
+    }
+
+    #[test]
+    fn where_a_pulse_stands_depends_on_how_late_it_is() {
+        use Standing::{Between, Displaced, Near};
+        for (late, place, stands) in [
+            (0.12, 50, Near),
+            (-0.12, 50, Near),
+            (0.14, 50, Displaced),
+            (0.49, 50, Displaced),
+            (0.51, 50, Between),
+            (0.8, 50, Between),
+            (0.83, 51, Displaced),
+            (-0.17, 50, Displaced),
+            (-0.2, 49, Between),
+        ] {
+            let others = (0..100).filter(|number| !(49..=51).contains(number)).map(units::approx_f64_i64);
+            let mut times: Vec<f64> = others.chain([50.0 + late]).collect();
+            times.sort_by(f64::total_cmp);
+            let grid = Grid::find(&pulses(times), INTERVAL_PS);
+            assert_eq!((grid.places[49], grid.standings[49]), (place, stands), "{late}");
+        }
+    }
+
+    #[test]
+    fn two_pulses_of_one_place_are_both_shared() {
+        let mut times: Vec<f64> = (0..60).map(units::approx_f64_i64).collect();
+        times.insert(31, 30.6);
+        let grid = Grid::find(&pulses(times.clone()), INTERVAL_PS);
+        assert_eq!(&grid.standings[29..33], [Standing::Near, Standing::Shared, Standing::Shared, Standing::Near]);
+        // Pulses at any time come before: the last of them may be that of the first place.
+        let early = (0..40).map(|number| units::approx_f64_i64(number * number % 47) * 0.713 - 40.0);
+        times.extend(early.chain([-0.3]));
+        times.sort_by(f64::total_cmp);
+        let grid = Grid::find(&pulses(times), INTERVAL_PS);
+        let first = grid.stretches[0].from;
+        assert!(first > 0 && grid.standings[first] == Standing::Shared, "{:?} {first}", grid.stretches);
     }
 }
