@@ -245,6 +245,27 @@ fn a_line_that_leaps_by_whole_intervals_is_reported_and_not_averaged_over() {
     }
 }
 
+#[test]
+fn what_is_missing_is_sure_unless_pulses_without_a_number_lie_there() {
+    let whole = train(&Damage { count: 8_030, jitter: 0.02, ..Damage::default() });
+    let without = |lost: &[std::ops::Range<usize>]| {
+        let pulses =
+            whole.line.pulses.iter().enumerate().filter(|(at, _)| !lost.iter().any(|range| range.contains(at)));
+        let line = LinePulses { pulses: pulses.map(|(_, pulse)| *pulse).collect(), ..LinePulses::default() };
+        number(&line, &ordered(49)).unwrap()
+    };
+    let all = without(&[3_000..5_030]);
+    assert_eq!((all.pulses.len(), all.counts.stretches, all.counts.undecided_stretches), (6_000, 2, 0));
+    assert_eq!((all.counts.missing, all.counts.maybe_missing), (2_030, 0));
+    // In the middle of that gap a few pulses are there, and no two marks.
+    let few = without(&[3_000..4_000, 4_030..5_030]);
+    assert_eq!((few.pulses.len(), few.counts.undecided, few.counts.undecided_stretches), (6_000, 30, 1));
+    assert_eq!((few.counts.missing, few.counts.maybe_missing), (0, 2_030));
+    // The ends are not between two numbers.
+    let ends = without(&[0..500, 7_000..8_030]);
+    assert_eq!((ends.counts.missing, ends.pulses[0].number), (0, 123_956));
+}
+
 /// The train with its pulses moved: by so many thousandths of an interval from one to another of them.
 fn moved(train: &Train, from: usize, to: usize, thousandths: i64) -> Train {
     let mut moved = Train { line: LinePulses::default(), truth: BTreeMap::new() };
