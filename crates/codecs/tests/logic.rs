@@ -69,6 +69,8 @@ fn a_form_is_told_by_how_a_file_begins_and_no_other_is_taken() {
     let mut binary = b"<SALEAE>".to_vec();
     binary.extend([0; 36]);
     assert_eq!(read(&binary, "digital_3").unwrap().channels[0].name, "digital_3");
+    let port = b"7@1795315738.299807:parallel_ioport_write write [SW] addr 0x00 val 0xaa\n";
+    assert_eq!(read(port, "node").unwrap().channels[1].name, "node D1");
     let said = |bytes: &[u8]| read(bytes, "").unwrap_err().to_string();
     assert!(said(b"%PDF-1.7").contains("sigrok's session file (.sr)"), "{}", said(b"%PDF-1.7"));
     assert!(said(b" \r\n").contains("it is empty"));

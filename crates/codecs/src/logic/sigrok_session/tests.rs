@@ -55,17 +55,20 @@ fn samples_of_several_bytes_may_go_on_in_the_next_member() {
         let mut bytes = Vec::new();
         for sample in 0..100_000_usize {
             let mut unit = vec![0; unit_size];
-            unit[unit_size - 1] = u8::from(sample % 7_000 < 10) << 5;
+            unit[0] = u8::from(sample >= 49_000);
+            unit[unit_size - 1] |= u8::from(sample % 7_000 < 10) << 5;
             bytes.extend(unit);
         }
-        let (first, second) = bytes.split_at(bytes.len() / 2 + 1);
+        // Within a sample, behind its first byte.
+        let (first, second) = bytes.split_at(49_003 * unit_size + 1);
         let read = parse(&session(&metadata, &[first, second])).unwrap();
+        assert_eq!(read.channels[0].spans[0].edges_ps, [49_000_000_000], "{unit_size}");
         let expected: Vec<i64> = (0..100_000)
             .filter(|sample| *sample > 0 && matches!(sample % 7_000, 0 | 10))
             .map(|sample| sample * 1_000_000)
             .collect();
         assert_eq!(read.channels[2].spans[0].edges_ps, expected, "{unit_size}");
-        assert!(read.channels[2].spans[0].begins_high && read.channels[0].spans[0].edges_ps.is_empty());
+        assert!(read.channels[2].spans[0].begins_high && read.channels[1].spans[0].edges_ps.is_empty());
     }
 }
 
