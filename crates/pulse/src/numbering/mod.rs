@@ -25,7 +25,7 @@ mod numbers;
 
 pub use by_time::{PairingError, pair_by_time};
 
-use crate::edges::{LinePulses, PulseForm};
+use crate::edges::{LinePulses, PulseForm, PulseWidth};
 use crate::marks::{MarkError, check};
 
 /// What is known of the orders before a capture of them is read.
@@ -174,7 +174,8 @@ pub enum NumberingError {
     /// The marks do not suffice.
     #[error(
         "{pulses} pulses, but their marks do not say which numbers they have: it takes two marks in a row without a gap, one each {every} \
-         orders, and widths of {width_ps} ps and twice that ({odd} pulses have neither); capture for longer, or mark more often (--mark)"
+         orders, and widths of {width_ps} ps and twice that (here {long} have the latter, and {odd} neither); capture for longer, or \
+         have them marked more often (--mark)"
     )]
     Undecided {
         /// How many pulses there are.
@@ -183,6 +184,8 @@ pub enum NumberingError {
         every: u64,
         /// How wide a short pulse is (ps).
         width_ps: i64,
+        /// Pulses that are long.
+        long: u64,
         /// Pulses that are neither short nor long.
         odd: u64,
     },
@@ -209,6 +212,10 @@ pub fn number(line: &LinePulses, ordered: &OrderedPulses) -> Result<NumberedLine
     if grid.stretches.is_empty() {
         return Err(NumberingError::NoGrid { pulses, interval_ps: ordered.interval_ps });
     }
+    let counted = |width: PulseWidth| {
+        let all = line.pulses.iter().filter(|pulse| ordered.form.width(pulse.width_ps) == width);
+        u64::try_from(all.count()).unwrap_or(u64::MAX)
+    };
     let numbered = numbers::Numbering::new(&line.pulses, ordered, &grid).finish();
     match (numbered.pulses.is_empty(), numbered.faults.first()) {
         (true, Some(fault)) => Err(NumberingError::Contradiction(*fault)),
@@ -216,7 +223,8 @@ pub fn number(line: &LinePulses, ordered: &OrderedPulses) -> Result<NumberedLine
             pulses,
             every: ordered.every,
             width_ps: ordered.form.width_ps,
-            odd: line.odd,
+            long: counted(PulseWidth::Long),
+            odd: counted(PulseWidth::Odd),
         }),
         (false, _) => Ok(numbered),
     }

@@ -119,7 +119,7 @@ fn the_wrong_level_is_no_reason_for_a_wrong_number() {
     let lines = [0, 1].map(|at| LinePulses::of_channel(&capture.channels[at], &low));
     let ordered = OrderedPulses { form: low, ..ordered(49) };
     let error = witness([&lines[0], &lines[1]], &ordered, None, None).unwrap_err().to_string();
-    assert!(error.contains("have neither"), "{error}");
+    assert!(error.contains("(here 0 have the latter, and 499 neither)"), "{error}");
     assert_eq!(lines[0].odd, 499);
 }
 
