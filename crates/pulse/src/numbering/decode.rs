@@ -300,10 +300,10 @@ mod tests {
     fn one_pulse_that_looks_long_is_no_mark_where_all_long_ones_may_be_lost() {
         // Mark 4 is at place 500 and mark 5 at 1500; their long pulses are lost, and so is what would contradict mark 0 at place 100.
         let lost = [500, 522, 1_500, 1_522, 1_524, 1_100, 1_124];
-        let places: Vec<i64> = (0..1_900).filter(|place| !lost.contains(place)).collect();
+        let places: Vec<i64> = (100..1_900).filter(|place| !lost.contains(place)).collect();
         let mut said = said(3_500, &places, 1_000);
         assert!(said.iter().all(|one| *one == Said::Short));
-        said[100] = Said::Long;
+        said[0] = Said::Long;
         assert_eq!(Decoder::new(1_000, None).read(&places, &said), None);
     }
 
