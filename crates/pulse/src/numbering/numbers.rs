@@ -183,22 +183,7 @@ impl<'a> Numbering<'a> {
             zeros.fill(decoder.read(&self.grid.places[stretch.from..stretch.to], &self.said[stretch.from..stretch.to]));
         }
         let trusted = trusted(&zeros);
-        let mut last: Option<usize> = None;
-        for (at, zero) in zeros.iter().enumerate().filter_map(|(at, zero)| Some((at, (*zero)?))) {
-            if let Some((from, before)) =
-                last.and_then(|last| Some((last, zeros[last]?))).filter(|(_, other)| *other != zero)
-            {
-                let (end, begin) = (blocks[from].1 - 1, blocks[at].0);
-                let place = self.grid.places[begin];
-                self.fault(NumberingFault::Marks {
-                    before_ps: self.pulses[end].start_ps,
-                    after_ps: self.pulses[begin].start_ps,
-                    expected: before.saturating_add(place),
-                    found: zero.saturating_add(place),
-                });
-            }
-            last = Some(at);
-        }
+        self.report_contradictions(&blocks, &zeros);
         let first_row = rows.len();
         for ((from, to), zero) in blocks.into_iter().zip(trusted) {
             let Some(zero) = zero else { continue };
@@ -210,6 +195,23 @@ impl<'a> Numbering<'a> {
         let found: Vec<Row> = rows.drain(first_row..).collect();
         for row in found {
             self.split_at_wrong_marks(row, rows);
+        }
+    }
+
+    /// Keeps a fault for each two neighbors among the blocks that say something which do not say the same.
+    fn report_contradictions(&mut self, blocks: &[(usize, usize)], zeros: &[Option<i64>]) {
+        let mut before: Option<(usize, i64)> = None;
+        for ((begin, end), zero) in blocks.iter().zip(zeros).filter_map(|(block, zero)| Some((*block, (*zero)?))) {
+            if let Some((last, other)) = before.filter(|(_, other)| *other != zero) {
+                let place = self.grid.places[begin];
+                self.fault(NumberingFault::Marks {
+                    before_ps: self.pulses[last].start_ps,
+                    after_ps: self.pulses[begin].start_ps,
+                    expected: other.saturating_add(place),
+                    found: zero.saturating_add(place),
+                });
+            }
+            before = Some((end - 1, zero));
         }
     }
 
