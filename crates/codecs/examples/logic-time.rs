@@ -21,8 +21,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [("rare", 20_000, 256_u64 << 20), ("each 100 samples", 100, 256 << 20), ("each sample", 1, 64 << 20)]
     {
         let samples: Vec<u8> = (0..count).map(|sample| u8::from(sample / every % 2 == 1)).collect();
-        timed(&format!("sigrok, session, edges {what}"), &session(&samples)?, Some(samples.len()));
+        timed(&format!("sigrok, session, edges {what}"), &session(&samples, 4 << 20)?, Some(samples.len()));
     }
+    // As sigrok-cli writes them: a member for each packet.
+    let samples: Vec<u8> = (0..256_u64 << 20).map(|sample| u8::from(sample / 1_000 % 2 == 1)).collect();
+    timed("sigrok, session of 64 Ki members", &session(&samples, 4 << 10)?, Some(samples.len()));
     Ok(())
 }
 
@@ -96,7 +99,7 @@ fn dump() -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-fn session(samples: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+fn session(samples: &[u8], length: usize) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let mut put = |name: &str, bytes: &[u8]| -> Result<(), Box<dyn std::error::Error>> {
         writer.start_file(name, SimpleFileOptions::default())?;
@@ -104,7 +107,7 @@ fn session(samples: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     };
     put("version", b"2")?;
     put("metadata", b"[device 1]\ncapturefile=logic-1\nsamplerate=24 MHz\nunitsize=1\nprobe1=D0\nprobe2=D1\n")?;
-    for (number, chunk) in (1..).zip(samples.chunks(4 << 20)) {
+    for (number, chunk) in (1..).zip(samples.chunks(length)) {
         put(&format!("logic-1-{number}"), chunk)?;
     }
     Ok(writer.finish()?.into_inner())

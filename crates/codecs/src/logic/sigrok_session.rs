@@ -9,8 +9,10 @@
 //!
 //! Voltages (`analog-1-9-1` …) are passed over where there are levels, too. Each sample is a moment, `1 / samplerate` after the one before.
 //!
+//! sigrok-cli writes a member for each packet that comes, of a few KB: a minute can be hundreds of thousands of them.
+//!
 //! An archive can claim to be anything. It is unpacked in pieces that are thrown away, up to [`MOST_BYTES`] of samples and [`MOST_EDGES`]
-//! edges, so the memory it takes is bounded by the edges.
+//! edges, so the memory it takes is bounded by the edges and by its directory, of which no more is believed than has room in the file.
 
 use std::io::{Cursor, Read};
 
@@ -38,10 +40,6 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
     if !bytes.starts_with(b"PK") {
         return Err(LogicError::Foreign(FORM));
     }
-    if has_long_directory(bytes) {
-        let what = "it is in ZIP's form for more than 65,535 members or 4 GiB, which is not read here: capture for a shorter time";
-        return Err(LogicError::Archive(what.to_owned()));
-    }
     let archive = ZipArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|error| LogicError::Archive(format!("{error}; was it cut off?")))?;
     let version = text(&mut archive, "version")?;
@@ -67,12 +65,6 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
         return Err(LogicError::Archive("its samples end within one: it was cut off".to_owned()));
     }
     samples.finish(device)
-}
-
-/// Whether its directory is in the form that can count 2^64 members: a reader makes room for as many as it claims, before it looks for them.
-/// That form is found by a record 20 bytes before the usual end.
-fn has_long_directory(bytes: &[u8]) -> bool {
-    bytes.windows(24).any(|all| all.starts_with(b"PK\x06\x07") && all.ends_with(b"PK\x05\x06"))
 }
 
 fn member(name: &str, what: impl Into<String>) -> LogicError {
