@@ -56,6 +56,15 @@ fn voltages_beside_levels_are_passed_over_and_alone_refused() {
 }
 
 #[test]
+fn sixteen_lines_are_two_bytes_a_sample() {
+    let capture = sigrok_session::parse(include_bytes!("logic/sigrok-wide.sr")).unwrap();
+    let counts: Vec<usize> = capture.channels.iter().map(|channel| channel.spans[0].edges_ps.len()).collect();
+    // Counted in what `sigrok-cli -O bits` writes of this file.
+    assert_eq!(counts, [250, 377, 313, 284, 346, 347, 282, 0, 250, 377, 313, 284, 347, 347, 282, 0]);
+    assert_eq!((capture.channels[15].name.as_str(), capture.channels[0].spans[0].until_ps), ("D15", 999 * US / 10));
+}
+
+#[test]
 fn a_form_is_told_by_how_a_file_begins_and_no_other_is_taken() {
     let session = include_bytes!("logic/sigrok.sr");
     let dump = include_bytes!("logic/sigrok.vcd");
