@@ -56,6 +56,18 @@ fn voltages_beside_levels_are_passed_over_and_alone_refused() {
 }
 
 #[test]
+fn a_dump_in_which_sigrok_mixed_up_the_lines_is_refused() {
+    // D0, D2 and D3 of a device whose D3 never changed: the file says that it does.
+    let dump = include_bytes!("logic/sigrok-gap.vcd");
+    let error = vcd::parse(dump).unwrap_err().to_string();
+    assert!(error.contains("libsigrok wrote it without D1") && error.contains("-o FILE.sr"), "{error}");
+    let renamed = String::from_utf8_lossy(dump).replace(" D2 ", " D1 ").replace(" D3 ", " D2 ");
+    assert_eq!(vcd::parse(renamed.as_bytes()).unwrap().channels.len(), 3);
+    let of_another_program = String::from_utf8_lossy(dump).replace("libsigrok", "GHDL");
+    assert_eq!(vcd::parse(of_another_program.as_bytes()).unwrap().channels[1].name, "D2");
+}
+
+#[test]
 fn sixteen_lines_are_two_bytes_a_sample() {
     let capture = sigrok_session::parse(include_bytes!("logic/sigrok-wide.sr")).unwrap();
     let counts: Vec<usize> = capture.channels.iter().map(|channel| channel.spans[0].edges_ps.len()).collect();
