@@ -3,9 +3,13 @@
 //! and how sure it is that a lead suffices.
 
 pub mod account;
+pub mod edges;
 pub mod job;
 pub mod join;
 pub mod marks;
+pub mod numbering;
 pub mod numbers;
 pub mod order;
+pub mod shift;
 pub mod sweep;
+pub mod witness;

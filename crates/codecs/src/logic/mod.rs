@@ -1,11 +1,18 @@
 //! Captures of logic analyzers: when lines changed their level, as the analyzer's program wrote it to a file.
 //!
-//! A form is a file here: [`saleae_binary`], [`saleae_csv`], [`sigrok_csv`], [`vcd`].
+//! A form is a file here: [`qemu_port`], [`saleae_binary`], [`saleae_csv`], [`sigrok_csv`], [`sigrok_session`], [`vcd`]; [`read()`] tells
+//! them apart.
 
+pub mod qemu_port;
+mod read;
 pub mod saleae_binary;
 pub mod saleae_csv;
 pub mod sigrok_csv;
+mod sigrok_rate;
+pub mod sigrok_session;
 pub mod vcd;
+
+pub use read::read;
 
 /// Picoseconds of a second. A captured moment is a count of them from the capture's own zero: analyzers go below the nanosecond, and 106
 /// days have room.
@@ -58,6 +65,26 @@ impl LogicSpan {
 /// Why a file is no capture that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogicError {
+    /// There is nothing in it.
+    #[error("it is empty: did the analyzer's program write it to its end?")]
+    Empty,
+    /// None of the forms that are known.
+    #[error(
+        "it is none of the captures that can be read: Saleae's binary export (.bin) and text export (.csv), sigrok's session file (.sr) and \
+         text export (.csv), a value change dump (.vcd), QEMU's log of a parallel port"
+    )]
+    Unknown,
+    /// An archive that cannot be unpacked.
+    #[error("it is a ZIP archive, and no capture can be read from it: {0}")]
+    Archive(String),
+    /// A member of an archive cannot be.
+    #[error("'{name}' in it: {what}")]
+    Member {
+        /// The member's name.
+        name: String,
+        /// Why it cannot be, in words for people.
+        what: String,
+    },
     /// Other bytes at its start.
     #[error("it does not begin as {0} does")]
     Foreign(&'static str),

@@ -1,6 +1,9 @@
 //! A value change dump (IEEE 1364-2005, section 18), as sigrok, GTKWave and simulators write it: of it, the lines of one bit.
 //!
 //! Wider values, real numbers and comments are passed over. `x` and `z` are no levels: nothing is known there.
+//!
+//! libsigrok 0.5.2, its last release, gives lines the levels of others if one between them was not captured: of D0 and D2 it writes D1's
+//! as D2's. Such a file is refused, as far as the lines' names show it.
 
 use std::collections::HashMap;
 
@@ -19,6 +22,7 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
         return Err(LogicError::Foreign(FORM));
     }
     heading.read(&mut words)?;
+    heading.check_libsigrok()?;
     let unit_ps = heading.unit_ps.ok_or(LogicError::Foreign("a value change dump with a $timescale"))?;
     let mut levels = vec![Levels::default(); heading.names.len()];
     let mut now_ps = None;
@@ -92,6 +96,8 @@ impl Unit {
 #[derive(Debug, Default)]
 struct Heading<'a> {
     unit_ps: Option<Unit>,
+    /// Where it says that libsigrok wrote it (bytes).
+    libsigrok_at: Option<usize>,
     names: Vec<String>,
     /// By the short name in the file, which channel: those of one byte, of which most files have no others, apart.
     short: HashMap<&'a [u8], usize>,
@@ -105,11 +111,32 @@ impl<'a> Heading<'a> {
             let (at, word) = words.next().ok_or_else(|| short(words))?;
             match word {
                 b"$enddefinitions" => return words.pass_to_end(words.bytes.len()),
+                b"$version" => {
+                    let version = words.take_to_end()?;
+                    self.libsigrok_at = version.first().filter(|word| **word == b"libsigrok").map(|_| at);
+                }
                 b"$timescale" => self.unit_ps = Some(timescale(words, at)?),
                 b"$var" => self.variable(words, at)?,
                 [b'$', ..] => words.pass_to_end(words.bytes.len())?,
                 _ => return Err(LogicError::Byte { at, what: format!("'{}' in its heading", shown(word)) }),
             }
+        }
+    }
+
+    /// Lines that libsigrok numbers from 0 on are D0, D1, …: where one is left out, those behind it are others than they are called.
+    fn check_libsigrok(&self) -> Result<(), LogicError> {
+        let Some(at) = self.libsigrok_at else { return Ok(()) };
+        let number = |name: &String| name.strip_prefix('D')?.parse::<usize>().ok();
+        let Some(numbers) = self.names.iter().map(number).collect::<Option<Vec<usize>>>() else { return Ok(()) };
+        match numbers.iter().enumerate().find(|(place, number)| place != *number) {
+            None => Ok(()),
+            Some((missing, _)) => Err(LogicError::Byte {
+                at,
+                what: format!(
+                    "libsigrok wrote it without D{missing}, and then gives the lines behind that one the levels of others; save a \
+                     session file (-o FILE.sr), or capture all lines up to the last one"
+                ),
+            }),
         }
     }
 
