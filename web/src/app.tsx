@@ -11,6 +11,7 @@ import { num } from "./bins.ts";
 import { isOfProgram, resultsOf, runsOf, samplesOf, words, type Results } from "./model.ts";
 import type { Overview } from "./overview.ts";
 import { DelayDistribution, NodeClocks, Packets, WorstPackets } from "./packet/section.tsx";
+import { ActDistribution, ActingNodes, NeededLead } from "./pulse/section.tsx";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -146,10 +147,23 @@ function Measured({ results, single = false }: { results: Results; single?: bool
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
   const packets = useMemo(() => runsOf(results, "delays").filter((run) => run.packets), [results]);
+  const acting = useMemo(() => runsOf(results, "orders").filter((run) => run.pulses), [results]);
+  // The tolerance is of the act, and no limit on a packet.
+  const carrying = useMemo(() => acting.map((run) => ({ ...run, deadline_ns: null })), [acting]);
   const nodes = useMemo(() => explainedNodes(packets), [packets]);
   return (
     <>
       {clocks.length > 0 && <Section id="clocks" title="Clocks"><Clocks runs={clocks} /></Section>}
+      {acting.length > 0 && (
+        <>
+          <Section id="orders" title="Nodes that act together"><ActingNodes runs={acting} /></Section>
+          <Section id={wakeups.length + packets.length > 0 ? "acts" : "latency"} title="How late each node acted"><ActDistribution runs={acting} /></Section>
+          <Section id="lead" title="Lead"><NeededLead runs={acting} /></Section>
+          <Section id="order-packets" title="Packets that bring the orders"><Packets runs={carrying} /></Section>
+          <Section id="order-clocks" title="Clocks of the nodes"><NodeClocks runs={acting} /></Section>
+          {wakeups.length + packets.length === 0 && results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
+        </>
+      )}
       {packets.length > 0 && (
         <>
           <Section id="packets" title="Packets from program to program"><Packets runs={packets} /></Section>
@@ -162,7 +176,7 @@ function Measured({ results, single = false }: { results: Results; single?: bool
       )}
       {(single
         ? wakeups.length > 0
-        : wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length === 0)) && <Latency results={results} />}
+        : wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length + acting.length === 0)) && <Latency results={results} />}
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (
         <>

@@ -97,7 +97,7 @@ fn the_viewer_knows_the_same_kinds() {
          \x20\x20/** What several samples are called. */\n\
          \x20\x20samples: string;\n\
          \x20\x20/** How its samples are drawn. */\n\
-         \x20\x20figure: \"wakeups\" | \"gaps\" | \"costs\" | \"offsets\" | \"delays\";\n\
+         \x20\x20figure: \"wakeups\" | \"gaps\" | \"costs\" | \"offsets\" | \"delays\" | \"orders\";\n\
          \x20\x20/** Whether rates are per observed time instead of per number of schedules. */\n\
          \x20\x20countsByTime: boolean;\n\
          \x20\x20/** Whether its threads are those of a user's own program. */\n\

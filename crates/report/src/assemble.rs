@@ -10,7 +10,9 @@ use crate::view::{
     AssessmentView, ChangeView, GeneratedView, HeadlineState, LateCauseView, LateCausesView, PageView, ResultsView,
     RunView, SCHEMA, TotalsView, VERSION, View,
 };
-use crate::{campaign, comparison, conditions, explanation, load, overview, packet, program, rhythm, run, sync, tail};
+use crate::{
+    campaign, comparison, conditions, explanation, load, overview, packet, program, pulse, rhythm, run, sync, tail,
+};
 
 impl View {
     /// Assembles the data that the page embeds.
@@ -82,6 +84,7 @@ fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: H
         program: program::view(record),
         sync: sync::view(record),
         packets: packet::view(record),
+        pulses: pulse::view(record),
         load: load::view(record),
         ..run::run(record)
     });

@@ -8,6 +8,7 @@ mod load;
 mod overview;
 mod packet;
 mod program;
+mod pulse;
 mod rhythm;
 mod sync;
 mod table;
@@ -129,6 +130,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
 
 /// Writes all that is shown of some runs, and of their predicted worst cases.
 fn plain_runs(page: &mut String, runs: &[Record], tails: &[&TailView]) {
+    pulse::plain_pulses(page, runs);
     packet::plain_packets(page, runs);
     sync::plain_clocks(page, runs);
     plain_table(page, runs);

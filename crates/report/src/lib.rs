@@ -22,6 +22,7 @@ mod overview;
 mod packet;
 mod page;
 mod program;
+mod pulse;
 mod rhythm;
 mod run;
 mod sync;
@@ -33,16 +34,17 @@ pub use exact::{Exact, Instant};
 pub use html::render_html;
 pub use page::{CampaignInput, ComparisonInput, Generated, Page, PageKind, ReportInput, Results};
 pub use view::{
-    AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView,
-    CalibrationRowView, CalibrationView, CampaignReasonView, CampaignView, CauseChangeView, CauseView, ChangeView,
-    ClaimView, ComparisonView, ConditionView, CurveView, DelayPartView, ExpectationView, ExplainedFrom,
-    ExplainedSampleView, ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, GroupView,
-    HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView,
-    LoadTurnView, LoadView, MaximaView, MomentView, OverviewView, PacketArrivalsView, PacketClocksView,
-    PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView, PacketFlowView, PacketPartView,
-    PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView,
-    ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunRowView, RunView, SCHEMA, SeenView, SeriesView,
-    ShareView, SidesView, SignedRunView, SignedSamplesView, SpoiledView, StateView, StretchView, SyncAllanView,
-    SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView,
-    SyncView, TailView, TallyView, TimelineView, TotalsView, VERSION, VerdictView, View, WorstOfView, WorstView,
+    ActingNodeView, ActingRowView, AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView,
+    CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView, CampaignReasonView,
+    CampaignView, CauseChangeView, CauseView, ChangeView, ClaimView, ComparisonView, ConditionView, CurveView,
+    DelayPartView, ExpectationView, ExplainedFrom, ExplainedSampleView, ExplanationView, FollowedThreadView,
+    FollowingCostView, GeneratedView, GroupView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView,
+    LateCauseView, LateCausesView, LoadPartView, LoadTurnView, LoadView, MaximaView, MomentView, OverviewView,
+    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView,
+    PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView,
+    ProgramView, PulseView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunRowView,
+    RunView, SCHEMA, SeenView, SeriesView, ShareView, SidesView, SignedRunView, SignedSamplesView, SpoiledView,
+    StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
+    SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TailView, TallyView, TimelineView, TotalsView,
+    VERSION, VerdictView, View, WorstOfView, WorstView,
 };

@@ -62,6 +62,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         program: None,
         sync: None,
         packets: None,
+        pulses: None,
         load: None,
         manifest: safe_integers(&json_of(manifest)),
     }

@@ -11,6 +11,7 @@ mod load;
 mod overview;
 mod packet;
 mod program;
+mod pulse;
 mod rhythm;
 mod sync;
 mod tail;
@@ -40,6 +41,7 @@ pub use self::packet::{
     PacketFlowView, PacketPartView, PacketView, PacketWorstView,
 };
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
+pub use self::pulse::{ActingNodeView, ActingRowView, PulseView};
 pub use self::rhythm::{RhythmScanView, RhythmView};
 pub use self::sync::{
     SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView, SyncStateChangeView, SyncStateView,
@@ -261,6 +263,8 @@ pub struct RunView {
     pub sync: Option<SyncView>,
     /// What was seen of packets between nodes; null except in runs of `packet`.
     pub packets: Option<PacketView>,
+    /// Nodes that act together; null except in runs of `pulse`.
+    pub pulses: Option<PulseView>,
     /// What the load did; null unless the load consists of parts.
     pub load: Option<LoadView>,
     /// What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.

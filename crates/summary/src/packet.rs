@@ -6,8 +6,8 @@ mod table;
 use std::collections::BTreeSet;
 
 use record::{
-    ClockRelation, Histogram, Interval, LatencyRole, NodeExplanation, PacketFlow, Place, Record, Series, TrackPoint,
-    Uncertainty,
+    ClockRelation, Histogram, Interval, Kind, LatencyRole, NodeExplanation, PacketFlow, Place, Record, Series,
+    TrackPoint, Uncertainty,
 };
 use units::{approx_f64, format};
 
@@ -54,13 +54,25 @@ pub fn beside<'a>(record: &'a Record, flow: &PacketFlow, role: LatencyRole) -> O
     Some((latency.words, series_of(record, flow, latency.name)?))
 }
 
-/// The delays of a flow from program to program, to which a limit applies; `None` if no packet has one.
+/// The delays of a flow from program to program, to which a limit applies where packets are what is measured; `None` if no packet has one.
 #[must_use]
 pub fn delays_of<'a>(record: &'a Record, flow: &PacketFlow) -> Option<&'a Series> {
-    record
-        .series
-        .iter()
-        .find(|series| series.judged && series.taken() > 0 && flow_number(&series.place) == Some(flow.flow))
+    let kind = record.measurement.kind();
+    // Where packets bring orders, what is judged is the act: it stands with the nodes that act.
+    match way_of_packets(kind).filter(|way| kind.compared != Some(way)) {
+        Some(way) => series_of(record, flow, way).filter(|series| series.taken() > 0),
+        None => record
+            .series
+            .iter()
+            .find(|series| series.judged && series.taken() > 0 && flow_number(&series.place) == Some(flow.flow)),
+    }
+}
+
+/// The latency that is the whole way of a packet: the one by which runs are compared, or where that is no way the first that is one.
+fn way_of_packets(kind: &Kind) -> Option<&'static str> {
+    let is_way = |name: &&str| kind.latency(name).is_some_and(|latency| latency.role == LatencyRole::Way);
+    let first = || kind.latencies.iter().find(|latency| latency.role == LatencyRole::Way && latency.part_of.is_empty());
+    kind.compared.filter(is_way).or_else(|| first().map(|latency| latency.name))
 }
 
 /// The number of a flow (from 0); `None` if the place is of no flow.

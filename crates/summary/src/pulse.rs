@@ -205,12 +205,12 @@ fn load(record: &Record) -> String {
 
 /// The counts of a node for a table: in time, late, and what was not carried out.
 #[must_use]
-pub fn cells(orders: &OrderCounts) -> Vec<String> {
+pub const fn counts(orders: &OrderCounts) -> [u64; 9] {
     let OrderCounts { scheduled, skipped, lost, too_late, refused, dropped, unknown, beyond, .. } = *orders;
-    [scheduled, orders.kept(), beyond, too_late, lost, skipped, refused, dropped, unknown].map(count).to_vec()
+    [scheduled, orders.kept(), beyond, too_late, lost, skipped, refused, dropped, unknown]
 }
 
-/// The headings of [`cells`].
+/// The headings of [`counts`].
 pub const CELLS: [&str; 9] =
     ["orders", "in time", "late", "too late", "lost", "skipped", "refused", "dropped", "unknown"];
 

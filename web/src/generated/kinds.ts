@@ -7,7 +7,7 @@ export interface Kind {
   /** What several samples are called. */
   samples: string;
   /** How its samples are drawn. */
-  figure: "wakeups" | "gaps" | "costs" | "offsets" | "delays";
+  figure: "wakeups" | "gaps" | "costs" | "offsets" | "delays" | "orders";
   /** Whether rates are per observed time instead of per number of schedules. */
   countsByTime: boolean;
   /** Whether its threads are those of a user's own program. */

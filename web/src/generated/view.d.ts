@@ -719,6 +719,10 @@ export interface RunView {
    */
   program?: ProgramView | null;
   /**
+   * Nodes that act together; null except in runs of `pulse`.
+   */
+  pulses?: PulseView | null;
+  /**
    * The reasons for that state, the worst first.
    */
   reasons: ReasonView[];
@@ -2068,6 +2072,109 @@ export interface PreemptionView {
   total_ns: number | string;
 }
 /**
+ * Nodes that act together at ordered times.
+ */
+export interface PulseView {
+  /**
+   * How far from each other any two nodes acted, as a sentence without its full stop; null where that is not known.
+   */
+  apart?: string | null;
+  /**
+   * How often misses come, as a sentence without its full stop.
+   */
+  bursts: string;
+  /**
+   * What the counts of a node are called, in the order of `counts`.
+   */
+  counted: string[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lead_ns: number | string;
+  /**
+   * The nodes that act.
+   */
+  nodes: ActingNodeView[];
+  /**
+   * What was ordered, as a sentence without its full stop.
+   */
+  ordered: string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  tolerance_ns: number | string;
+  /**
+   * What became of the schedules, as a sentence without its full stop.
+   */
+  trials: string;
+}
+/**
+ * A node that acts.
+ */
+export interface ActingNodeView {
+  /**
+   * Index of the series of how late it acted, in the series of the run; null if there is none.
+   */
+  act_series?: number | null;
+  /**
+   * How many of its orders became what, in the order of `counted`.
+   */
+  counts: Exact[];
+  /**
+   * The lead that its orders needed, as a sentence without its full stop; null if none arrived.
+   */
+  needed?: string | null;
+  /**
+   * Index of the series of the lead that was needed; null if there is none.
+   */
+  needed_series?: number | null;
+  /**
+   * Name of the node.
+   */
+  node: string;
+  /**
+   * What it switches.
+   */
+  output: string;
+  /**
+   * How late it acted, what switching takes and the lead that was needed: those of which there is an order.
+   */
+  rows: ActingRowView[];
+  /**
+   * How far from the ordered time its edges lie, as a sentence without its full stop; null if it did not act.
+   */
+  within?: string | null;
+}
+/**
+ * Figures of a latency of a node that acts.
+ */
+export interface ActingRowView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * The lowest (ns).
+   */
+  lowest_ns?: Exact | null;
+  /**
+   * Median (ns).
+   */
+  median_ns?: Exact | null;
+  /**
+   * What 99.9 % do not exceed (ns); null of too few orders.
+   */
+  p99_9_ns?: Exact | null;
+  /**
+   * What lies between its points, in a few words.
+   */
+  words: string;
+  /**
+   * The worst (ns).
+   */
+  worst_ns?: Exact | null;
+}
+/**
  * A reason why a run is degraded or invalid.
  */
 export interface ReasonView {
@@ -2992,7 +3099,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -3639,6 +3746,10 @@ export interface RunView1 {
    */
   program?: ProgramView | null;
   /**
+   * Nodes that act together; null except in runs of `pulse`.
+   */
+  pulses?: PulseView | null;
+  /**
    * The reasons for that state, the worst first.
    */
   reasons: ReasonView[];
@@ -4104,7 +4215,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

@@ -1,7 +1,7 @@
 //! Nodes that act together, on a terminal.
 
 use record::Record;
-use summary::pulse::{CELLS, PulseSummary, cells, summary};
+use summary::pulse::{CELLS, PulseSummary, counts, summary};
 use units::format;
 
 use super::packet;
@@ -39,7 +39,7 @@ pub(crate) fn table(record: &Record, color: bool) -> String {
 fn orders(run: &PulseSummary) -> String {
     let mut table = Table::new(&["node"].into_iter().chain(CELLS).collect::<Vec<_>>());
     for node in &run.nodes {
-        table.row([node.node.clone()].into_iter().chain(cells(&node.orders)).collect());
+        table.row([node.node.clone()].into_iter().chain(counts(&node.orders).map(format::count)).collect());
     }
     let outputs: Vec<String> = run.nodes.iter().map(|node| format!("{}: output {}", node.node, node.output)).collect();
     format!("{}{}", table.render(), wrap::paragraph(&outputs.join("; "), "  ", wrap::width()))

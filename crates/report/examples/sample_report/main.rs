@@ -12,6 +12,7 @@ mod events;
 mod imported;
 mod load;
 mod many;
+mod orders;
 mod packets;
 mod program;
 mod rhythm;
@@ -33,7 +34,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 52] = [
+    let cases: [Case; 54] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -80,6 +81,8 @@ fn main() -> std::io::Result<()> {
         ("sync-lost", || bare("Clocks of press-7", vec![clocks::lost()])),
         ("sync-unbounded", || bare("Clocks of press-7", vec![clocks::unbounded()])),
         ("costs", || bare("Costs of calls on press-7", vec![clock(1_300), gpio(1_400)])),
+        ("orders", || bare("Two presses, ordered by line-1", vec![orders::together()])),
+        ("orders-missed", || bare("Two presses, ordered by line-1", vec![orders::missed()])),
         ("packets", || bare("press-7 and camera-2", packets::both_ways())),
         ("packets-lost", || bare("press-7 to camera-2", packets::lossy())),
         ("packets-paths", || bare("press-7 to camera-2", packets::by_path())),

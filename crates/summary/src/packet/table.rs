@@ -1,9 +1,11 @@
 //! The flows of a run with their delays, as tables.
 
-use record::{ClockRelation, Kind, LatencyRole, PacketFlow, Record, Series, Uncertainty};
+use record::{ClockRelation, LatencyRole, PacketFlow, Record, Series, Uncertainty};
 use serde::Serialize;
 
-use super::{beside, clocks_sentence, counts_sentence, delays_of, known_parts, parts_sentence, path_words, series_of};
+use super::{
+    beside, clocks_sentence, counts_sentence, delays_of, known_parts, parts_sentence, path_words, way_of_packets,
+};
 use crate::run::Figures;
 
 /// What is said of packets between nodes.
@@ -81,10 +83,7 @@ pub fn summary(record: &Record) -> Option<PacketSummary> {
 fn flow_summary(flow: &PacketFlow, record: &Record) -> FlowSummary {
     let kind = record.measurement.kind();
     let delays = delays_of(record, flow);
-    let whole = way_of_packets(kind);
-    let compared = whole.and_then(|name| kind.latency(name));
-    // Where packets bring orders, what is judged is the act: it stands with the nodes that act.
-    let delays = if whole == kind.compared { delays } else { whole.and_then(|name| series_of(record, flow, name)) };
+    let compared = way_of_packets(kind).and_then(|name| kind.latency(name));
     let whole = compared.zip(delays).filter(|(latency, series)| series.name == latency.name);
     let whole = whole.map(|(latency, series)| (latency.words, series));
     let late = [LatencyRole::SenderLateness, LatencyRole::LaunchLateness].map(|role| beside(record, flow, role));
@@ -104,13 +103,6 @@ fn flow_summary(flow: &PacketFlow, record: &Record) -> FlowSummary {
         parts: parts_sentence(record, flow),
         lost: flow.lost,
     }
-}
-
-/// The latency that is the whole way of a packet: the one by which runs are compared, or where that is no way the first that is one.
-fn way_of_packets(kind: &Kind) -> Option<&'static str> {
-    let is_way = |name: &&str| kind.latency(name).is_some_and(|latency| latency.role == LatencyRole::Way);
-    let first = || kind.latencies.iter().find(|latency| latency.role == LatencyRole::Way && latency.part_of.is_empty());
-    kind.compared.filter(is_way).or_else(|| first().map(|latency| latency.name))
 }
 
 pub(crate) fn row(words: &str, series: &Series, record: &Record) -> DelayRow {
