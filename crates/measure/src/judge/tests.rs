@@ -213,7 +213,7 @@ const ADDED_ELSEWHERE: [ReasonCode; 22] = [
     ReasonCode::ReferenceWorse,
     ReasonCode::BoundsContradict,
     ReasonCode::NoHardBound,
-    // Where two nodes exchange packets: `measure/src/kinds/packet/finish.rs`, `measure/tests/packet.rs`.
+    // Where two nodes exchange packets: `measure/src/nodes/finish.rs`, `measure/tests/packet.rs`.
     ReasonCode::PacketsRefused,
     ReasonCode::PacketsNotReceived,
     ReasonCode::ClocksUnrelated,

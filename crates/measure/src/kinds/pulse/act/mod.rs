@@ -340,3 +340,6 @@ fn acts<E: PacketEndpoint>(hot: ActLoop<'_, E>, listens: &AtomicBool, meter: Met
         hot.run()
     })
 }
+
+#[cfg(test)]
+mod tests;

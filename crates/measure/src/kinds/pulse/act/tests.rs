@@ -1,0 +1,172 @@
+//! The acting loop over an end that hands out what a test wrote.
+
+use std::collections::VecDeque;
+
+use kernel::packet::{Counters, Launch, PacketEndpoint, ReceiveError, Received, SendError, SentStamp};
+
+use super::hot::Refusal;
+use super::*;
+
+const SESSION: Session = Session { number: 3, key: [5; 16] };
+const MS: i64 = 1_000_000;
+
+/// Has all packets at once, and nothing after that.
+struct Scripted {
+    packets: VecDeque<Vec<u8>>,
+}
+
+impl PacketEndpoint for Scripted {
+    fn send(&mut self, _: &[u8], _: Option<Launch>) -> Result<(), SendError> {
+        Ok(())
+    }
+
+    fn receive<R>(&mut self, take: impl FnOnce(Received<'_>) -> R) -> Result<Option<R>, ReceiveError> {
+        Ok(self.packets.pop_front().map(|payload| take(Received::of_unknown_way(&payload))))
+    }
+
+    fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError> {
+        if !self.packets.is_empty() {
+            return Ok(true);
+        }
+        let left_ns = deadline_ns - now_ns(ClockId::Monotonic);
+        std::thread::sleep(std::time::Duration::from_nanos(left_ns.max(0).unsigned_abs()));
+        Ok(false)
+    }
+
+    fn sent_stamp(&mut self) -> Option<SentStamp> {
+        None
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+
+    fn largest_payload(&self) -> usize {
+        LEAST_BYTES
+    }
+
+    fn rehearsal(&self) -> Option<Self> {
+        None
+    }
+}
+
+/// A packet with an order for a time, active for so long.
+fn packet(sequence: u64, act_at_ns: i64, takes_ns: i64) -> Vec<u8> {
+    let mut bytes = bytes_of(&SESSION, 0, sequence, act_at_ns).to_vec();
+    Order { act_at_ns, until_ns: act_at_ns + takes_ns }.write(&SESSION, sequence, &mut bytes);
+    bytes
+}
+
+/// Lets the loop take packets and carry out what is ordered until 60 ms from now; what became of each order.
+fn obeyed(packets: impl IntoIterator<Item = Vec<u8>>, bounds: Bounds, arming_ns: i64) -> Vec<Done> {
+    let (mut ring, _arrived) = RingBuffer::new(256);
+    let (mut done, mut told) = RingBuffer::new(256);
+    let (strangers, clock, counted, flag) =
+        (Strangers::default(), ActingClock::default(), AtomicU64::new(0), AtomicBool::new(false));
+    let hot = ActLoop {
+        end: &mut Scripted { packets: packets.into_iter().collect() },
+        output: &Output::Nothing,
+        guarded: None,
+        session: SESSION,
+        flow: 0,
+        clock: &clock,
+        bounds,
+        lead_ns: 20 * MS,
+        arming_ns,
+        spin_ns: MS,
+        pending: &mut Pending::default(),
+        tracker: &mut SequenceTracker::default(),
+        ring: &mut ring,
+        done: &mut done,
+        strangers: &strangers,
+        dropped: &counted,
+        unsafe_failures: &counted,
+        stop: &flag,
+        watchdog: &flag,
+        halt: &flag,
+        end_ns: now_ns(ClockId::Monotonic) + 60 * MS,
+    };
+    let _ = hot.run();
+    let mut all = Vec::new();
+    while let Ok(done) = told.pop() {
+        all.push(done);
+    }
+    all
+}
+
+const ANY: Bounds = Bounds { longest_ns: i64::MAX, least_apart_ns: 0 };
+
+fn fates(done: &[Done]) -> Vec<(u64, Fate)> {
+    done.iter().map(|one| (one.sequence, one.fate)).collect()
+}
+
+#[test]
+fn orders_are_carried_out_in_the_order_of_their_times_and_none_is_early() {
+    let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
+    let at = |number: i64| from_ns + number * 2 * MS;
+    // They overtake each other, and each comes twice.
+    let sequences = [2, 0, 1, 2, 0, 1];
+    let packets = sequences.map(|number| packet(number, at(i64::try_from(number).unwrap()), MS));
+    let done = obeyed(packets, ANY, 1_000);
+    assert_eq!(fates(&done), [(0, Fate::Acted), (1, Fate::Acted), (2, Fate::Acted)]);
+    for (number, one) in (0..).zip(&done) {
+        assert_eq!((one.ordered_ns, one.scheduled_ns), (at(number), at(number) - 20 * MS));
+        assert!(one.acted_ns >= one.ordered_ns && one.returned_ns >= one.acted_ns, "{one:?}");
+        assert!(one.armed_ns < one.ordered_ns, "{one:?}");
+    }
+}
+
+#[test]
+fn what_leaves_less_than_the_arming_time_is_not_carried_out() {
+    let now_ns = now_ns(ClockId::Realtime);
+    let done = obeyed([packet(0, now_ns + 30 * MS, MS), packet(1, now_ns - MS, MS)], ANY, 31 * MS);
+    assert_eq!(fates(&done), [(0, Fate::TooLate), (1, Fate::TooLate)]);
+    // What it needed is beyond what it had, by definition.
+    assert!(done.iter().all(|one| one.armed_ns > one.ordered_ns), "{done:?}");
+}
+
+#[test]
+fn what_the_output_does_not_allow_is_refused_by_name() {
+    let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
+    let bounds = Bounds { longest_ns: MS, least_apart_ns: 2 * MS };
+    let mut forged = packet(5, from_ns + 30 * MS, MS);
+    *forged.last_mut().unwrap() ^= 1;
+    let done = obeyed(
+        [
+            packet(0, from_ns, MS),
+            packet(1, from_ns + 10 * MS, MS + 1),
+            packet(2, from_ns + 2 * MS - 1, MS),
+            packet(3, from_ns - 2 * MS + 1, MS),
+            packet(4, from_ns + 30_000 * MS, MS),
+            forged,
+            packet(6, from_ns + 2 * MS, MS),
+        ],
+        bounds,
+        1_000,
+    );
+    let refused = |why| Fate::Refused(why);
+    let mut seen = fates(&done);
+    seen.sort_by_key(|(sequence, _)| *sequence);
+    assert_eq!(
+        seen,
+        [
+            (0, Fate::Acted),
+            (1, refused(Refusal::TooLong)),
+            (2, refused(Refusal::TooFast)),
+            (3, refused(Refusal::TooFast)),
+            (4, refused(Refusal::TooFar)),
+            (5, refused(Refusal::NoOrder)),
+            (6, Fate::Acted),
+        ]
+    );
+}
+
+#[test]
+fn more_orders_than_there_is_room_for_are_refused_and_what_waits_at_the_end_is_dropped() {
+    let from_ns = now_ns(ClockId::Realtime) + 10_000 * MS;
+    let done =
+        obeyed((0..66).map(|number| packet(number, from_ns + i64::try_from(number).unwrap() * MS, 1)), ANY, 1_000);
+    assert_eq!(done.len(), 66);
+    let count = |fate: Fate| done.iter().filter(|one| one.fate == fate).count();
+    assert_eq!((count(Fate::Refused(Refusal::Full)), count(Fate::Dropped)), (2, 64));
+}
