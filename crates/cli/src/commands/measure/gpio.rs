@@ -50,23 +50,23 @@ pub(crate) struct GpioArgs {
 #[command(next_help_heading = "With --loop-back")]
 struct ResponseArgs {
     /// The CPU of the thread that makes the edges [default: another than the measured one, where there is one]
-    #[arg(long, value_name = "CPU", requires = "loop_back")]
+    #[arg(long, value_name = "CPU", conflicts_with = "line")]
     acting_cpu: Option<u32>,
     /// Scheduling policy of both threads [default: fifo]
-    #[arg(long, value_enum, requires = "loop_back")]
+    #[arg(long, value_enum, conflicts_with = "line")]
     policy: Option<PolicyName>,
     /// Time from one edge to the next [default: 1ms]
-    #[arg(long, alias = "period", value_name = "D", requires = "loop_back")]
+    #[arg(long, alias = "period", value_name = "D", conflicts_with = "line")]
     interval: Option<Ns>,
     /// How long to measure [default: 60s]; `unlimited` measures until Ctrl-C
-    #[arg(long, visible_alias = "time", value_name = "D", requires = "loop_back", conflicts_with = "samples")]
+    #[arg(long, visible_alias = "time", value_name = "D", conflicts_with_all = ["line", "samples"])]
     duration: Option<RunLength>,
     /// The limit that no response may exceed; exit 1 where one does
-    #[arg(long, value_name = "D", requires = "loop_back")]
+    #[arg(long, value_name = "D", conflicts_with = "line")]
     deadline: Option<Ns>,
     /// Length of an interval of the record, each with a maximum and a histogram of its own
     /// [default: the shorter of 5m and a 60th of the duration]
-    #[arg(long, value_name = "D", requires = "loop_back")]
+    #[arg(long, value_name = "D", conflicts_with = "line")]
     interval_maximum: Option<Ns>,
 }
 

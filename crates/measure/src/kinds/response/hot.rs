@@ -203,7 +203,8 @@ impl<W: Wire> WaitingLoop<'_, W> {
         let mut slept = sleeps_so_far();
         loop {
             turn.taken.store(counts.events, Ordering::Release);
-            let waited = wire.wait(timeout_ms);
+            // Edges that keep coming must not keep the loop.
+            let waited = wire.wait(if is_over.load(Ordering::Acquire) { 0 } else { timeout_ms });
             let woke_ns = now_ns(clock);
             let before = slept;
             slept = sleeps_so_far();

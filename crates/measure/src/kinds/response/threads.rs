@@ -34,6 +34,8 @@ const LOOK_NS: i64 = 100_000;
 pub(super) struct Shared<W> {
     pub(super) wire: W,
     pub(super) turn: Turn,
+    /// That of the warming: no edge is measured before the waiting thread is in its measured loop.
+    warming_turn: Turn,
     /// The edges: before and after each write.
     pub(super) acted: Ring,
     /// The events: the kernel's stamp, and when the waiting thread was awake.
@@ -78,6 +80,7 @@ impl<W: Wire> Running<W> {
         let shared = Arc::new(Shared {
             wire,
             turn: Turn::new(),
+            warming_turn: Turn::new(),
             acted: Ring::new(plan.ring_slots),
             woke: Ring::new(plan.ring_slots),
             last_schedule_ns: AtomicI64::new(i64::MAX),
@@ -157,7 +160,7 @@ impl<W: Wire> Acting<W> {
             last_schedule_ns: &until_ns,
             samples: WARMING,
             lost_after_ns: 4 * WARMING_INTERVAL_NS,
-            turn: &shared.turn,
+            turn: &shared.warming_turn,
             ring: spare.writer(),
             watchdog: &shared.watchdog,
         };
@@ -222,12 +225,18 @@ struct Waiting<W> {
 }
 
 impl<W: Wire> Waiting<W> {
-    fn measured<'a>(&'a self, is_over: &'a AtomicBool, timeout_ms: i32, ring: &'a Ring) -> WaitingLoop<'a, W> {
+    fn until<'a>(
+        &'a self,
+        is_over: &'a AtomicBool,
+        turn: &'a Turn,
+        timeout_ms: i32,
+        ring: &'a Ring,
+    ) -> WaitingLoop<'a, W> {
         let shared = &*self.shared;
         WaitingLoop {
             wire: &shared.wire,
             clock: KernelClock::from(CLOCK),
-            turn: &shared.turn,
+            turn,
             is_over,
             timeout_ms,
             ring: ring.writer(),
@@ -250,7 +259,7 @@ impl<W: Wire> Work for Waiting<W> {
     fn measure(self, _: i64, meter: Meter) -> Metered<WaitingCounts> {
         let shared = &*self.shared;
         let spare = Ring::new(16);
-        let _ = waits(self.measured(&shared.is_warm, WARMING_WAIT_MS, &spare), meter);
-        waits(self.measured(&shared.is_over, -1, &shared.woke), meter)
+        let _ = waits(self.until(&shared.is_warm, &shared.warming_turn, WARMING_WAIT_MS, &spare), meter);
+        waits(self.until(&shared.is_over, &shared.turn, -1, &shared.woke), meter)
     }
 }
