@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use crate::handover::CallFailed;
+
 const NAME_BYTES: usize = 32;
 const MOST_LINES: usize = 64;
 const MOST_ATTRIBUTES: usize = 10;
@@ -82,6 +84,18 @@ struct RawValues {
     mask: u64,
 }
 
+/// `struct gpio_v2_line_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct RawEvent {
+    timestamp_ns: u64,
+    id: u32,
+    offset: u32,
+    sequence_of_request: u32,
+    sequence_of_line: u32,
+    padding: [u32; 6],
+}
+
 /// `_IOC(direction, 0xB4, number, size)` (include/uapi/asm-generic/ioctl.h).
 const fn request(direction: u64, number: u64, size: usize) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "sizes of a few hundred bytes")]
@@ -99,7 +113,9 @@ const SET_VALUES: u64 = request(READ_WRITE, 0xf, size_of::<RawValues>());
 
 const FLAG_USED: u64 = 1 << 0;
 const FLAG_ACTIVE_LOW: u64 = 1 << 1;
+const FLAG_INPUT: u64 = 1 << 2;
 const FLAG_OUTPUT: u64 = 1 << 3;
+const FLAG_EDGE_RISING: u64 = 1 << 4;
 const FLAG_OPEN_DRAIN: u64 = 1 << 6;
 const FLAG_OPEN_SOURCE: u64 = 1 << 7;
 /// The attribute that says the levels which outputs begin with.
@@ -210,30 +226,59 @@ impl Chip {
     /// # Errors
     /// `EBUSY` where it is used, `EINVAL` where there is no such line, others where the driver refuses.
     pub fn output(&self, offset: u32, active_low: bool, consumer: &str) -> io::Result<OutputLine> {
+        // Without the attribute the line begins at the level that is logically low; said all the same, since this is what counts.
+        let mut attributes = [RawConfigAttribute::default(); MOST_ATTRIBUTES];
+        attributes[0] = RawConfigAttribute {
+            attribute: RawAttribute { id: ATTRIBUTE_OUTPUT_VALUES, padding: 0, value: 0 },
+            mask: 1,
+        };
+        let config = RawConfig {
+            flags: FLAG_OUTPUT | active_low_flag(active_low),
+            attributes_count: 1,
+            attributes,
+            ..RawConfig::default()
+        };
+        Ok(OutputLine { file: self.take(offset, config, consumer)? })
+    }
+
+    /// Takes a line as an input whose edges from inactive to active the kernel reports, each with its own time on
+    /// CLOCK_MONOTONIC. The consumer's name is cut to 31 bytes.
+    ///
+    /// # Errors
+    /// `EBUSY` where it is used; `ENXIO`, `ENODEV` or `EINVAL` where the line has no interrupt, or none of edges; others where
+    /// the driver refuses.
+    pub fn edges(&self, offset: u32, active_low: bool, consumer: &str) -> io::Result<EdgeLine> {
+        let flags = FLAG_INPUT | FLAG_EDGE_RISING | active_low_flag(active_low);
+        let file = self.take(offset, RawConfig { flags, ..RawConfig::default() }, consumer)?;
+        // SAFETY: takes no pointers; what it returns is a new descriptor that nobody else owns.
+        let end = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+        if end < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: as above.
+        Ok(EdgeLine { file, end: unsafe { OwnedFd::from_raw_fd(end) } })
+    }
+
+    fn take(&self, offset: u32, config: RawConfig, consumer: &str) -> io::Result<OwnedFd> {
         let mut raw = RawRequest {
             offsets: [0; MOST_LINES],
             consumer: [0; NAME_BYTES],
-            config: RawConfig {
-                flags: FLAG_OUTPUT | if active_low { FLAG_ACTIVE_LOW } else { 0 },
-                // Without it the line begins at the level that is logically low; said all the same, since this is what counts.
-                attributes_count: 1,
-                ..RawConfig::default()
-            },
+            config,
             lines_count: 1,
             event_buffer_size: 0,
             padding: [0; 5],
             file: -1,
         };
-        raw.config.attributes[0] = RawConfigAttribute {
-            attribute: RawAttribute { id: ATTRIBUTE_OUTPUT_VALUES, padding: 0, value: 0 },
-            mask: 1,
-        };
         raw.offsets[0] = offset;
         raw.consumer.iter_mut().take(NAME_BYTES - 1).zip(consumer.bytes()).for_each(|(to, byte)| *to = byte);
         ask(self.file.as_raw_fd(), LINE_REQUEST, &mut raw)?;
         // SAFETY: the kernel has just made this descriptor for us.
-        Ok(OutputLine { file: unsafe { OwnedFd::from_raw_fd(raw.file) } })
+        Ok(unsafe { OwnedFd::from_raw_fd(raw.file) })
     }
+}
+
+const fn active_low_flag(active_low: bool) -> u64 {
+    if active_low { FLAG_ACTIVE_LOW } else { 0 }
 }
 
 /// A line that this process has as an output. It is inactive again when this is dropped; if the process is killed, nobody makes
@@ -272,16 +317,94 @@ impl OutputLine {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn is_active(&self) -> io::Result<bool> {
-        let mut values = RawValues { bits: 0, mask: 1 };
-        ask(self.file.as_raw_fd(), GET_VALUES, &mut values)?;
-        Ok(values.bits & 1 == 1)
+        is_active(&self.file)
     }
+}
+
+fn is_active(file: &OwnedFd) -> io::Result<bool> {
+    let mut values = RawValues { bits: 0, mask: 1 };
+    ask(file.as_raw_fd(), GET_VALUES, &mut values)?;
+    Ok(values.bits & 1 == 1)
 }
 
 impl Drop for OutputLine {
     fn drop(&mut self) {
         // A chip that is gone drives nothing.
         let _ = self.set(false);
+    }
+}
+
+/// An edge of a line from inactive to active, as the kernel reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// When the kernel's interrupt handler saw it (ns, CLOCK_MONOTONIC). Where the chip sits behind a bus that sleeps, this is when
+    /// the thread of its interrupt did.
+    pub at_ns: i64,
+    /// Its number among the edges of the line since it was taken, from 1 on; it wraps around. A gap is of edges that the kernel had
+    /// no room for.
+    pub number: u32,
+}
+
+/// How a wait for an edge ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// An edge was reported.
+    Edge(Edge),
+    /// The time was over, or [`EdgeLine::end_waits`] was called.
+    Nothing,
+}
+
+/// A line that this process has as an input, and whose edges are reported to it.
+#[derive(Debug)]
+pub struct EdgeLine {
+    file: OwnedFd,
+    /// An eventfd that can be read once no wait is to last any more.
+    end: OwnedFd,
+}
+
+impl EdgeLine {
+    /// Waits for the next edge, for so many milliseconds at most, without an end where that is below zero: `poll(2)`, then `read(2)`.
+    /// It neither allocates nor locks.
+    ///
+    /// # Errors
+    /// `EINTR` where a signal handler ran meanwhile; `ENODEV` where the chip is gone.
+    #[inline(always)]
+    pub fn wait(&self, timeout_ms: i32) -> Result<Waited, CallFailed> {
+        let readable = |file: &OwnedFd| libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut files = [readable(&self.file), readable(&self.end)];
+        // SAFETY: the array is valid and writable, and has the length that is stated.
+        let found = unsafe { libc::poll(files.as_mut_ptr(), 2, timeout_ms) };
+        if found < 0 {
+            return Err(CallFailed::last());
+        }
+        if files[0].revents == 0 {
+            return Ok(Waited::Nothing);
+        }
+        let mut raw = RawEvent::default();
+        // SAFETY: the structure is valid and writable for its length, and any bytes are a value of it.
+        let read = unsafe { libc::read(self.file.as_raw_fd(), (&raw mut raw).cast(), size_of::<RawEvent>()) };
+        if read < 0 {
+            return Err(CallFailed::last());
+        }
+        Ok(Waited::Edge(Edge {
+            at_ns: i64::try_from(raw.timestamp_ns).unwrap_or(i64::MAX),
+            number: raw.sequence_of_line,
+        }))
+    }
+
+    /// Ends the wait of another thread, and each one from now on that would last.
+    pub fn end_waits(&self) {
+        let one = 1_u64;
+        // SAFETY: the buffer is valid for its length. A counter that is full can be read already.
+        let _ = unsafe { libc::write(self.end.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+    }
+
+    /// Whether the line is active now, as the driver reads it.
+    ///
+    /// # Errors
+    /// Where the chip is gone (`ENODEV`), or cannot be reached.
+    pub fn is_active(&self) -> io::Result<bool> {
+        is_active(&self.file)
     }
 }
 
@@ -297,6 +420,7 @@ mod tests {
         assert_eq!(LINE_REQUEST, 0xc250_b407);
         assert_eq!(GET_VALUES, 0xc010_b40e);
         assert_eq!(SET_VALUES, 0xc010_b40f);
+        assert_eq!(size_of::<RawEvent>(), 48);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Takes a line of a GPIO chip, as users and policies name it: `CHIP/LINE`.
+//! Takes lines of GPIO chips, as users and policies name them: `CHIP/LINE`.
 
 use std::io;
 
-use kernel::gpio::{Chip, OutputLine};
+use kernel::gpio::{Chip, EdgeLine, OutputLine};
 
 /// What the kernel tells others of who uses the line.
 const CONSUMER: &str = "punctual";
@@ -53,6 +53,26 @@ pub enum LineError {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// The kernel reports no edges of the line.
+    #[error(
+        "the kernel reports no edges of line {line} of {chip}: {error}; name a line whose chip raises an interrupt for edges (a column of its own in /proc/interrupts once somebody waits for one)"
+    )]
+    NoEdges {
+        /// The chip.
+        chip: String,
+        /// The line.
+        line: u32,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// One line that is to be both ends of a wire.
+    #[error("line {line} of {chip} cannot be the output and the input: name two lines that a wire joins")]
+    SameLine {
+        /// The chip.
+        chip: String,
+        /// The line.
+        line: u32,
+    },
 }
 
 /// Takes the line `CHIP/LINE`, as an output that is inactive.
@@ -60,24 +80,60 @@ pub enum LineError {
 /// # Errors
 /// Where there is no such line, or it is in use.
 pub(crate) fn take_output(named: &str, active_low: bool) -> Result<OutputLine, LineError> {
-    let (chip, line) = named
-        .rsplit_once('/')
-        .filter(|(chip, line)| !chip.is_empty() && !line.is_empty())
-        .ok_or_else(|| LineError::Form(named.to_owned()))?;
-    let chip = Chip::open(chip).map_err(|error| LineError::Chip {
-        chip: chip.to_owned(),
-        there: what_there_is(&error),
-        error,
-    })?;
-    let number = number_of(&chip, line)?;
-    let (name, refused) =
-        (chip.name.clone(), |error| LineError::Refused { chip: chip.name.clone(), line: number, error });
-    let known = chip.line(number).map_err(refused)?;
-    if known.is_used {
-        let consumer = if known.consumer.is_empty() { "somebody who gives no name".to_owned() } else { known.consumer };
-        return Err(LineError::Used { chip: name, line: number, consumer });
+    FreeLine::find(named)?.into_output(active_low)
+}
+
+/// Takes two lines that a wire joins: an output that is inactive, and an input whose edges are reported.
+///
+/// # Errors
+/// Where there is no such line, one of them is in use, or both are the same; or if the kernel reports no edges of the input.
+pub(crate) fn take_loop_back(output: &str, input: &str, active_low: bool) -> Result<(OutputLine, EdgeLine), LineError> {
+    let (output, input) = (FreeLine::find(output)?, FreeLine::find(input)?);
+    if (&output.chip.name, output.number) == (&input.chip.name, input.number) {
+        return Err(LineError::SameLine { chip: input.chip.name, line: input.number });
     }
-    chip.output(number, active_low, CONSUMER).map_err(refused)
+    // The input first: nothing is switched where the other cannot be had.
+    let input = input.into_edges(active_low)?;
+    Ok((output.into_output(active_low)?, input))
+}
+
+/// A line that nobody has.
+struct FreeLine {
+    chip: Chip,
+    number: u32,
+}
+
+impl FreeLine {
+    fn find(named: &str) -> Result<Self, LineError> {
+        let (chip, line) = named
+            .rsplit_once('/')
+            .filter(|(chip, line)| !chip.is_empty() && !line.is_empty())
+            .ok_or_else(|| LineError::Form(named.to_owned()))?;
+        let chip = Chip::open(chip).map_err(|error| LineError::Chip {
+            chip: chip.to_owned(),
+            there: what_there_is(&error),
+            error,
+        })?;
+        let number = number_of(&chip, line)?;
+        let refused = |error| LineError::Refused { chip: chip.name.clone(), line: number, error };
+        let known = chip.line(number).map_err(refused)?;
+        if known.is_used {
+            let consumer =
+                if known.consumer.is_empty() { "somebody who gives no name".to_owned() } else { known.consumer };
+            return Err(LineError::Used { chip: chip.name, line: number, consumer });
+        }
+        Ok(Self { chip, number })
+    }
+
+    fn into_output(self, active_low: bool) -> Result<OutputLine, LineError> {
+        let taken = self.chip.output(self.number, active_low, CONSUMER);
+        taken.map_err(|error| LineError::Refused { chip: self.chip.name, line: self.number, error })
+    }
+
+    fn into_edges(self, active_low: bool) -> Result<EdgeLine, LineError> {
+        let taken = self.chip.edges(self.number, active_low, CONSUMER);
+        taken.map_err(|error| LineError::NoEdges { chip: self.chip.name, line: self.number, error })
+    }
 }
 
 /// A line by its number, or by the name that the board gives it.

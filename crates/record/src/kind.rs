@@ -4,6 +4,7 @@
 //! latency a deadline applies, what a run without samples means. A kind that is added here is compared, predicted, imported
 //! and drawn without further code.
 
+mod packets;
 mod table;
 
 use serde::Serialize;

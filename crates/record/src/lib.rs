@@ -60,8 +60,8 @@ pub use request::*;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{
-    Counters, HandOverTotals, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series, SeriesDetail, Spoiled,
-    SpoiledInterval, WorstSample,
+    Counters, EdgeTotals, HandOverTotals, Interval, MissedRow, NamedLatency, NoiseTotals, Rounding, Series,
+    SeriesDetail, Spoiled, SpoiledInterval, WorstSample,
 };
 pub use sync::{
     AllanPoint, GrowthPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService,

@@ -118,6 +118,8 @@ pub enum SeriesDetail {
     Gaps(NoiseTotals),
     /// Hand-overs from one thread to another.
     HandOvers(HandOverTotals),
+    /// Edges of an output, and the events of the input that is joined with it.
+    Edges(EdgeTotals),
 }
 
 impl SeriesDetail {
@@ -155,6 +157,24 @@ pub struct HandOverTotals {
     pub not_back: u64,
     /// How often the woken thread was woken for nothing.
     pub spurious: u64,
+}
+
+/// What was counted of the edges of an output, and of the events that an input brought of them, beside the samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EdgeTotals {
+    /// Edges that were made: each is a sample, one of `lost`, or one of `found_awake`.
+    pub edges: u64,
+    /// Edges of which no event came before they were given up.
+    pub lost: u64,
+    /// Edges whose event found the thread awake: the wait returned without a wake-up. They are not among the samples.
+    pub found_awake: u64,
+    /// Events that belong to no edge: a second one of the same edge, one that came after its edge was given up, or one that
+    /// somebody else made.
+    pub extra: u64,
+    /// Events that the kernel had no room for, by the gaps in their numbers.
+    pub overflowed: u64,
+    /// Missed periods at which the waiting thread had not yet taken the event before.
+    pub not_back: u64,
 }
 
 /// One interval of a run; by default min(5 minutes, duration / 60) long.
@@ -337,6 +357,15 @@ impl Series {
     pub const fn hand_overs(&self) -> Option<&HandOverTotals> {
         match &self.detail {
             SeriesDetail::HandOvers(totals) => Some(totals),
+            _ => None,
+        }
+    }
+
+    /// What was counted of the edges of an output; `None` for other kinds of measurement.
+    #[must_use]
+    pub const fn edges(&self) -> Option<&EdgeTotals> {
+        match &self.detail {
+            SeriesDetail::Edges(totals) => Some(totals),
             _ => None,
         }
     }

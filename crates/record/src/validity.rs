@@ -112,6 +112,8 @@ reasons! {
     ClocksApart: Invalid of the Run, "let the time service of the node that the detail names follow the same time as the server's ('punctual sync'); a TAI for UTC is 37 s; or act by the exchange (--by exchange)";
     /// A node counted more orders than the server sent to it.
     OrdersContradict: Invalid of the Run, "report it as a bug, with the record: each order is counted once by either node";
+    /// Edges of an output brought no event of the input that is joined with it. How late the response to them would have been is not known, so the worst case is not either.
+    EdgesLost: Invalid of the Run, "look at the wire, at filters of the input (debouncing, the board's capacitors), and at the interrupt in /proc/interrupts; where the kernel had no room for events, let the waiting thread keep up: a longer --interval";
     /// What spoiled intervals of the run left less of it than a conclusion needs.
     MostIntervalsSpoiled: Invalid of the Run, "find in the list of spoiled intervals what happened, prevent it, and measure again";
     /// Not a single sample was taken.
@@ -146,6 +148,8 @@ reasons! {
     PacketsNotReceived: Degraded of the Run, "remove the reason that the detail names; where a buffer was full, let the receiver keep up: a longer --interval, a CPU of its own (--cpu), a real-time priority";
     /// A node refused orders: they were not carried out, and count as missed.
     OrdersRefused: Degraded of the Run, "order what the output of that node allows (its policy: longest-pulse, highest-rate), and no more than 64 at a time: a shorter lead or a longer interval";
+    /// An input brought events that belong to no edge of the output: a second one of the same edge, one that came after its edge was given up, or one that somebody else made. They are not among the samples.
+    EdgesUnasked: Degraded of the Run, "look for a second source on the wire, and for ringing or bouncing at the input: a shorter wire, a resistor in series, a stronger pull";
     /// An output was not set to its safe level in time, by its driver or by the thread that acts, or its guard was lost.
     OutputFailed: Degraded of the Run, "look at what the detail names: what the kernel says of the output's driver (dmesg), what stopped the program, and the level of the line";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.

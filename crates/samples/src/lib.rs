@@ -4,10 +4,10 @@
 #![allow(clippy::expect_used, reason = "a failed step of a test is a failed test")]
 
 use record::{
-    CauseClass, Certainty, ClockRelation, Counters, Detail, Direction, ExplainedSample, FlowInterval, HardBound,
-    Histogram, Interval, Manifest, Measurement, NamedLatency, Node, NodeClocks, Nodes, OrderCounts, PacketFlow,
-    PacketRun, Place, PulseNode, PulseRun, PulseTrials, Record, Requested, Series, Spread, SyncChange, SyncEvent,
-    SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty, Validity, WorstSample,
+    CauseClass, Certainty, ClockRelation, Counters, Detail, Direction, EdgeTotals, ExplainedSample, FlowInterval,
+    HardBound, Histogram, Interval, Manifest, Measurement, NamedLatency, Node, NodeClocks, Nodes, OrderCounts,
+    PacketFlow, PacketRun, Place, PulseNode, PulseRun, PulseTrials, Record, Requested, Series, SeriesDetail, Spread,
+    SyncChange, SyncEvent, SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty, Validity, WorstSample,
 };
 use units::{ClockId, Ns, Timestamp};
 
@@ -44,6 +44,31 @@ pub fn hand_overs(samples: &[u64], validity: Validity) -> Record {
     (woke.name, woke.variant) = ("handed_to_woke".to_owned(), "futex-pi".to_owned());
     let returned = Series { name: "handed_to_returned".to_owned(), judged: false, histogram: returned, ..woke.clone() };
     run.series.push(returned);
+    run
+}
+
+/// A run of `response` between two CPUs with the given samples (ns), of each of which 3 us are before the kernel's stamp, and so
+/// many edges that brought no event.
+#[must_use]
+pub fn responses(samples: &[u64], lost: u64, validity: Validity) -> Record {
+    let mut run = run_of("one", samples, validity);
+    run.measurement = Measurement::Response;
+    let count = u64::try_from(samples.len()).unwrap_or(0);
+    let whole = &mut run.series[0];
+    whole.place = Place::Pair { cpu: 2, waker_cpu: 1, pair: 0 };
+    whole.name = "acted_to_woke".to_owned();
+    whole.detail = SeriesDetail::Edges(EdgeTotals { edges: count + lost, lost, ..EdgeTotals::default() });
+    let whole = whole.clone();
+    let of = |name: &str, samples: &mut dyn Iterator<Item = u64>| {
+        let mut histogram = Histogram::new();
+        samples.for_each(|ns| histogram.record_n(ns, 1));
+        let detail = SeriesDetail::None;
+        Series { name: name.to_owned(), judged: false, histogram, detail, ..whole.clone() }
+    };
+    let each = || samples.iter().copied();
+    run.series.push(of("acted_to_event", &mut each().map(|_| 3_000)));
+    run.series.push(of("event_to_woke", &mut each().map(|ns| ns - 3_000)));
+    run.series.push(of("acted_to_returned", &mut each().map(|_| 2_000)));
     run
 }
 

@@ -73,7 +73,7 @@ pub struct CallFailed {
 
 impl CallFailed {
     #[cold]
-    fn last() -> Self {
+    pub(crate) fn last() -> Self {
         // Without `io::Error`, whose constructors are nothing for a loop.
         // SAFETY: the C library's errno of the calling thread.
         Self { errno: unsafe { *libc::__errno_location() } }

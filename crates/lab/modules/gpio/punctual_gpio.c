@@ -8,9 +8,12 @@
  *	up_ns, down_ns	how long it takes to write a line high, or low: the CPU is kept busy for so long before the edge
  *	after_ns	how long it takes after the edge, until the write returns
  *	irq_ns		how long it takes from an edge until its interrupt is handled: the CPU is kept busy for so long in it
+ *	lose_every	of so many interrupts that an edge should raise one is lost; 0: none
+ *	cut		lines whose wire is cut, one bit for each odd one: they are low, and raise no interrupt
  *
  * and, to be read, what the lines did:
  *
+ *	lost		interrupts that were lost so far because of lose_every
  *	edges		for each line: level, edges so far, and when the last one was (ns, CLOCK_MONOTONIC and CLOCK_REALTIME)
  *
  * /proc/punctual_gpio has the last 65,536 edges of all lines that were written, the oldest first: number of the edge, from 0 on;
@@ -51,6 +54,12 @@ static unsigned int after_ns;
 module_param(after_ns, uint, 0644);
 static unsigned int irq_ns;
 module_param(irq_ns, uint, 0644);
+static unsigned int lose_every;
+module_param(lose_every, uint, 0644);
+static unsigned int cut;
+module_param(cut, uint, 0644);
+static unsigned int lost;
+module_param(lost, uint, 0444);
 
 struct line {
 	int level;
@@ -77,6 +86,8 @@ static struct line lines[LINES];
 /* Edge n is at n % LOGGED. */
 static struct edge *logged;
 static u64 edges_so_far;
+/* Interrupts that an edge should have raised. */
+static unsigned int interrupts_due;
 /* Guards all of the above. */
 static DEFINE_RAW_SPINLOCK(lock);
 
@@ -106,13 +117,23 @@ static void note_edge(unsigned int at)
 	edge->monotonic_ns = line->last_ns;
 }
 
+static bool is_cut(unsigned int at)
+{
+	return READ_ONCE(cut) & BIT(at);
+}
+
 /* An output has a new level: the input that is joined with it raises an interrupt if that is wanted. The lock is held. */
 static void raise_interrupt(unsigned int at)
 {
 	struct line *input = &lines[at | 1];
 	unsigned int type = lines[at].level ? IRQ_TYPE_EDGE_RISING : IRQ_TYPE_EDGE_FALLING;
+	unsigned int of_these = READ_ONCE(lose_every);
 
-	if (!(at & 1) && !input->is_output && input->is_unmasked && (input->irq_type & type))
+	if ((at & 1) || is_cut(at | 1) || input->is_output || !input->is_unmasked || !(input->irq_type & type))
+		return;
+	if (of_these && ++interrupts_due % of_these == 0)
+		lost++;
+	else
 		irq_work_queue(&input->irq_work);
 }
 
@@ -152,8 +173,10 @@ static int direction_output(struct gpio_chip *chip, unsigned int at, int level)
 
 static int get(struct gpio_chip *chip, unsigned int at)
 {
+	if (lines[at].is_output)
+		return lines[at].level;
 	/* An input has the level of the output that a wire joins it with. */
-	return lines[lines[at].is_output ? at : at & ~1U].level;
+	return is_cut(at) ? 0 : lines[at & ~1U].level;
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)

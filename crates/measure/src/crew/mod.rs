@@ -5,6 +5,7 @@
 //! `Watching::end`. A kind brings its [`Work`], and what it made of its samples.
 
 mod member;
+mod outcome;
 mod stuck;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +16,7 @@ use units::{ClockId, CpuSet};
 
 pub use self::member::ArmError;
 pub(crate) use self::member::{Member, MemberReport, Meter, Metered, Order, Report, Work, serve};
+pub(crate) use self::outcome::{MOST_FAILURES, Outcome};
 pub(crate) use self::stuck::{COMES_UP_WITHIN, why_stuck};
 use crate::instrument::SelfCost;
 use crate::interval_sink::CUT_SHORT;

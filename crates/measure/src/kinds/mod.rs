@@ -7,5 +7,6 @@ pub mod gpio;
 pub mod noise;
 pub mod packet;
 pub mod pulse;
+pub mod response;
 pub mod sync;
 pub mod wakeup;

@@ -3,10 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::packets::{
+    ARRIVED_TO_RECEIVED, ASKED_TO_ANSWERED, HW_ARRIVED_TO_ARRIVED, HW_TRANSMITTED_TO_HW_ARRIVED, SCHEDULED_TO_SENT,
+    SENT_TO_RECEIVED, SENT_TO_TRANSMITTED, TRANSMITTED_TO_ARRIVED, TRANSMITTED_TO_HW_TRANSMITTED,
+};
 use super::{Figure, Kind, Latency, LatencyRole, MEASURED, Sampling, Sign};
 
 /// What most latencies have in common.
-const LATENCY: Latency = Latency {
+pub(super) const LATENCY: Latency = Latency {
     name: "",
     words: "",
     from: "",
@@ -16,100 +20,6 @@ const LATENCY: Latency = Latency {
     part_of: &[],
     role: LatencyRole::Way,
     way: "",
-};
-
-// What packets between nodes have in common, whatever is done with them.
-const SENT_TO_RECEIVED: Latency = Latency {
-    name: "sent_to_received",
-    words: "sending program to receiving program",
-    from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
-    to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet, less the offset of the two clocks",
-    at: "received at",
-    sign: Sign::NegativeIsEarly,
-    way: "one way",
-    ..LATENCY
-};
-const SCHEDULED_TO_SENT: Latency = Latency {
-    name: "scheduled_to_sent",
-    words: "schedule to sending program",
-    from: "the time at which the packet was to be sent, on the sender's clock",
-    to: "the sending program's reading of that clock right before it hands the packet to the kernel",
-    at: "sent at",
-    sign: Sign::NotNegative,
-    role: LatencyRole::SenderLateness,
-    ..LATENCY
-};
-const SENT_TO_TRANSMITTED: Latency = Latency {
-    name: "sent_to_transmitted",
-    words: "sending program to driver",
-    from: "the sending program's reading of its CLOCK_REALTIME right before it hands the packet to the kernel",
-    to: "the kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE) when it hands the packet to the network's driver, on the same clock",
-    at: "transmitted at",
-    sign: Sign::NotNegative,
-    part_of: &["sent_to_received"],
-    ..LATENCY
-};
-const TRANSMITTED_TO_ARRIVED: Latency = Latency {
-    name: "transmitted_to_arrived",
-    words: "network",
-    from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
-    to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
-    at: "arrived at",
-    sign: Sign::NegativeIsEarly,
-    part_of: &["sent_to_received", "woke_to_received"],
-    way: "from kernel to kernel",
-    ..LATENCY
-};
-const TRANSMITTED_TO_HW_TRANSMITTED: Latency = Latency {
-    name: "transmitted_to_hw_transmitted",
-    words: "driver to sending interface",
-    from: "the sending kernel's stamp (SOF_TIMESTAMPING_TX_SOFTWARE)",
-    to: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE), by its clock, compared with that node's",
-    at: "transmitted at",
-    sign: Sign::NegativeIsEarly,
-    part_of: &["transmitted_to_arrived"],
-    ..LATENCY
-};
-const HW_TRANSMITTED_TO_HW_ARRIVED: Latency = Latency {
-    name: "hw_transmitted_to_hw_arrived",
-    words: "interface to interface",
-    from: "the sending interface's stamp (SOF_TIMESTAMPING_TX_HARDWARE)",
-    to: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), less the offset of the two clocks (an import from isochron subtracts nothing)",
-    at: "arrived at",
-    sign: Sign::NegativeIsEarly,
-    part_of: &["transmitted_to_arrived"],
-    way: "from interface to interface",
-    ..LATENCY
-};
-const HW_ARRIVED_TO_ARRIVED: Latency = Latency {
-    name: "hw_arrived_to_arrived",
-    words: "receiving interface to kernel",
-    from: "the receiving interface's stamp (SOF_TIMESTAMPING_RX_HARDWARE), by its clock, compared with that node's",
-    to: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
-    at: "arrived at",
-    sign: Sign::NegativeIsEarly,
-    part_of: &["transmitted_to_arrived"],
-    ..LATENCY
-};
-const ARRIVED_TO_RECEIVED: Latency = Latency {
-    name: "arrived_to_received",
-    words: "receiving kernel to program",
-    from: "the receiving kernel's stamp (SOF_TIMESTAMPING_RX_SOFTWARE)",
-    to: "the receiving program's reading of its CLOCK_REALTIME right after it has the packet",
-    at: "received at",
-    sign: Sign::NotNegative,
-    part_of: &["sent_to_received", "woke_to_received"],
-    ..LATENCY
-};
-const ASKED_TO_ANSWERED: Latency = Latency {
-    name: "asked_to_answered",
-    words: "round trip of the exchange",
-    from: "a kernel sends a question to the partner (its stamp)",
-    to: "the same kernel receives the answer, less the time that the partner held the question (by that kernel's stamps): the round trip",
-    at: "answered at",
-    sign: Sign::NotNegative,
-    role: LatencyRole::RoundTrip,
-    ..LATENCY
 };
 
 macro_rules! kinds {
@@ -544,5 +454,62 @@ kinds! {
         explained: None,
         figure: Figure::Orders,
         sleeps: false,
+    }
+    /// Response to an edge of a GPIO line, from the write of an output to the thread that waits for the input joined with it.
+    Response {
+        name: "response",
+        sample: "response",
+        samples: "responses",
+        sampling: Sampling::Schedules,
+        roles: &[MEASURED],
+        most_partners: 0,
+        latencies: &[
+            Latency {
+                name: "acted_to_woke",
+                words: "edge to the thread that waits for it",
+                from: "the acting thread's reading of CLOCK_MONOTONIC right before it writes the output",
+                to: "the waiting thread's first reading of the same clock once it has read the kernel's event of the input",
+                at: "woke at",
+                sign: Sign::NotNegative,
+                way: "from the write to the waiting thread",
+                ..LATENCY
+            },
+            Latency {
+                name: "acted_to_event",
+                words: "edge to the kernel's event",
+                from: "the acting thread's reading of CLOCK_MONOTONIC right before it writes the output",
+                to: "the kernel's stamp of the edge of the input, on the same clock: taken by the handler of its interrupt, or by the interrupt's thread where the chip sits behind a bus that sleeps",
+                at: "seen at",
+                sign: Sign::NotNegative,
+                part_of: &["acted_to_woke"],
+                ..LATENCY
+            },
+            Latency {
+                name: "event_to_woke",
+                words: "the kernel's event to the thread",
+                from: "the kernel's stamp of the edge of the input, on CLOCK_MONOTONIC",
+                to: "the waiting thread's first reading of the same clock once it has read the event",
+                at: "woke at",
+                sign: Sign::NotNegative,
+                part_of: &["acted_to_woke"],
+                ..LATENCY
+            },
+            Latency {
+                name: "acted_to_returned",
+                words: "what writing the output takes",
+                from: "the acting thread's reading of CLOCK_MONOTONIC right before it writes the output",
+                to: "the same thread's reading right after the driver has written it; where both threads share a CPU the interrupt and the waiting thread ran in between",
+                at: "returned at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+        ],
+        judged: &["acted_to_woke"],
+        compared: Some("acted_to_woke"),
+        imported: &[],
+        predicted: &["acted_to_woke"],
+        explained: None,
+        figure: Figure::Wakeups,
+        sleeps: true,
     }
 }

@@ -11,6 +11,7 @@ mod local;
 mod noise;
 mod packet;
 mod pulse;
+mod response;
 mod run;
 mod run_length;
 mod sync;
@@ -28,6 +29,7 @@ pub use self::local::{LocalAddress, LocalCommand, LocalLine, LocalPath};
 pub use self::noise::NoiseRequest;
 pub use self::packet::{HardwareMode, PacketDirection, PacketPath, PacketRequest, ReceiveMode};
 pub use self::pulse::{ActsBy, NO_OUTPUT, PulseRequest, PulseShape};
+pub use self::response::ResponseRequest;
 pub use self::run::{LoadRequest, PartnerRequest, RunRequest, RunRequestError, partners};
 pub use self::run_length::RunLength;
 pub use self::sync::{SourceChoice, SyncRequest};
@@ -57,6 +59,8 @@ pub enum Request {
     Gpio(GpioRequest),
     /// How late nodes act that are ordered to switch an output.
     Pulse(PulseRequest),
+    /// Response to an edge of a GPIO line.
+    Response(ResponseRequest),
 }
 
 impl Request {
@@ -72,6 +76,7 @@ impl Request {
             Self::Event(request) => request,
             Self::Gpio(request) => request,
             Self::Pulse(request) => request,
+            Self::Response(request) => request,
         }
     }
 
@@ -86,6 +91,7 @@ impl Request {
             Self::Event(request) => request,
             Self::Gpio(request) => request,
             Self::Pulse(request) => request,
+            Self::Response(request) => request,
         }
     }
 
@@ -243,6 +249,13 @@ mod tests {
                 means: EventMeans::FutexPi,
                 placement: PairPlacement::Between(vec![CpuPair { waker: 1, woken: 2 }]),
                 ..EventRequest::default()
+            }),
+            Request::Response(ResponseRequest {
+                output: "gpiochip0/4".into(),
+                input: "gpiochip0/seen".into(),
+                acting_cpu: Some(0),
+                deadline: Some(Ns::from_us(100)),
+                ..ResponseRequest::default()
             }),
         ];
         for request in all {

@@ -7,6 +7,7 @@ mod gpio;
 mod noise;
 mod packet;
 mod pulse;
+mod response;
 mod sync;
 mod wakeup;
 
@@ -90,6 +91,7 @@ pub(crate) fn plan(
         Request::App(request) => Box::new(app::Planned::new(request, turns, machine)),
         Request::Gpio(request) => Box::new(gpio::Planned::new(request, machine)),
         Request::Pulse(request) => Box::new(pulse::Planned::new(request, surroundings.part, machine)?),
+        Request::Response(request) => Box::new(response::Planned::new(request, machine)?),
         Request::Event(request) => Box::new(event::Planned::new(request, machine)?),
         Request::Packet(request) => Box::new(packet::Planned::new(request, surroundings.part, explaining, machine)?),
     })

@@ -174,11 +174,11 @@ fn subject(finding: &str) -> Subject {
 pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
         AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ClocksApart, ClocksUnrelated,
-        ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit,
-        Imported, InterruptedEarly, IntervalsSpoiled, LoadNotAchieved, LoadPartDropped, MaximumUnknown,
-        MemoryNotLocked, Migrated, MostIntervalsSpoiled, NeverLocked, NoHardBound, NoSamples, NoTimeService,
-        OrdersContradict, OrdersRefused, OutputFailed, PacketsNotReceived, PacketsRefused, PageFaults, PartnerLost,
-        ReferenceChanged, ReferenceWorse, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
+        ControllerOnMeasuredCpu, CpuBandwidthUsedUp, EdgesLost, EdgesUnasked, EvidenceMissing, ExplainingCosts,
+        FrequencyChanged, IdleLimit, Imported, InterruptedEarly, IntervalsSpoiled, LoadNotAchieved, LoadPartDropped,
+        MaximumUnknown, MemoryNotLocked, Migrated, MostIntervalsSpoiled, NeverLocked, NoHardBound, NoSamples,
+        NoTimeService, OrdersContradict, OrdersRefused, OutputFailed, PacketsNotReceived, PacketsRefused, PageFaults,
+        PartnerLost, ReferenceChanged, ReferenceWorse, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
         SchedulingNotGranted, SmiCounted, SourceContradicts, SourceSilent, Stopped, Suspended, SyncLost, ThreadDied,
         ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted,
         WatchdogFired,
@@ -196,7 +196,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
         ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | ClocksUnrelated | NoSamples
-        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled | OrdersContradict => &[],
+        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled | OrdersContradict | EdgesLost => &[],
         // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine
@@ -210,6 +210,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | PacketsNotReceived
         | OrdersRefused
         | OutputFailed
+        | EdgesUnasked
         | NoTimeService
         | SourceSilent
         | ReferenceWorse

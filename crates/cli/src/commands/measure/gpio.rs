@@ -1,30 +1,42 @@
 //! `punctual measure gpio`.
 
-use record::{GpioRequest, Request, RunRequest};
+use record::{GpioRequest, PolicyChoice, Request, ResponseRequest, RunEnd, RunLength, RunRequest};
+use units::Ns;
 
 use super::claim::ClaimArgs;
 use crate::begin::AnywayArgs;
 use crate::destination::OutputArgs;
 use crate::exit::Exit;
+use crate::loads::LoadArgs;
 use crate::session::{Asked, LabelArgs, carry_out};
+
+/// Writes of each kind where nothing is asked.
+const WRITES: u64 = 1_000_000;
 
 #[derive(clap::Args)]
 pub(crate) struct GpioArgs {
     /// The line that is switched: its chip, and its number or name. What hangs on it is switched too
-    #[arg(long, value_name = "CHIP/LINE")]
-    line: String,
-    /// The line's low level is the active one; it begins and ends at the other
+    #[arg(long, value_name = "CHIP/LINE", required_unless_present = "loop_back")]
+    line: Option<String>,
+    /// Two lines that a wire joins: measure the response to an edge, from the write of OUT to the thread that waits for IN
+    #[arg(long, num_args = 2, value_names = ["OUT", "IN"], conflicts_with = "line")]
+    loop_back: Option<Vec<String>>,
+    /// The low level is the active one; the line begins and ends at the other
     #[arg(long)]
     active_low: bool,
-    /// Writes of each kind: up and down, up, down
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    samples: u64,
+    /// Writes of each kind (up and down, up, down) [default: 1000000]; with --loop-back the number of edges
+    #[arg(long, alias = "loops", value_name = "N")]
+    samples: Option<u64>,
     /// The CPU to measure on [default: the highest isolated one, else the highest]
     #[arg(long, visible_alias = "cpus", value_name = "CPU")]
     cpu: Option<u32>,
-    /// Measure as SCHED_FIFO with this priority [default: SCHED_OTHER]
+    /// Measure as SCHED_FIFO with this priority [default: SCHED_OTHER; with --loop-back 98]
     #[arg(long, alias = "prio", value_name = "P")]
     priority: Option<u32>,
+    #[command(flatten)]
+    response: ResponseArgs,
+    #[command(flatten)]
+    load: LoadArgs,
     #[command(flatten)]
     anyway: AnywayArgs,
     #[command(flatten)]
@@ -33,11 +45,75 @@ pub(crate) struct GpioArgs {
     label: LabelArgs,
 }
 
+/// What only a run with `--loop-back` has.
+#[derive(clap::Args)]
+#[command(next_help_heading = "With --loop-back")]
+struct ResponseArgs {
+    /// The CPU of the thread that makes the edges [default: another than the measured one, where there is one]
+    #[arg(long, value_name = "CPU", conflicts_with = "line")]
+    acting_cpu: Option<u32>,
+    /// Scheduling policy of both threads [default: fifo]
+    #[arg(long, value_enum, conflicts_with = "line")]
+    policy: Option<PolicyName>,
+    /// Time from one edge to the next [default: 1ms]
+    #[arg(long, alias = "period", value_name = "D", conflicts_with = "line")]
+    interval: Option<Ns>,
+    /// How long to measure [default: 60s]; `unlimited` measures until Ctrl-C
+    #[arg(long, visible_alias = "time", value_name = "D", conflicts_with_all = ["line", "samples"])]
+    duration: Option<RunLength>,
+    /// The limit that no response may exceed; exit 1 where one does
+    #[arg(long, value_name = "D", conflicts_with = "line")]
+    deadline: Option<Ns>,
+    /// Length of an interval of the record, each with a maximum and a histogram of its own
+    /// [default: the shorter of 5m and a 60th of the duration]
+    #[arg(long, value_name = "D", conflicts_with = "line")]
+    interval_maximum: Option<Ns>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PolicyName {
+    Fifo,
+    Rr,
+    Other,
+}
+
 impl GpioArgs {
+    fn config(&self) -> Request {
+        let Self { line, loop_back, active_low, samples, cpu, priority, response, .. } = self;
+        let (active_low, cpu) = (*active_low, *cpu);
+        let Some([output, input]) = loop_back.as_deref() else {
+            let line = line.clone().unwrap_or_default().into();
+            let samples = samples.unwrap_or(WRITES);
+            return Request::Gpio(GpioRequest { line, active_low, samples, cpu, priority: *priority });
+        };
+        let default = ResponseRequest::default();
+        Request::Response(ResponseRequest {
+            output: output.as_str().into(),
+            input: input.as_str().into(),
+            active_low,
+            cpu,
+            acting_cpu: response.acting_cpu,
+            policy: match response.policy {
+                None | Some(PolicyName::Fifo) => PolicyChoice::Fifo,
+                Some(PolicyName::Rr) => PolicyChoice::RoundRobin,
+                Some(PolicyName::Other) => PolicyChoice::Other,
+            },
+            priority: priority.unwrap_or(default.priority),
+            interval: response.interval.unwrap_or(default.interval),
+            end: match (response.duration, samples) {
+                (Some(RunLength::Unlimited), _) => RunEnd::WhenTold,
+                (Some(RunLength::For(duration)), _) => RunEnd::After(duration),
+                (None, Some(samples)) => RunEnd::Samples(*samples),
+                (None, None) => default.end,
+            },
+            deadline: response.deadline,
+            interval_maximum: response.interval_maximum,
+        })
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let Self { line, active_low, samples, cpu, priority, anyway, output, label } = self;
-        let config = GpioRequest { line: line.into(), active_low, samples, cpu, priority };
-        let request = RunRequest { request: Request::Gpio(config), load: None, partner: Vec::new() };
+        let request = RunRequest { request: self.config(), load: self.load.request()?, partner: Vec::new() };
+        let Self { anyway, output, label, .. } = self;
         carry_out(request, Asked { anyway, output, label: &label.label, claim: &ClaimArgs::default() })
     }
 }

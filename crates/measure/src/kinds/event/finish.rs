@@ -1,21 +1,20 @@
 //! Makes the record of a run, while it goes on and at its end, and says how far it can be trusted.
 
 use record::{
-    Counters, Effective, HandOverTotals, Instrument, Measurement, Moment, Place, ReasonCode, Record, Request, RunEnd,
-    Series, SeriesDetail,
+    Effective, HandOverTotals, Instrument, Measurement, Moment, Place, ReasonCode, Record, Request, RunEnd, Series,
+    SeriesDetail,
 };
 use units::{Ns, format};
 
 use super::drain::{Collecting, Drained, thread_at};
-use super::hot::MOST_FAILURES;
 use super::pair::{CLOCK, Running};
 use super::plan::EventPlan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
 use crate::context::RunContext;
-use crate::crew::{Ground, MemberReport, RunEnding, WatchEvidence, Watching, now_ns};
+use crate::crew::{Ground, Outcome, RunEnding, WatchEvidence, Watching, now_ns};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
-use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge, keep_apart};
+use crate::judge::{Facts, Stops, judge, keep_apart};
 use crate::stop::{Stop, ended_after};
 use crate::witness::{Grant, ThrottleWatch, Witnessed};
 
@@ -49,45 +48,14 @@ impl<'a> Looked<'a> {
 /// What one thread of a pair has come to: one latency of the pair.
 struct Half {
     collected: Collected,
-    counters: Counters,
-    facts: ThreadFacts,
-    grant: Grant,
+    thread: Outcome,
 }
 
 impl Half {
     /// Of a thread that has not reported: what others know of it.
     fn so_far(collected: Collected, grant: &Grant, place: String, dropped: u64, witnessed: &Witnessed) -> Self {
-        let cpu = grant.wanted.cpu;
-        let counters = Counters {
-            dropped,
-            steal_ns: cpu.and_then(|cpu| witnessed.steal_ns.get(&cpu).copied()),
-            smi: cpu.and_then(|cpu| witnessed.smi.get(&cpu).copied()),
-            ..Counters::default()
-        };
-        let facts = ThreadFacts {
-            place,
-            end: ThreadEnd::Whole,
-            taken: Some(collected.samples.saturating_add(collected.spoiled.samples)),
-            dropped,
-            faults: None,
-            migrations: None,
-            lacks: None,
-        };
-        Self { collected, counters, facts, grant: grant.clone() }
-    }
-
-    /// With what the thread reported at its end; `failures` are the sleeps or waits of its loop that failed.
-    fn reported<C>(&mut self, of_thread: MemberReport<C>, failures: fn(&C) -> u64) -> Option<C> {
-        self.facts.end = of_thread.end;
-        let report = of_thread.report?;
-        report.add_to(&mut self.counters);
-        self.counters.interrupted_sleeps = failures(&report.counts);
-        self.facts.faults = Some(report.faults());
-        self.facts.migrations = report.migrations();
-        if self.counters.interrupted_sleeps > MOST_FAILURES {
-            self.facts.end = ThreadEnd::SleepsFailed(self.counters.interrupted_sleeps);
-        }
-        Some(report.counts)
+        let taken = collected.samples.saturating_add(collected.spoiled.samples);
+        Self { thread: Outcome::so_far(grant, place, taken, dropped, witnessed), collected }
     }
 }
 
@@ -173,12 +141,12 @@ impl Run<'_> {
             let totals = of.totals();
             let halves = [of.woke.finish(now_ns), of.returned.finish(now_ns)];
             let mut measured = Measured::so_far(&running, totals, halves, &evidence.witnessed);
-            if let Some(counts) = measured.woke.reported(sleeper, |counts| counts.interrupted_waits) {
+            if let Some(counts) = measured.woke.thread.reported(sleeper, |counts| counts.interrupted_waits) {
                 measured.totals.spurious = counts.spurious;
             }
-            if let Some(counts) = measured.returned.reported(waker, |counts| counts.interrupted_sleeps) {
+            if let Some(counts) = measured.returned.thread.reported(waker, |counts| counts.interrupted_sleeps) {
                 measured.totals.not_back = counts.not_back;
-                measured.returned.facts.lacks = (counts.failed_errno != 0).then(|| {
+                measured.returned.thread.facts.lacks = (counts.failed_errno != 0).then(|| {
                     let error = std::io::Error::from_raw_os_error(counts.failed_errno);
                     (ReasonCode::ThreadDied, format!("a waking call failed, so it ended: {error}"))
                 });
@@ -238,12 +206,12 @@ impl Run<'_> {
             rows.extend(woke.collected.rows_at(&place, looked.clocks));
             for half in [&woke, &returned] {
                 too_late.extend(half.collected.known_too_late.iter().cloned());
-                facts.push(half.facts.clone());
+                facts.push(half.thread.facts.clone());
             }
-            effective[0].push(woke.grant.effective(seen.memory_locked));
-            effective[1].push(returned.grant.effective(seen.memory_locked));
+            effective[0].push(woke.thread.grant.effective(seen.memory_locked));
+            effective[1].push(returned.thread.grant.effective(seen.memory_locked));
             let series = |half: Half, name: &str, detail| {
-                let counters = half.counters;
+                let counters = half.thread.counters;
                 Series {
                     variant: plan.request.means.name().to_owned(),
                     judged: name == WOKE,

@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::handover::{Found, HandOver, sleeps_so_far};
 
+use crate::crew::MOST_FAILURES;
 use crate::ring::{Pair, RingWriter};
 
 /// The sleeper is not there yet.
 pub(crate) const NOT_THERE: u64 = u64::MAX;
-/// Sleeps or waits that fail one after the other would be a loop that never sleeps: beyond this it ends before its time.
-pub(crate) const MOST_FAILURES: u64 = 1_000;
 
 /// Keeps what each of the two threads writes on cache lines of its own (two lines, since x86 fetches pairs).
 #[derive(Debug, Default)]
