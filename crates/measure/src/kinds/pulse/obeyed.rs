@@ -9,8 +9,8 @@ use record::{
     ActsBy, Counters, Detail, Direction, Measurement, PacketRequest, PacketRun, Place, PulseNode, PulseRequest,
     PulseRun, ReasonCode, Record, Request, Requested, Series, WorstSample,
 };
-use units::Ns;
 use units::format::{count, span};
+use units::{ClockId, Ns};
 
 use super::act::Acting;
 use super::act::acting_clock::Ahead;
@@ -18,6 +18,7 @@ use super::act::hot::{Done, Fate, Refusal};
 use super::clocks_apart;
 use super::guard::state::GRACE_NS;
 use crate::clock_watch::ClockWatch;
+use crate::crew::now_ns;
 use crate::nodes::Beside;
 use crate::nodes::clocks_seen::ClocksSeen;
 use crate::nodes::delays::Delays;
@@ -29,6 +30,7 @@ const RATE_OVER_NS: i64 = 2_000_000_000;
 /// Why orders were refused, and how many of each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Refusals {
+    no_clock: u64,
     full: u64,
     no_order: u64,
     too_long: u64,
@@ -41,6 +43,7 @@ impl Refusals {
     /// As parts of a sentence; empty if there are none.
     fn words(&self) -> Vec<String> {
         [
+            (self.no_clock, "that came before the clocks were compared"),
             (self.full, "since 64 waited already"),
             (self.no_order, "without an order, or with a wrong tag"),
             (self.too_long, "for longer than the output may be active"),
@@ -148,6 +151,7 @@ impl Orders {
             Fate::Refused(why) => {
                 self.obeyed.refused += 1;
                 let number = match why {
+                    Refusal::NoClock => &mut self.refusals.no_clock,
                     Refusal::Full => &mut self.refusals.full,
                     Refusal::NoOrder => &mut self.refusals.no_order,
                     Refusal::TooLong => &mut self.refusals.too_long,
@@ -173,6 +177,8 @@ impl Orders {
             return;
         };
         if before_ns == at_ns {
+            // Nothing new: what is known gets older.
+            self.take_ahead(&last, now_ns(ClockId::Realtime) - at_ns);
             return;
         }
         self.lately.push((last.offset_ns, at_ns));
@@ -183,7 +189,7 @@ impl Orders {
 
     /// Widens what the acting clock lay between, less the server's, by what was known for so long (ns).
     fn take_ahead(&mut self, last: &OffsetMeasurement, known_for_ns: i64) {
-        let drift_ns = known_for_ns.saturating_mul(i64::from(self.request.max_drift_ppb)) / 1_000_000_000;
+        let drift_ns = known_for_ns.max(0).saturating_mul(i64::from(self.request.max_drift_ppb)) / 1_000_000_000;
         // The clock that it acts by is its own, less what it takes that to be ahead.
         let used_ns = if self.request.by == ActsBy::Exchange { last.offset_ns } else { 0 };
         let (lower_ns, upper_ns) = (last.bound.lower_ns - used_ns - drift_ns, last.bound.upper_ns - used_ns + drift_ns);

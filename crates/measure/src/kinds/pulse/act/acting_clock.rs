@@ -49,6 +49,12 @@ impl ActingClock {
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
+    /// Whether it was set yet.
+    #[inline(always)]
+    pub(crate) fn is_set(&self) -> bool {
+        self.version.load(Ordering::Relaxed) > 0
+    }
+
     /// What it was set to last; `known` where it is being set right now.
     #[inline(always)]
     pub(crate) fn read(&self, known: Ahead) -> Ahead {

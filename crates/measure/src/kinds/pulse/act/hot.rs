@@ -46,6 +46,8 @@ pub(crate) enum Fate {
 /// Why an order is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
+    /// Nobody knows yet how far the clocks are apart by which it is to act.
+    NoClock,
     /// More wait than there is room for.
     Full,
     /// It is no order, or its tag is wrong.
@@ -356,6 +358,9 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
     ) -> Option<Refusal> {
         if !is_order {
             return Some(Refusal::NoOrder);
+        }
+        if !self.clock.is_set() {
+            return Some(Refusal::NoClock);
         }
         let apart_ns = self.bounds.least_apart_ns;
         let (before, behind) = self.pending.around(act_at_ns);

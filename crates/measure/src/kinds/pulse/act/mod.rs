@@ -14,10 +14,11 @@ use packet::arrived::Arrived;
 use packet::header::{HEADER_BYTES, Header, Purpose, Session};
 use packet::sequence::SequenceTracker;
 use packet::stamps::EarlierStamps;
+use record::ActsBy;
 use rtrb::{Consumer, Producer, RingBuffer};
 use units::ClockId;
 
-use self::acting_clock::ActingClock;
+use self::acting_clock::{ActingClock, Ahead};
 use self::hot::{ActLoop, Bounds, Done, Fate};
 use self::output::Output;
 use self::pending::Pending;
@@ -45,6 +46,7 @@ const ARMING_PERCENT: usize = 99;
 #[derive(Debug)]
 pub(crate) struct ActPlan {
     pub(crate) bounds: Bounds,
+    pub(crate) by: ActsBy,
     pub(crate) lead_ns: i64,
     pub(crate) spin_ns: i64,
 }
@@ -87,6 +89,10 @@ pub(crate) fn prepare(plan: ActPlan, output: Output, guard: Option<Guard>) -> (A
     while producer.push(BLANK).is_ok() {}
     while consumer.pop().is_ok() {}
     let shared = Arc::new(ActShared::default());
+    // By its own clock a node acts from the beginning.
+    if plan.by == ActsBy::Service {
+        shared.clock.set(Ahead::default());
+    }
     let state = guard.as_ref().map(|guard| Arc::clone(&guard.state));
     let start = ActorStart { plan, output, state, shared: Arc::clone(&shared), done: producer };
     (start, Acting { shared, guard, done: consumer })
@@ -160,6 +166,7 @@ impl<E: PacketEndpoint> Actor<E> {
         let (mut done, _) = RingBuffer::new(8);
         let (strangers, clock, counted, flag) =
             (Strangers::default(), ActingClock::default(), AtomicU64::new(0), AtomicBool::new(false));
+        clock.set(Ahead::default());
         let mut took_ns = [0; ARMED];
         let far_ns = now_ns(ClockId::Realtime) + 5_000_000_000;
         let mut end = Repeated { payload: [0; LEAST_BYTES] };
@@ -217,6 +224,7 @@ impl<E: PacketEndpoint> Actor<E> {
         let (mut done, _fates) = RingBuffer::new(64);
         let (strangers, clock, counted, flag) =
             (Strangers::default(), ActingClock::default(), AtomicU64::new(0), AtomicBool::new(false));
+        clock.set(Ahead::default());
         let from_ns = now_ns(ClockId::Realtime) + WARM_UP_APART_NS;
         for sequence in 0..WARM_UP_ORDERS {
             let at_ns = from_ns + WARM_UP_APART_NS * i64::try_from(sequence).unwrap_or(0);

@@ -59,17 +59,27 @@ fn packet(sequence: u64, act_at_ns: i64, takes_ns: i64) -> Vec<u8> {
 
 /// Lets the loop take packets and carry out what is ordered until 60 ms from now; what became of each order.
 fn obeyed(packets: impl IntoIterator<Item = Vec<u8>>, bounds: Bounds, arming_ns: i64) -> Vec<Done> {
+    let clock = ActingClock::default();
+    clock.set(Ahead::default());
+    obeyed_by(&clock, packets, bounds, arming_ns)
+}
+
+fn obeyed_by(
+    clock: &ActingClock,
+    packets: impl IntoIterator<Item = Vec<u8>>,
+    bounds: Bounds,
+    arming_ns: i64,
+) -> Vec<Done> {
     let (mut ring, _arrived) = RingBuffer::new(256);
     let (mut done, mut told) = RingBuffer::new(256);
-    let (strangers, clock, counted, flag) =
-        (Strangers::default(), ActingClock::default(), AtomicU64::new(0), AtomicBool::new(false));
+    let (strangers, counted, flag) = (Strangers::default(), AtomicU64::new(0), AtomicBool::new(false));
     let hot = ActLoop {
         end: &mut Scripted { packets: packets.into_iter().collect() },
         output: &Output::Nothing,
         guarded: None,
         session: SESSION,
         flow: 0,
-        clock: &clock,
+        clock,
         bounds,
         lead_ns: 20 * MS,
         arming_ns,
@@ -169,4 +179,21 @@ fn more_orders_than_there_is_room_for_are_refused_and_what_waits_at_the_end_is_d
     assert_eq!(done.len(), 66);
     let count = |fate: Fate| done.iter().filter(|one| one.fate == fate).count();
     assert_eq!((count(Fate::Refused(Refusal::Full)), count(Fate::Dropped)), (2, 64));
+}
+
+#[test]
+fn an_order_is_for_the_clock_by_which_the_node_acts_and_for_none_before_that_is_known() {
+    let server_ns = now_ns(ClockId::Realtime) + 20 * MS - 500_000 * MS;
+    let clock = ActingClock::default();
+    assert_eq!(
+        fates(&obeyed_by(&clock, [packet(0, server_ns, MS)], ANY, 1_000)),
+        [(0, Fate::Refused(Refusal::NoClock))]
+    );
+    // The node's clock is 500 s ahead of the server's.
+    clock.set(Ahead { ns: 500_000 * MS, at_ns: now_ns(ClockId::Realtime), ppb: 0 });
+    let server_ns = now_ns(ClockId::Realtime) + 20 * MS - 500_000 * MS;
+    let done = obeyed_by(&clock, [packet(1, server_ns, MS)], ANY, 1_000);
+    assert_eq!(fates(&done), [(1, Fate::Acted)]);
+    assert_eq!(done[0].ordered_ns, server_ns + 500_000 * MS);
+    assert!(done[0].acted_ns >= done[0].ordered_ns);
 }
