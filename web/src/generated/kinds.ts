@@ -53,4 +53,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     about: "How late nodes act that are ordered by packets to switch an output at one instant", samples: "orders", figure: "orders", countsByTime: false,
     isOfProgram: false, predicted: ["ordered_to_acted", "scheduled_to_armed"],
   },
+  response: {
+    about: "Response to an edge of a GPIO line, from the write of an output to the thread that waits for the input joined with it", samples: "responses", figure: "wakeups", countsByTime: false,
+    isOfProgram: false, predicted: ["acted_to_woke"],
+  },
 };

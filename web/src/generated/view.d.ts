@@ -3099,7 +3099,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -4215,7 +4215,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
