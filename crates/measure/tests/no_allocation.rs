@@ -13,6 +13,8 @@ use record::{
 };
 use units::Ns;
 
+mod orders;
+
 #[global_allocator]
 static ALLOCATOR: PanickingAllocator = PanickingAllocator;
 
@@ -51,6 +53,23 @@ fn wakeup_neither_allocates_nor_faults() {
         assert!(series.counters.voluntary_switches > Some(0), "the counters are those of the loop");
     }
     assert!(!record.validity.has(ReasonCode::ThreadDied));
+}
+
+#[test]
+fn neither_a_server_nor_a_node_that_acts_allocates_or_faults() {
+    let (server, nodes) = orders::run(&orders::request(|_| ()), 2, |_| ());
+    for record in nodes.iter().chain([&server]) {
+        assert!(
+            !record.validity.has(ReasonCode::ThreadDied) && !record.validity.has(ReasonCode::PageFaults),
+            "{:?}",
+            record.validity
+        );
+    }
+    // A thread that panicked in the allocator would have handed over less than it was asked for.
+    for node in &server.pulses().unwrap().nodes {
+        assert_eq!((node.orders.scheduled, node.orders.unknown), (150, 0), "{node:?}");
+        assert!(node.orders.acted > 0, "{node:?}");
+    }
 }
 
 #[test]
