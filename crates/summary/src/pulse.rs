@@ -188,7 +188,7 @@ pub(crate) fn bursts(record: &Record, run: &PulseRun) -> String {
             load(record)
         ),
         (bursts, _) => format!(
-            "They are {} bursts, in each of which one miss follows another within 1 s; the longest has {}{}",
+            "The misses come in {} bursts, in each of which one follows another within 1 s; the longest has {}{}",
             count(bursts),
             count(trials.longest_burst),
             load(record)
