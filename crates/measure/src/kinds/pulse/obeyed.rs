@@ -293,6 +293,12 @@ impl Beside for Orders {
         if let Some(why) = apart {
             record.validity.add(ReasonCode::ClocksApart, why);
         }
+        let dropped = self.acting.shared.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            let detail =
+                format!("what became of {} orders was lost between the acting thread and the record", count(dropped));
+            record.validity.add(ReasonCode::SamplesDropped, detail);
+        }
         let refused = self.refusals.words();
         if !refused.is_empty() {
             record.validity.add(ReasonCode::OrdersRefused, refused.join("; "));
