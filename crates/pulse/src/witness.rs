@@ -1,8 +1,12 @@
 //! What a witness saw of two nodes: their lines' pulses numbered, or paired by time where they have no numbers, and the shift.
 
+mod claims;
+
 use crate::edges::LinePulses;
 use crate::numbering::{NumberedLine, NumberingError, OrderedPulses, PairingError, number, pair_by_time};
 use crate::shift::{Shift, capture_rate_ppb};
+
+pub use claims::EdgesClaimed;
 
 /// How it was told which pulses of two lines are of one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
