@@ -1,12 +1,16 @@
 //! What a witness saw of two nodes: their lines' pulses numbered, or paired by time where they have no numbers, and the shift.
 
 mod claims;
+mod of_run;
 
 use crate::edges::LinePulses;
 use crate::numbering::{NumberedLine, NumberingError, OrderedPulses, PairingError, number, pair_by_time};
 use crate::shift::{Shift, capture_rate_ppb};
 
 pub use claims::EdgesClaimed;
+pub use of_run::{
+    CaptureReading, LineOfNode, LineSeen, NotSplit, PairSeen, RunSeen, SplitShift, ordered_pulses, witness_run,
+};
 
 /// How it was told which pulses of two lines are of one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
