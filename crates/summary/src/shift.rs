@@ -87,6 +87,9 @@ pub struct ShiftPair {
     pub second: String,
     /// How pulses of one order were told, or why nothing can be said, as a sentence without its full stop.
     pub paired: String,
+    /// Orders between the first and the last of both lines that are not in the figures, as a sentence without its full stop; `None` if
+    /// there are none.
+    pub not_matched: Option<String>,
     /// The shift; `None` if nothing can be said.
     pub figures: Option<ShiftFigures>,
     /// What the mean shift is made of: the clocks, the acting, the output and the rest; empty if it is not known.
@@ -102,9 +105,9 @@ pub struct ShiftPair {
 pub struct ShiftFigures {
     /// Orders of which both lines have a pulse.
     pub orders: u64,
-    /// Orders of which the first line alone has one: missing in the second.
+    /// Orders of which the first line alone has a pulse with a number.
     pub only_first: u64,
-    /// Orders of which the second line alone has one: missing in the first.
+    /// Orders of which the second line alone has one.
     pub only_second: u64,
     /// Orders of which neither has one.
     pub neither: u64,
@@ -285,6 +288,7 @@ fn pair(first: &str, second: &str, seen: &PairSeen) -> ShiftPair {
         first: first.to_owned(),
         second: second.to_owned(),
         paired,
+        not_matched: shift.and_then(|witnessed| not_matched(first, second, &witnessed.shift)),
         figures: shift.map(|witnessed| figures(&witnessed.shift, witnessed.capture_rate_ppb)),
         parts,
         not_split: match &seen.parts {
@@ -293,6 +297,28 @@ fn pair(first: &str, second: &str, seen: &PairSeen) -> ShiftPair {
         },
         blocks: shift.map_or_else(Vec::new, |witnessed| witnessed.shift.blocks.iter().map(BlockRow::from).collect()),
     }
+}
+
+fn not_matched(first: &str, second: &str, shift: &Shift) -> Option<String> {
+    let all = [
+        (shift.only_first, format!("that {first} alone shows")),
+        (shift.only_second, format!("that {second} alone shows")),
+        (shift.neither, "that neither shows".to_owned()),
+    ];
+    let some = all.into_iter().filter(|(orders, _)| *orders > 0).enumerate();
+    let words: Vec<String> = some
+        .map(|(place, (orders, which))| {
+            let noun = if place > 0 {
+                ""
+            } else if orders == 1 {
+                "order "
+            } else {
+                "orders "
+            };
+            format!("{} {noun}{which}", count(orders))
+        })
+        .collect();
+    (!words.is_empty()).then(|| format!("Not matched: {}", words.join(", ")))
 }
 
 fn figures(shift: &Shift, capture_rate_ppb: Option<i64>) -> ShiftFigures {

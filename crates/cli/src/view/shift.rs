@@ -80,19 +80,8 @@ fn of_pair(pair: &ShiftPair, width: usize) -> String {
         count(figures.worst_order),
     ]);
     text.push_str(&table.render());
-    let alone = [
-        (figures.only_second, format!("in {first} alone")),
-        (figures.only_first, format!("in {second} alone")),
-        (figures.neither, "in both".to_owned()),
-    ];
-    let missing: Vec<String> = alone
-        .into_iter()
-        .filter(|(orders, _)| *orders > 0)
-        .map(|(orders, place)| format!("{} {place}", count(orders)))
-        .collect();
-    if !missing.is_empty() {
-        let sentence = format!("Missing between the first and the last order of both: {}.", missing.join(", "));
-        text.push_str(&wrap::paragraph(&sentence, "  ", width));
+    if let Some(sentence) = &pair.not_matched {
+        text.push_str(&wrap::paragraph(&format!("{sentence}."), "  ", width));
     }
     text.push_str(&over_time(pair));
     text.push_str(&exactness(pair, width));
