@@ -80,7 +80,8 @@ fn rests_high(line: &Line) -> bool {
     line.edges.iter().min().is_some_and(|(_, is_up)| !*is_up)
 }
 
-const END_NS: i64 = BEGIN_NS + (ORDERS as i64 + 20) * INTERVAL_NS;
+/// When the capture ends: 20 intervals after the last order (ns).
+const END_NS: i64 = BEGIN_NS + 1_020 * INTERVAL_NS;
 
 /// A value change dump with a resolution of 1 ns.
 fn vcd(lines: &[Line]) -> String {
