@@ -1,8 +1,8 @@
 //! What a witness says of nodes that act together: how far apart their edges lay, what that is made of, and whether it contradicts them.
 
-use pulse::shift::{Shift, ShiftBlock, ShiftParts};
+use pulse::shift::{Part, Shift, ShiftBlock, ShiftParts};
 use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen, Witnessed};
-use record::{PulseNode, PulseRun, Record};
+use record::{LatencyRole, PulseNode, PulseRun, Record};
 use serde::Serialize;
 use units::format::{count, latency, span};
 
@@ -138,7 +138,7 @@ pub struct ShiftFigures {
 /// A part of the mean shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PartRow {
-    /// `clock`, `ordered_to_acted`, `output` or `rest`.
+    /// `clock`, the latency from the ordered time to the act, `output` or `rest`.
     pub name: &'static str,
     /// The same in words.
     pub words: &'static str,
@@ -193,7 +193,7 @@ pub fn summary(
     let first = lines.first().map_or("", |line| &*line.node.node);
     let shown: Vec<ShownLine> = lines.iter().zip(&seen.lines).map(|(line, seen)| shown_line(line, seen)).collect();
     let pairs: Vec<ShiftPair> =
-        lines.iter().skip(1).zip(&seen.pairs).map(|(line, seen)| pair(first, &line.node.node, seen)).collect();
+        lines.iter().skip(1).zip(&seen.pairs).map(|(line, seen)| pair(record, first, &line.node.node, seen)).collect();
     let invalid = record.validity.reasons().iter().filter(|_| record.validity.is_invalid());
     let mut contradictions: Vec<String> =
         invalid.take(1).map(|reason| format!("the run itself is invalid: {}", reason.detail)).collect();
@@ -269,7 +269,7 @@ fn shown_line(line: &NamedLine<'_>, seen: &LineSeen) -> ShownLine {
     }
 }
 
-fn pair(first: &str, second: &str, seen: &PairSeen) -> ShiftPair {
+fn pair(record: &Record, first: &str, second: &str, seen: &PairSeen) -> ShiftPair {
     let paired = match &seen.witnessed {
         Ok(Witnessed { pairing: Pairing::Numbers, .. }) => {
             "orders are told by the numbers that the marks spell".to_owned()
@@ -281,7 +281,7 @@ fn pair(first: &str, second: &str, seen: &PairSeen) -> ShiftPair {
     };
     let shift = seen.witnessed.as_ref().ok();
     let parts = match &seen.parts {
-        Some(Ok(parts)) => part_rows(&parts.likely, &parts.bounds),
+        Some(Ok(parts)) => part_rows(record, &parts.likely, &parts.bounds),
         _ => Vec::new(),
     };
     ShiftPair {
@@ -344,14 +344,17 @@ fn figures(shift: &Shift, capture_rate_ppb: Option<i64>) -> ShiftFigures {
     }
 }
 
-fn part_rows(likely: &ShiftParts, bounds: &ShiftParts) -> Vec<PartRow> {
+fn part_rows(record: &Record, likely: &ShiftParts, bounds: &ShiftParts) -> Vec<PartRow> {
+    let latency =
+        |role| record.measurement.kind().by_role(role).map_or(("", ""), |latency| (latency.name, latency.words));
+    let (act, output) = (latency(LatencyRole::OrderedAct), latency(LatencyRole::OutputCost));
     let parts = [
-        ("clock", "clocks", likely.clock, bounds.clock),
-        ("ordered_to_acted", "ordered time to the act", likely.ordered_to_acted, bounds.ordered_to_acted),
-        ("output", "what switching takes", likely.output, bounds.output),
-        ("rest", "rest", likely.rest, bounds.rest),
+        (("clock", "clocks"), likely.clock, bounds.clock),
+        (act, likely.ordered_to_acted, bounds.ordered_to_acted),
+        (("output", output.1), likely.output, bounds.output),
+        (("rest", "rest"), likely.rest, bounds.rest),
     ];
-    let row = |(name, words, likely, bounds): (_, _, pulse::shift::Part, pulse::shift::Part)| PartRow {
+    let row = |((name, words), likely, bounds): ((_, _), Part, Part)| PartRow {
         name,
         words,
         likely_ps: likely.ps,
