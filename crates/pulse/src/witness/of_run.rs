@@ -187,6 +187,7 @@ mod tests {
 
     use super::*;
     use crate::marks::is_long;
+    use crate::numbering::NumberingError;
     use crate::witness::Pairing;
 
     const NS: i64 = 1_000;
@@ -265,7 +266,7 @@ mod tests {
         for record in [pulses(|_| ()), square] {
             let seen = seen(&record, &channels);
             let witnessed = seen.pairs[0].witnessed.as_ref().unwrap();
-            assert!(matches!(witnessed.pairing, Pairing::Time(_)));
+            assert_eq!(witnessed.pairing, Pairing::Time(NumberingError::Unmarked));
             assert_eq!((witnessed.shift.count, witnessed.shift.only_first), (999, 1));
             assert_eq!((seen.lines[0].claimed, seen.lines[0].numbered), (None, None));
         }

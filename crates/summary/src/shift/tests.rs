@@ -69,8 +69,9 @@ fn the_figures_of_a_pair_have_their_signs_and_the_worst_its_number() {
     assert_eq!((figures.orders, figures.min_ps, figures.max_ps), (2_000, -90_000 * NS, 40_000 * NS));
     assert_eq!((figures.worst_ps, figures.worst_order), (-90_000 * NS, 1_234));
     assert_eq!(units::round_i64(figures.mean_ps), 39_935 * NS);
-    let near = |ns: Option<u64>| ns.is_some_and(|ns| ns.abs_diff(40_000) < 40);
-    assert!(near(figures.p50_ns.map(i64::unsigned_abs)) && near(figures.within_p99_ns), "{figures:?}");
+    let near = |ns: i64| (ns - 40_000).abs() < 40;
+    assert!(figures.p50_ns.is_some_and(near), "{figures:?}");
+    assert!(figures.within_p99_ns.is_some_and(|ns| near(i64::try_from(ns).unwrap())), "{figures:?}");
     assert_eq!((figures.error_ps, figures.capture_rate_ppb), (Some(10 * NS), Some(7)));
     let line = &said.lines[0];
     assert_eq!((line.missing, line.extra, line.odd, line.bounces), (Some(3), Some(7), 2, 4));
