@@ -329,6 +329,12 @@ fn a_limit_is_held_against_the_worst_shift() {
     let run = Run::new(|_| ());
     run.capture("a.vcd", &vcd(&two(MARK)));
     assert_eq!(run.json(&["a.vcd"], &["--limit", "90us"]).1, 0);
+    // The first node is the record's, in whichever order the lines are named.
+    let (named, _) = run.json(&["a.vcd"], &["--line", "c=D1", "--line", "b=D0"]);
+    assert_eq!(
+        (&named["pairs"][0]["first"], &named["pairs"][0]["figures"]["max_ps"]),
+        (&"b".into(), &90_000_000.into())
+    );
     let output = run.shift(&["a.vcd"], &["--limit", "89us"]);
     assert_eq!(code(&output), 1);
     assert!(
@@ -392,6 +398,29 @@ fn several_captures_have_one_clock_only_if_the_user_says_so() {
     assert_eq!(run.json(&["b.vcd", "c.vcd"], &["--one-clock"]).1, 0);
     let ambiguous = run.refusal(&["b.vcd", "c.vcd"], &["--one-clock", "--line", "b=D0", "--line", "c=c.vcd:D0"]);
     assert!(ambiguous.contains("several channels are called 'D0'"), "{ambiguous}");
+}
+
+/// A guest's log of QEMU, whose data register has the line as its bit 0, and is first written at a second.
+fn qemu(line: &Line, first_s: i64) -> String {
+    let writes = line.edges.iter().map(|(at_ns, is_up)| (at_ns / 1_000 + 1_000_000_000, u8::from(*is_up)));
+    let mut text = String::new();
+    for (at_us, value) in std::iter::once((first_s * 1_000_000, 0)).chain(writes) {
+        let (second, us) = (at_us / 1_000_000, at_us % 1_000_000);
+        writeln!(text, "7@{second}.{us:06}:parallel_ioport_write write [SW] addr 0x00 val 0x{value:02x}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn logs_of_several_guests_of_qemu_are_read_together() {
+    let run = Run::new(|_| ());
+    let [b, c] = two(MARK);
+    // Each alone would begin at the second of its own first write. The logs end with c's last edge, so that pulse is not used.
+    run.capture("b.log", &qemu(&b, 990)).capture("c.log", &qemu(&c, 995));
+    let (said, exit) = run.json(&["b.log", "c.log"], &["--one-clock", "--line", "b=b D0", "--line", "c=c D0"]);
+    let figures = &said["pairs"][0]["figures"];
+    assert_eq!((exit, &figures["orders"], &figures["min_ps"]), (0, &999.into(), &40_000_000.into()), "{figures}");
+    assert_eq!((&figures["max_ps"], &figures["error_ps"]), (&90_000_000.into(), &1_000_000.into()));
 }
 
 #[test]
