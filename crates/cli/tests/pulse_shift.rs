@@ -362,7 +362,7 @@ fn without_marks_edges_are_paired_by_time_or_not_at_all() {
 
 #[test]
 fn levels_bounces_and_resolution_are_as_the_user_says() {
-    let run = Run::new(|_| ());
+    let run = Run::new(|run| run.nodes[0].output_words = Some("gpiochip0/17, active low".to_owned()));
     let [b, c] = two(MARK);
     run.capture("a.csv", &saleae(&[b.inverted(), c.bouncing(|_| true)]));
     // A text export of Saleae's states no resolution: the shift is found, and nothing is judged by its parts.
@@ -377,6 +377,9 @@ fn levels_bounces_and_resolution_are_as_the_user_says() {
     );
     // Edges 2 us apart are not one with a hold-off of 1 us: no pulse is as wide as ordered.
     assert_eq!(run.json(&["a.csv"], &["--active-low", "b", "--hold-off", "1us"]).1, 3);
+    let hint = "b has its output active low: unless something inverts it, add --active-low b";
+    assert!(said_on_stderr(&run.shift(&["a.csv"], &[])).replace('\n', " ").contains(hint));
+    assert!(!said_on_stderr(&run.shift(&["a.csv"], &["--active-low", "b"])).contains("add --active-low"));
     // The wrong level makes pulses of all that lies between them, whose beginnings are near enough to be paired by time.
     let (wrong, exit) = run.json(&["a.csv"], &[]);
     assert_eq!((exit, &wrong["pairs"][0]["figures"]), (3, &Value::Null));

@@ -33,7 +33,7 @@ pub(crate) fn text(shift: &ShiftSummary) -> String {
 
 fn lines(lines: &[ShownLine]) -> String {
     let mut table = Table::new(&[
-        "line",
+        "node",
         "pulses",
         "numbered",
         "missing",
@@ -116,7 +116,7 @@ fn exactness(pair: &ShiftPair, width: usize) -> String {
     let Some(figures) = &pair.figures else { return String::new() };
     let error = figures.error_ps.map_or_else(
         || "how exact each shift is, the capture does not say".to_owned(),
-        |ps| format!("each shift is exact to {}", time(ps)),
+        |ps| format!("each shift is right to within {}", time(ps)),
     );
     let rate = figures.capture_rate_ppb.map_or_else(String::new, |ppb| {
         let tenths = ppb.unsigned_abs() / 100;

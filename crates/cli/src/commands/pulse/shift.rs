@@ -111,6 +111,15 @@ impl ShiftArgs {
                 active: if self.active_low.contains(&node.node) { ActiveLevel::Low } else { ActiveLevel::High },
             })
             .collect();
+        for (node, _) in &chosen {
+            let is_low = node.output_words.as_ref().is_some_and(|words| words.ends_with("active low"));
+            if is_low && !self.active_low.contains(&node.node) {
+                let name = &node.node;
+                output::note(&format!(
+                    "{name} has its output active low: unless something inverts it, add --active-low {name}"
+                ));
+            }
+        }
         let seen = witness_run(&record, run, &lines, reading);
         let named: Vec<NamedLine<'_>> =
             chosen.iter().map(|(node, channel)| NamedLine { node, channel: channel.words() }).collect();
