@@ -1,7 +1,8 @@
 //! What a witness says of nodes that act together: how far apart their edges lay, what that is made of, and whether it contradicts them.
 
+use pulse::numbering::NumberingError;
 use pulse::shift::{Part, Shift, ShiftBlock, ShiftParts};
-use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen, Witnessed};
+use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen};
 use record::{LatencyRole, PulseNode, PulseRun, Record};
 use serde::Serialize;
 use units::format::{count, latency, span};
@@ -271,13 +272,8 @@ fn shown_line(line: &NamedLine<'_>, seen: &LineSeen) -> ShownLine {
 
 fn pair(record: &Record, first: &str, second: &str, seen: &PairSeen) -> ShiftPair {
     let paired = match &seen.witnessed {
-        Ok(Witnessed { pairing: Pairing::Numbers, .. }) => {
-            "orders are told by the numbers that the marks spell".to_owned()
-        }
-        Ok(Witnessed { pairing: Pairing::Time(why), .. }) => {
-            format!("pulses are paired by time alone, within what the record leaves open of both nodes, since {why}")
-        }
-        Err(error) => error.to_string(),
+        Ok(witnessed) => paired(&witnessed.pairing),
+        Err(error) => named(&error.to_string(), first, second),
     };
     let shift = seen.witnessed.as_ref().ok();
     let parts = match &seen.parts {
@@ -297,6 +293,21 @@ fn pair(record: &Record, first: &str, second: &str, seen: &PairSeen) -> ShiftPai
         },
         blocks: shift.map_or_else(Vec::new, |witnessed| witnessed.shift.blocks.iter().map(BlockRow::from).collect()),
     }
+}
+
+fn paired(pairing: &Pairing) -> String {
+    let why = match pairing {
+        Pairing::Numbers => return "orders are told by the numbers that the marks spell".to_owned(),
+        Pairing::Time(NumberingError::Unmarked) => "they have no marks".to_owned(),
+        Pairing::Time(why) => why.to_string(),
+    };
+    format!("pulses are paired by time alone, within what the record leaves open of both nodes, since {why}")
+}
+
+/// With the names of the nodes for "the first line" and "the second line".
+fn named(why: &str, first: &str, second: &str) -> String {
+    let of = |words: &str, node: &str| why.strip_prefix(words).map(|rest| format!("the line of {node}{rest}"));
+    of("the first line", first).or_else(|| of("the second line", second)).unwrap_or_else(|| why.to_owned())
 }
 
 fn not_matched(first: &str, second: &str, shift: &Shift) -> Option<String> {

@@ -1,8 +1,8 @@
 //! What is said of shifts that are made by hand.
 
-use pulse::numbering::{NumberedPulse, NumberingCounts, NumberingError};
+use pulse::numbering::{NumberedPulse, NumberingCounts};
 use pulse::shift::{NodeMeans, split};
-use pulse::witness::{EdgesClaimed, NotSplit, SplitShift, WitnessError};
+use pulse::witness::{EdgesClaimed, NotSplit, SplitShift, WitnessError, Witnessed};
 use samples::pulses;
 
 use super::*;
@@ -137,7 +137,7 @@ fn a_pair_of_which_nothing_can_be_said_and_an_invalid_run_are_no_result() {
     nothing.pairs[0] = PairSeen { witnessed: Err(WitnessError::Numbering { line: "second", why }), parts: None };
     let dead = said(&nothing, None, |_| ());
     assert_eq!((dead.verdict, dead.pairs[0].figures.is_none()), (WitnessVerdict::Invalid, true));
-    assert!(dead.sentence.contains("nothing can be said of c: the second line: the line shows no pulse"), "{dead:?}");
+    assert!(dead.sentence.contains("nothing can be said of c: the line of c: the line shows no pulse"), "{dead:?}");
     let invalid = said(&seen(0), None, |record| record.validity.add(record::ReasonCode::ClockStepped, "it was set"));
     assert_eq!(invalid.contradictions, ["the run itself is invalid: it was set"]);
 }
