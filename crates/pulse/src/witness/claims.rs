@@ -103,6 +103,7 @@ impl Time {
 #[cfg(test)]
 mod tests {
     use codecs::logic::LogicSpan;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::edges::{ActiveLevel, PulseForm};
@@ -185,5 +186,47 @@ mod tests {
         let extra_ps = 700 * INTERVAL_PS + INTERVAL_PS / 2;
         channel.spans[0].edges_ps.splice(at..at, [extra_ps, extra_ps + WIDTH_PS]);
         assert_eq!(claimed(&channel, 1_000).without_edge, 0);
+    }
+
+    /// What a capture shows of edges between these moments: the line is low before the first.
+    fn shown(edges: &[i64], from_ps: i64, until_ps: i64) -> LogicSpan {
+        let before = edges.partition_point(|at_ps| *at_ps < from_ps);
+        let end = edges.partition_point(|at_ps| *at_ps < until_ps);
+        LogicSpan { from_ps, until_ps, begins_high: before % 2 == 1, edges_ps: edges[before..end.max(before)].to_vec() }
+    }
+
+    proptest! {
+        /// Whatever orders a node misses, and whatever of the time the capture leaves out: a node that says how many it missed is not
+        /// contradicted.
+        #[test]
+        fn an_honest_node_is_never_contradicted(
+            seed in any::<u64>(),
+            lost_percent in 0_usize..30,
+            burst in 0_usize..200,
+            cuts in prop::collection::btree_set(-5_000..1_010_000_i64, 2..7),
+            rate_ppm in -10_000..10_000_i64,
+            jitter_percent in 0_i64..9,
+        ) {
+            let mut random = units::Random::new(seed);
+            let begin = random.below(1_000);
+            let (mut edges, mut acted) = (Vec::new(), 0);
+            for (number, place) in (0_u64..1_000).zip(0_i64..) {
+                let in_burst = (begin..begin + burst).contains(&usize::try_from(number).unwrap());
+                if in_burst || random.below(100) < lost_percent {
+                    continue;
+                }
+                acted += 1;
+                let jitter_ps = i64::try_from(random.below(1_001)).unwrap() * jitter_percent * (INTERVAL_PS / 100_000);
+                let start_ps = place * (INTERVAL_PS + INTERVAL_PS / 1_000_000 * rate_ppm) + jitter_ps;
+                edges.extend([start_ps, start_ps + if is_long(number, 49) { 2 * WIDTH_PS } else { WIDTH_PS }]);
+            }
+            let moments: Vec<i64> = cuts.into_iter().map(|thousandths| thousandths * (INTERVAL_PS / 1_000)).collect();
+            let spans = moments.chunks_exact(2).map(|pair| shown(&edges, pair[0], pair[1])).collect();
+            let channel = LogicChannel { name: "D0".to_owned(), spans };
+            let pulses = LinePulses::of_channel(&channel, &ordered().form);
+            let Ok(numbered) = number(&pulses, &ordered()) else { return Ok(()) };
+            let claimed = EdgesClaimed::of_line(&channel, &pulses, &numbered, &ordered(), (1_000, acted));
+            prop_assert!(!claimed.is_contradiction(), "{:?}", claimed);
+        }
     }
 }
