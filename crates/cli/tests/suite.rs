@@ -29,6 +29,7 @@ mod packet;
 mod packet_explain;
 mod profile;
 mod pulse;
+mod pulse_shift;
 mod readme;
 mod record_file;
 mod spelling;

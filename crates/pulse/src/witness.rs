@@ -1,8 +1,16 @@
 //! What a witness saw of two nodes: their lines' pulses numbered, or paired by time where they have no numbers, and the shift.
 
+mod claims;
+mod of_run;
+
 use crate::edges::LinePulses;
 use crate::numbering::{NumberedLine, NumberingError, OrderedPulses, PairingError, number, pair_by_time};
 use crate::shift::{Shift, capture_rate_ppb};
+
+pub use claims::EdgesClaimed;
+pub use of_run::{
+    CaptureReading, LineOfNode, LineSeen, NotSplit, PairSeen, RunSeen, SplitShift, ordered_pulses, witness_run,
+};
 
 /// How it was told which pulses of two lines are of one order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +55,21 @@ pub enum WitnessError {
         /// Why time does not help.
         pairing: PairingError,
     },
+    /// A line has no numbers, and its pulses are not as wide as they were ordered.
+    #[error(
+        "the {line} line: {numbering}; and it is not to be paired by time, since {odd} of its {pulses} pulses are neither as wide as \
+         ordered nor twice that: is it the right channel, and the right level?"
+    )]
+    Widths {
+        /// Which line has such pulses.
+        line: &'static str,
+        /// Why one of the lines has no numbers.
+        numbering: NumberingError,
+        /// Pulses that are neither short nor long.
+        odd: u64,
+        /// All its pulses.
+        pulses: usize,
+    },
     /// Both lines have numbers, and none in common.
     #[error(
         "the lines have no order in common: the first one shows {first_from} to {first_to}, the second one {second_from} to {second_to}"
@@ -64,7 +87,8 @@ pub enum WitnessError {
 }
 
 /// Finds the shift of the second of two lines against the first one: by numbers, or, if a line has none, by time. A line that contradicts
-/// itself, is empty or has no pulses an interval apart is not paired by time: there is something wrong with it.
+/// itself, is empty or has no pulses an interval apart is not paired by time, nor is one that has more odd pulses than others: there is
+/// something wrong with it.
 ///
 /// `apart_ps` is how far apart the pulses of one order can be at most, by what is known of the nodes (ps): see [`pair_by_time`]; `None`
 /// where that is not known, and then pulses are not paired by time. `resolution_ps` is the capture's.
@@ -87,6 +111,13 @@ pub fn witness(
     let Some(apart_ps) = apart_ps.filter(|_| may_have_none) else {
         return Err(WitnessError::Numbering { line, why });
     };
+    // At the wrong level a line shows what lies between its pulses, each of which begins where one of them ends.
+    for (line, shown) in ["first", "second"].into_iter().zip(lines) {
+        let pulses = shown.pulses.len();
+        if shown.odd > u64::try_from(pulses / 2).unwrap_or(u64::MAX) {
+            return Err(WitnessError::Widths { line, numbering: why, odd: shown.odd, pulses });
+        }
+    }
     let neither = |pairing| WitnessError::Neither { line, numbering: why, pairing };
     let [first, second] =
         pair_by_time(lines.map(|line| line.pulses.as_slice()), ordered.interval_ps, apart_ps).map_err(neither)?;

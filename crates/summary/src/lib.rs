@@ -20,6 +20,7 @@ pub mod program;
 pub mod pulse;
 pub mod rhythm;
 pub mod run;
+pub mod shift;
 pub mod sweep;
 pub mod sync;
 pub mod tail;

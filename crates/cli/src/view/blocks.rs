@@ -37,6 +37,27 @@ fn drawn(counts: &[u64]) -> String {
         .collect()
 }
 
+/// Magnitudes over time, each with its place from 0 to `span`, in so many columns: the height of each is the greatest in it. Nothing is a
+/// space, and any magnitude is visible.
+#[cfg(feature = "packet")]
+pub(crate) fn over_time(points: &[(u64, u64)], span: u64, width: usize) -> String {
+    let columns = u128::try_from(width).unwrap_or(1);
+    let mut greatest: Vec<Option<u64>> = vec![None; width];
+    for (place, magnitude) in points {
+        let column = u128::from(*place) * columns / (u128::from(span) + 1);
+        let column = usize::try_from(column).unwrap_or(usize::MAX);
+        if let Some(greatest) = greatest.get_mut(column) {
+            *greatest = (*greatest).max(Some(*magnitude));
+        }
+    }
+    let highest = greatest.iter().flatten().copied().max().unwrap_or(0).max(1);
+    let block = |magnitude: u64| {
+        let height = u128::from(magnitude) * 7 / u128::from(highest);
+        BLOCKS[usize::try_from(height).unwrap_or(0).min(7)]
+    };
+    greatest.into_iter().map(|magnitude| magnitude.map_or(' ', block)).collect()
+}
+
 /// Differences from a period stand evenly below this, and by their logarithm above (ns).
 const EVEN_BELOW_NS: f64 = 1_000.0;
 
@@ -88,6 +109,15 @@ mod tests {
         assert_eq!((line[13], line[24]), ('█', '×'), "{line:?}");
         assert!(line[..12].iter().any(|c| *c != ' ') && line[0] == ' ', "one scale for both sides: {line:?}");
         assert_eq!(line.iter().filter(|c| **c == '×').count(), 1, "{line:?}");
+    }
+
+    #[cfg(feature = "packet")]
+    #[test]
+    fn the_greatest_of_each_stretch_of_time_is_drawn() {
+        assert_eq!(over_time(&[(0, 10), (10, 80), (29, 20), (99, 40)], 99, 10), "▁█▂      ▄");
+        assert_eq!(over_time(&[(0, 0), (50, 0)], 99, 2), "▁▁");
+        assert_eq!(over_time(&[(0, u64::MAX)], u64::MAX, 3), "█  ");
+        assert_eq!(over_time(&[], 9, 0), "");
     }
 
     #[test]

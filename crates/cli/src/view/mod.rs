@@ -10,6 +10,8 @@ pub(crate) mod packet;
 mod pulse;
 pub(crate) mod result;
 pub(crate) mod rhythm;
+#[cfg(feature = "packet")]
+pub(crate) mod shift;
 pub(crate) mod sync;
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! How much later one line switched than the other, order by order: what a witness saw of two nodes that were to act together.
 
+mod of_record;
 mod split;
 
 use histogram::{Histogram, HistogramRecorder};
 
 use crate::numbering::NumberedPulse;
 
+pub use of_record::{NotStated, StatedMeans};
 pub use split::{NodeMeans, Part, ShiftParts, split};
 
 /// The most blocks that a shift over time is given in: what a chart can show.

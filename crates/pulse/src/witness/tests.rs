@@ -121,6 +121,20 @@ fn the_wrong_level_is_no_reason_for_a_wrong_number() {
     let error = witness([&lines[0], &lines[1]], &ordered, None, None).unwrap_err().to_string();
     assert!(error.contains("(here 0 have the latter, and 499 neither)"), "{error}");
     assert_eq!(lines[0].odd, 499);
+    // Nor for a shift by time alone, though one of the lines shows the right level, and the ends of the other one's pulses are near.
+    let right = lines_of_both_levels();
+    let error = witness([&right[0], &right[1]], &ordered, Some(2_000 * US), None).unwrap_err();
+    assert!(matches!(error, WitnessError::Widths { line: "second", odd: 499, pulses: 499, .. }), "{error}");
+}
+
+/// The first line as it is, the second one at the wrong level.
+fn lines_of_both_levels() -> [LinePulses; 2] {
+    let capture = read(capture(1_000, 500, 49, 40).as_bytes(), "").unwrap();
+    let low = PulseForm { active: ActiveLevel::Low, ..ordered(49).form };
+    [
+        LinePulses::of_channel(&capture.channels[0], &ordered(49).form),
+        LinePulses::of_channel(&capture.channels[1], &low),
+    ]
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `punctual pulse`: nodes that act together at ordered times.
 
 mod send;
+mod shift;
 mod sweep;
 
 pub(crate) use self::send::carry_out;
@@ -20,6 +21,7 @@ pub(crate) struct PulseArgs {
 enum PulseCommand {
     Send(Box<send::SendArgs>),
     Sweep(Box<sweep::SweepArgs>),
+    Shift(Box<shift::ShiftArgs>),
 }
 
 impl PulseArgs {
@@ -27,6 +29,7 @@ impl PulseArgs {
         match self.command {
             PulseCommand::Send(args) => args.run(),
             PulseCommand::Sweep(args) => args.run(),
+            PulseCommand::Shift(args) => args.run(),
         }
     }
 }

@@ -109,4 +109,31 @@ pub(super) const PAGES: &[Page] = &[
         )],
         see: &["punctual pulse send", "punctual listen", "docs/pulse.md"],
     },
+    Page {
+        command: "pulse shift",
+        exits: &[
+            ("0", "the witness contradicts no node, and --limit holds where one is stated"),
+            ("1", "a node switched earlier or later than the first one by more than the limit"),
+            (
+                "2",
+                "wrong usage, a file that is no record of 'punctual pulse send' or no capture, or a channel that is not in it",
+            ),
+            (
+                "3",
+                "the witness contradicts a node beyond all errors, edges are missing that a node says it made, the run itself is \
+                 invalid, or nothing can be said of a node",
+            ),
+        ],
+        examples: &[
+            (
+                "punctual pulse shift run.json capture.sr --line press-1=D0 --line press-2=D1 --limit 50us",
+                "how far apart two nodes switched, by the channels of a logic analyzer",
+            ),
+            (
+                "punctual pulse shift run.json digital_0.bin digital_1.bin --one-clock",
+                "the same of an analyzer that writes a file for each channel, in the order of the record's nodes",
+            ),
+        ],
+        see: &["punctual pulse send", "docs/pulse.md"],
+    },
 ];
