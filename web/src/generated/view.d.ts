@@ -2992,7 +2992,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -4104,7 +4104,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio";
+  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
