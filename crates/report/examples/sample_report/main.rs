@@ -33,7 +33,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 52] = [
+    let cases: [Case; 53] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -310,7 +310,7 @@ fn handed_over() -> ReportInput {
 /// Responses to edges, of which none was lost and of which some were.
 fn responded() -> ReportInput {
     let mut lossy = Validity::default();
-    lossy.add(record::ReasonCode::EdgesLost, "12 of 299,999 edges brought no event within 100 ms");
+    lossy.add(ReasonCode::EdgesLost, "12 of 299,999 edges brought no event within 100 ms");
     let runs = vec![
         events::response(&plan("wired", 1), 0, Validity::default()),
         events::response(&plan("loose", 1), 12, lossy),
