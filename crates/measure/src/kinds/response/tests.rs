@@ -255,12 +255,12 @@ fn lines_that_no_wire_joins_are_refused_and_so_are_those_that_raise_no_interrupt
 #[test]
 fn a_wire_that_is_cut_right_after_it_was_tried_ends_its_run_with_every_edge_lost() {
     let began = Instant::now();
-    let fate = |rising| Fate::Events(u32::from(rising < BEFORE));
+    let fate = |rising| Fate::Events(u32::from(rising == 0));
     let record = measured(MadeUp::new(fate), &plan(|r| r.end = RunEnd::After(Ns::from_ms(250)))).unwrap();
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
     let (whole, totals) = whole(&record);
     assert_eq!((samples(whole), totals.lost), (0, totals.edges), "{:?}", record.validity);
-    assert!((2..=3).contains(&totals.edges), "{totals:?}");
+    assert!((1..=3).contains(&totals.edges), "{totals:?}");
     assert!(record.validity.has(ReasonCode::NoSamples) && record.validity.has(ReasonCode::EdgesLost));
     assert!(!record.validity.has(ReasonCode::ThreadStuck), "{:?}", record.validity);
 }
@@ -270,7 +270,8 @@ fn a_write_that_fails_ends_the_run_with_its_reason() {
     let fate = |rising| if rising >= BEFORE + 20 { Fate::Fails } else { Fate::Events(1) };
     let record = measured(MadeUp::new(fate), &plan(|_| ())).unwrap();
     let (_, totals) = whole(&record);
-    assert!(totals.edges <= 21, "{totals:?}");
+    // On a busy machine fewer edges warm the threads up, and more are measured.
+    assert!(totals.edges <= 21 + u64::from(BEFORE), "{totals:?}");
     let failed = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::OutputFailed).unwrap();
     assert!(failed.detail.contains("a write failed, so it ended: No such device"), "{}", failed.detail);
 }
@@ -303,6 +304,34 @@ fn a_run_that_is_ended_early_ends_both_threads() {
     let (_, totals) = whole(&record);
     assert!(totals.edges > 5 && totals.lost == 0, "{totals:?}");
     assert!(record.validity.has(ReasonCode::InterruptedEarly) && !record.validity.has(ReasonCode::ThreadStuck));
+}
+
+/// Schedules at which no edge was made belong to the interval in which they were, and not to the end of the run.
+#[test]
+fn schedules_that_a_lost_edge_took_are_missed_in_their_own_interval() {
+    const INTERVAL_NS: i64 = 100_000;
+    let plan = plan(|request| {
+        request.interval = Ns(INTERVAL_NS);
+        request.interval_maximum = Some(Ns::from_ms(1));
+    });
+    let (start_ns, clocks) = (1_000_000_000, ClockWatch::scripted(CLOCK, Vec::new()));
+    let (acted, woke) = (Ring::new(256), Ring::new(256));
+    let (mut acted_writer, mut woke_writer) = (acted.writer(), woke.writer());
+    let mut of = Collecting::new(&plan, start_ns, false);
+    // The edge of turn 12, in the second interval, is lost, and given up at turn 17.
+    for turn in (0..13).chain(17..40) {
+        let acted_ns = start_ns + turn * INTERVAL_NS + 2_000;
+        acted_writer.push(Pair { first_ns: acted_ns, second_ns: acted_ns + 500 });
+        if turn != 12 {
+            woke_writer.push(Pair { first_ns: acted_ns + 1_000, second_ns: acted_ns + 3_000 });
+        }
+    }
+    of.take(&acted, &woke, &clocks);
+    of.end(40, start_ns + 40 * INTERVAL_NS, &clocks);
+    assert_eq!((of.totals().edges, of.totals().lost), (36, 1));
+    let whole = of.whole.finish(start_ns + 40 * INTERVAL_NS);
+    let missed: Vec<u64> = whole.intervals.iter().map(|interval| interval.missed_periods).collect();
+    assert_eq!((missed, whole.samples), (vec![0, 4, 0, 0], 35));
 }
 
 /// What becomes of each edge of a made-up run: how late it is made, how long its event takes (none for one that is lost), how long
