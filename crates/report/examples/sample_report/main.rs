@@ -310,7 +310,7 @@ fn handed_over() -> ReportInput {
 /// Responses to edges, of which none was lost and of which some were.
 fn responded() -> ReportInput {
     let mut lossy = Validity::default();
-    lossy.add(ReasonCode::EdgesLost, "12 of 299,999 edges brought no event within 100 ms");
+    lossy.add(ReasonCode::EdgesLost, "12 of 600,100 edges brought no event within 100 ms");
     let runs = vec![
         events::response(&plan("wired", 1), 0, Validity::default()),
         events::response(&plan("loose", 1), 12, lossy),
