@@ -34,7 +34,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 54] = [
+    let cases: [Case; 55] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -47,6 +47,7 @@ fn main() -> std::io::Result<()> {
         ("no-deadline", no_deadline),
         ("cpus-64", cpus_64),
         ("events", handed_over),
+        ("responses", responded),
         ("imported", || bare("night.txt", vec![imported::from_fixture()])),
         ("imported-64", || bare("rack.txt", vec![imported::of_64_threads()])),
         ("same-name", || bare("2 runs", vec![imported::from_fixture(), imported::from_fixture()])),
@@ -306,6 +307,17 @@ fn no_deadline() -> ReportInput {
 fn handed_over() -> ReportInput {
     let by_lock = Plan { stalls: vec![(1, 0.4, 2_310)], ..plan("by a lock", 2) };
     let runs = vec![events::run(&by_lock, "futex-pi", false), events::run(&plan("between CPUs", 1), "eventfd", true)];
+    input("press-7", None, runs)
+}
+
+/// Responses to edges, of which none was lost and of which some were.
+fn responded() -> ReportInput {
+    let mut lossy = Validity::default();
+    lossy.add(ReasonCode::EdgesLost, "12 of 600,100 edges brought no event within 100 ms");
+    let runs = vec![
+        events::response(&plan("wired", 1), 0, Validity::default()),
+        events::response(&plan("loose", 1), 12, lossy),
+    ];
     input("press-7", None, runs)
 }
 

@@ -196,15 +196,28 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         command: "measure gpio",
-        exits: &[("0", "the run is valid or degraded"), MEASURE_USAGE, MEASURE_INVALID],
+        exits: &[
+            ("0", "the run is valid or degraded, and the --deadline holds where one is stated"),
+            ("1", "a response exceeds the deadline"),
+            MEASURE_USAGE,
+            MEASURE_INVALID,
+        ],
         examples: &[
             ("punctual measure gpio --line gpiochip0/17", "cost of writing a line that nothing hangs on"),
             (
                 "punctual measure gpio --line gpiochip0/valve --active-low --priority 80 -o pin.json",
                 "by its name, inverted",
             ),
+            (
+                "punctual measure gpio --loop-back gpiochip0/17 gpiochip0/27 --deadline 100us",
+                "response to an edge, through a wire between the two lines, with a limit",
+            ),
+            (
+                "punctual measure gpio --loop-back gpiochip0/17 gpiochip0/27 --load hard --duration 10m",
+                "the same under load, for ten minutes",
+            ),
         ],
-        see: MEASURE_SEE,
+        see: &["punctual measure wakeup", "punctual report", "punctual compare", "docs/response.md"],
     },
     Page {
         command: "measure noise",

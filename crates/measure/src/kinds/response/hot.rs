@@ -7,14 +7,12 @@ use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::gpio::Waited;
 use kernel::handover::sleeps_so_far;
 
-use super::wire::Wire;
+use super::wire::{Wire, errno_of};
 use crate::crew::MOST_FAILURES;
 use crate::ring::{Pair, RingWriter};
 
 /// The waiting thread is not there yet.
 pub(super) const NOT_THERE: u64 = u64::MAX;
-/// The error of a write that names none (`EIO`).
-const UNNAMED_ERRNO: i32 = 5;
 
 /// What the waiting thread writes for the other one, on cache lines of its own (two lines, since x86 fetches pairs).
 #[derive(Debug)]
@@ -137,7 +135,7 @@ impl<W: Wire> ActingLoop<'_, W> {
                 // A sleep that a signal ends makes the line inactive a little early.
                 let _ = sleep_until(clock, &Schedule::at_ns(acted_ns + interval_ns / 2));
                 if let Err(error) = written.and_then(|()| wire.set(false)) {
-                    counts.failed_errno = error.raw_os_error().unwrap_or(UNNAMED_ERRNO);
+                    counts.failed_errno = errno_of(&error);
                     next.advance(interval_ns);
                     break;
                 }

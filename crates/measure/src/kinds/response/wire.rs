@@ -11,6 +11,8 @@ use super::ResponseError;
 const TRIES: u32 = 3;
 /// How long the event of each of them is waited for (ms).
 const TRY_MS: i32 = 200;
+/// The error of a write that names none (`EIO`).
+const UNNAMED_ERRNO: i32 = 5;
 
 /// An output and an input that a wire joins. Nothing of it allocates or locks.
 pub(super) trait Wire: Send + Sync + 'static {
@@ -25,6 +27,12 @@ pub(super) trait Wire: Send + Sync + 'static {
 
     /// Whether the input is active.
     fn is_active(&self) -> io::Result<bool>;
+}
+
+/// The kernel's number of the error of a write.
+#[cold]
+pub(super) fn errno_of(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(UNNAMED_ERRNO)
 }
 
 /// Two lines of GPIO chips.
