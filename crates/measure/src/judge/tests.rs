@@ -196,7 +196,7 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 24] = [
+const ADDED_ELSEWHERE: [ReasonCode; 28] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
@@ -222,6 +222,11 @@ const ADDED_ELSEWHERE: [ReasonCode; 24] = [
     // Where edges go over a wire: `measure/src/kinds/response/tests.rs`.
     ReasonCode::EdgesLost,
     ReasonCode::EdgesUnasked,
+    // Where nodes act together: `measure/src/kinds/pulse/tests.rs`, `pulse/src/join.rs`.
+    ReasonCode::ClocksApart,
+    ReasonCode::OrdersContradict,
+    ReasonCode::OrdersRefused,
+    ReasonCode::OutputFailed,
     // By the readers of other programs' files: `foreign/tests`.
     ReasonCode::SourceContradicts,
     ReasonCode::MaximumUnknown,

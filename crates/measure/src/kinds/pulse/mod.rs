@@ -313,3 +313,6 @@ fn clocks_apart(request: &PulseRequest, node: &str, track: &[TrackPoint]) -> Opt
         span(tolerance_ns)
     ))
 }
+
+#[cfg(test)]
+mod tests;

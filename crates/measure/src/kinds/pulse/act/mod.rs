@@ -72,7 +72,7 @@ pub(crate) struct ActorStart {
     /// What the guard of the output is told; absent of one that switches nothing.
     state: Option<Arc<GuardState>>,
     shared: Arc<ActShared>,
-    done: Producer<Done>,
+    pub(crate) done: Producer<Done>,
 }
 
 /// What the controller has of an acting thread beside what it receives.

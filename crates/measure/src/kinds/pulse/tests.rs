@@ -1,0 +1,101 @@
+//! What the controller makes of clocks and of what the acting thread tells.
+
+use record::{Manifest, Measurement};
+use units::Timestamp;
+
+use super::act::hot::{Done, Fate, Refusal};
+use super::*;
+use crate::clock_watch::ClockWatch;
+use crate::nodes::Beside as _;
+use crate::nodes::clocks_seen::ClocksSeen;
+
+fn point(lower_ns: i64, upper_ns: i64) -> TrackPoint {
+    let at = record::Moment { monotonic: Timestamp::from_ns(1), realtime: Timestamp::from_ns(1) };
+    TrackPoint {
+        at,
+        count: 1,
+        lowest_ns: None,
+        highest_ns: None,
+        bound_ns: Some((lower_ns, upper_ns)),
+        narrowest_ns: None,
+        delay_ns: None,
+        frequency_ppb: None,
+    }
+}
+
+#[test]
+fn clocks_are_apart_where_the_exchange_excludes_that_they_are_within_the_tolerance() {
+    let service = PulseRequest { tolerance: Ns::from_us(100), ..PulseRequest::default() };
+    let apart = |request: &PulseRequest, track: &[TrackPoint]| clocks_apart(request, "b", track);
+    assert_eq!(apart(&service, &[]), None);
+    assert_eq!(apart(&service, &[point(-50_000, 90_000), point(99_000, 400_000), point(-400_000, -100_000)]), None);
+    for excluded in [point(100_001, 400_000), point(-400_000, -100_001), point(36_999_000_000, 37_001_000_000)] {
+        let why = apart(&service, &[point(-1, 1), excluded]).unwrap();
+        assert!(why.contains("the tolerance is 100 us") && why.contains("--by exchange"), "{why}");
+    }
+    let exchange = PulseRequest { by: ActsBy::Exchange, ..service };
+    assert_eq!(apart(&exchange, &[point(36_999_000_000, 37_001_000_000)]), None, "it acts by the server's clock");
+}
+
+#[test]
+fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_why() {
+    let plan = ActPlan {
+        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
+        by: ActsBy::Service,
+        lead_ns: 1_000,
+        spin_ns: 0,
+    };
+    let (start, acting) = act::prepare(plan, Output::Nothing, None);
+    let shared = std::sync::Arc::clone(&acting.shared);
+    let request = PulseRequest { tolerance: Ns::from_us(100), ..PulseRequest::default() };
+    let series = |name| Delays::new(name, 0, 1_000_000_000);
+    let mut orders = Orders::new(&request, 0, "b", None, acting, series);
+    let mut done = start.done;
+    let of = |sequence: u64, fate: Fate, late_ns: i64| Done {
+        sequence,
+        fate,
+        scheduled_ns: 0,
+        armed_ns: 900,
+        ordered_ns: 1_000,
+        acted_ns: 1_000 + late_ns,
+        returned_ns: 1_000 + late_ns + 40,
+    };
+    for one in [
+        of(0, Fate::Acted, 5),
+        of(1, Fate::Acted, 100_001),
+        of(2, Fate::TooLate, 0),
+        of(3, Fate::Refused(Refusal::TooLong), 0),
+        of(4, Fate::Dropped, 0),
+        of(5, Fate::Failed, 0),
+    ] {
+        done.push(one).unwrap();
+    }
+    let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
+    orders.take_over(&clocks, &ClocksSeen::new(100_000, series));
+    shared.unsafe_failures.store(2, std::sync::atomic::Ordering::Relaxed);
+    let mut record = Record::empty("one".to_owned(), Measurement::Pulse, Manifest::default());
+    record.detail = orders.detail(record::PacketRun::default());
+    orders.judge(&mut record);
+    let counts = record.pulses().unwrap().nodes[0].orders;
+    assert_eq!((counts.acted, counts.beyond, counts.too_late, counts.refused, counts.dropped), (2, 1, 1, 2, 1));
+    assert_eq!(record.pulses().unwrap().nodes[0].ordered_to_returned_max_ns, Some(100_041));
+    let detail = |code: ReasonCode| {
+        let found = record.validity.reasons().iter().find(|reason| reason.code == code);
+        found.map(|reason| reason.detail.clone()).unwrap_or_default()
+    };
+    let refused = detail(ReasonCode::OrdersRefused);
+    assert!(
+        refused.contains("1 for longer than the output may be active")
+            && refused.contains("1 that the output's driver"),
+        "{refused}"
+    );
+    assert!(
+        detail(ReasonCode::OutputFailed).contains("2 times the driver did not set it"),
+        "{}",
+        detail(ReasonCode::OutputFailed)
+    );
+    assert!(!record.validity.is_invalid());
+    shared.dropped.store(1, std::sync::atomic::Ordering::Relaxed);
+    orders.judge(&mut record);
+    assert!(record.validity.has(ReasonCode::SamplesDropped) && record.validity.is_invalid());
+}
