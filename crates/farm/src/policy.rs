@@ -115,9 +115,9 @@ pub enum PolicyError {
     /// A field of an output is out of its bounds.
     #[error("'{what}' of the output '{name}' has to be {bound}")]
     Output {
-        /// The output.
+        /// The name of the output whose entry is wrong.
         name: String,
-        /// The field.
+        /// The field of its entry, as it is written in the file.
         what: &'static str,
         /// What it can be.
         bound: &'static str,
@@ -195,7 +195,7 @@ pub enum Denied {
         "a pulse takes {takes}, and its policy allows '{name}' {longest}: ask for a smaller width, or raise 'longest-pulse' there"
     )]
     Pulse {
-        /// The output.
+        /// The name of the output that the job asks for.
         name: String,
         /// How long it would be active.
         #[serde(with = "units::duration_text")]
@@ -209,7 +209,7 @@ pub enum Denied {
         "an order each {interval} is more often than its policy allows '{name}' ({highest} in a second): ask for a longer interval"
     )]
     Rate {
-        /// The output.
+        /// The name of the output that the job asks for.
         name: String,
         /// The interval of the job.
         #[serde(with = "units::duration_text")]

@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use packet::dialog::{Endpoints, Message, PacketJob};
-use record::{Measurement, Record, Request, RunRequest};
-use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Stop, Surroundings};
+use record::{Record, Request, RunRequest};
+use run::{Beside, Connected, Dialog, Explaining, Machine, Part, Partner, Stop, Surroundings};
 
 use super::Own;
 use crate::begin::AnywayArgs;
@@ -25,11 +25,23 @@ pub(super) fn measure(
     destination: Option<&mut Destination>,
 ) -> anyhow::Result<Record> {
     output::note(&format!("{} measures packets", connection.channel.partner()));
-    let machine = Machine::read();
-    let anyway = anyway.choice();
-    let surroundings = Surroundings { machine: &machine, own_program: &own.program, anyway, part: Some(&own.part) };
     let asked = RunRequest { request: Request::Packet(request.into()), load: None, partner: Vec::new() };
-    let prepared = match run::prepare(asked, Explaining::Known(own.cost.clone()), &surroundings) {
+    let cost = Explaining::Known(own.cost.clone());
+    carry_out(connection, (asked, cost, initiator), (own, &own.part), (anyway, label, stop), destination)
+}
+
+/// This node's half of a run that another one asks for, whose ends are `initiator`.
+pub(super) fn carry_out(
+    connection: &mut Connection<'_>,
+    (asked, explaining, initiator): (RunRequest, Explaining, Endpoints),
+    (own, part): (&Own, &Part),
+    (anyway, label, stop): (AnywayArgs, &str, &Stop),
+    destination: Option<&mut Destination>,
+) -> anyhow::Result<Record> {
+    let (machine, measurement) = (Machine::read(), asked.kind().measurement);
+    let anyway = anyway.choice();
+    let surroundings = Surroundings { machine: &machine, own_program: &own.program, anyway, part: Some(part) };
+    let prepared = match run::prepare(asked, explaining, &surroundings) {
         Ok(prepared) => prepared,
         Err(error) => return Err(refuse(connection, &error.to_string())),
     };
@@ -42,7 +54,7 @@ pub(super) fn measure(
         None => None,
     };
     let sink = destination.and_then(Destination::sink);
-    let mut live = LiveRun::new(Measurement::Packet, label, prepared.about());
+    let mut live = LiveRun::new(measurement, label, prepared.about());
     let (context, node) = (session::context(label), own_name(&initiator.node, own.name.as_deref()));
     let mut asking = Asking { connection, endpoints: Some(initiator) };
     let partners = vec![Connected { node: &node, addresses, session, partner: &mut asking }];
@@ -58,10 +70,10 @@ pub(super) fn refuse(connection: &mut Connection<'_>, why: &str) -> anyhow::Erro
 }
 
 /// A partner that has asked.
-pub(super) struct Asking<'a, 'l> {
-    pub(super) connection: &'a mut Connection<'l>,
+struct Asking<'a, 'l> {
+    connection: &'a mut Connection<'l>,
     /// Where it sends and receives, until it is answered.
-    pub(super) endpoints: Option<Endpoints>,
+    endpoints: Option<Endpoints>,
 }
 
 impl Partner for Asking<'_, '_> {
@@ -78,7 +90,7 @@ impl Partner for Asking<'_, '_> {
 
 /// The name of this node in a run with another one: the one that its user gave it, or its host name. Two namespaces of a machine
 /// have one host name.
-pub(super) fn own_name(initiator: &str, given: Option<&str>) -> String {
+fn own_name(initiator: &str, given: Option<&str>) -> String {
     if let Some(given) = given {
         return given.to_owned();
     }

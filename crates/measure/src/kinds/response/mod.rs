@@ -53,7 +53,7 @@ pub enum ResponseError {
         "no edge of {input} came when {output} was switched, and its level did not follow: join the two lines by a wire; of lines that are joined, look for a driver that holds the input, or name them the other way round"
     )]
     NotJoined {
-        /// The output.
+        /// The line on which edges are made, as CHIP/LINE.
         output: String,
         /// The input.
         input: String,
@@ -63,7 +63,7 @@ pub enum ResponseError {
         "the level of {input} follows {output}, and the kernel reported none of its edges: its chip raises no interrupt, or its interrupt is lost; look at the line of {input} in /proc/interrupts, or take another line"
     )]
     NoEvents {
-        /// The output.
+        /// The line on which edges are made, as CHIP/LINE.
         output: String,
         /// The input.
         input: String,
