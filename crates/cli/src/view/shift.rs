@@ -10,7 +10,7 @@ use terminal::wrap;
 /// Columns of a shift over time.
 const COLUMNS: usize = 32;
 
-/// The result.
+/// What `pulse shift` found, as text for the terminal: what lies apart by how much, its error, and which pairs of lines cannot be told.
 pub(crate) fn text(shift: &ShiftSummary) -> String {
     let width = wrap::width();
     let paragraph = |sentence: &str| wrap::paragraph(sentence, "", width);
