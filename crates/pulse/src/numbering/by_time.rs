@@ -8,8 +8,10 @@ use crate::edges::Pulse;
 pub enum PairingError {
     /// The pulses of an order may be as far apart as those of two orders.
     #[error(
-        "pulses of one order may be {apart_ps} ps apart, by what is known of the nodes, and orders come each {interval_ps} ps: that has \
-         to be more than twice as much to pair pulses by time; have them marked (--mark)"
+        "pulses of one order may be {} apart, by what is known of the nodes, and orders come each {}: that has to be more than twice as \
+         much to pair pulses by time; have them marked (--mark)",
+        time(*apart_ps),
+        time(*interval_ps)
     )]
     Apart {
         /// How far apart the pulses of one order may be (ps).
@@ -19,18 +21,24 @@ pub enum PairingError {
     },
     /// Two pulses of one line are near a pulse of the other one.
     #[error(
-        "two pulses of one line are near one of the other at {at_ps} ps: which of them belongs to it cannot be told by time alone"
+        "two pulses of one line are near one of the other at {}: which of them belongs to it cannot be told by time alone",
+        time(*at_ps)
     )]
     Ambiguous {
         /// The moment of the earlier of the two (ps).
         at_ps: i64,
     },
     /// No two pulses are near each other.
-    #[error("no pulse of one line is within {apart_ps} ps of one of the other")]
+    #[error("no pulse of one line is within {} of one of the other", time(*apart_ps))]
     None {
         /// How far apart the pulses of one order may be (ps).
         apart_ps: i64,
     },
+}
+
+/// A time of a capture (ps) in the unit that reads best, to the next ns.
+fn time(ps: i64) -> String {
+    units::format::latency(ps.saturating_add(500).div_euclid(1_000))
 }
 
 /// Pairs the pulses of two lines, in the order of time, that are up to `apart_ps` apart: that much, by what is known of the nodes'
