@@ -4,7 +4,7 @@ use std::fmt;
 
 use packet::dialog::PacketJob;
 use pulse::job::PulseJob;
-use record::{NO_OUTPUT, PulseRequest, Request, RunRequest};
+use record::{NO_OUTPUT, Request, RunRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
@@ -101,7 +101,7 @@ impl Job {
         match self {
             Self::Run(run) => RunRequest::from(run.clone()).request.takes(),
             Self::Packet(job) => Request::Packet(job.request.clone().into()).takes(),
-            Self::Pulse(job) => Request::Pulse(PulseRequest::from(job.request.clone())).takes(),
+            Self::Pulse(job) => Request::Pulse(job.request.clone()).takes(),
         }
     }
 
@@ -264,12 +264,12 @@ mod tests {
         "AskedPackets.interval",
         "AskedPackets.launch-time",
         "AskedPackets.limit",
-        "AskedPulses.interval",
-        "AskedPulses.lead",
-        "AskedPulses.output",
-        "AskedPulses.spin",
-        "AskedPulses.tolerance",
-        "AskedPulses.width",
+        "PulseRequest.interval",
+        "PulseRequest.lead",
+        "PulseRequest.output",
+        "PulseRequest.spin",
+        "PulseRequest.tolerance",
+        "PulseRequest.width",
         "AskedRequest.align-to",
         "AskedRequest.deadline",
         "AskedRequest.interval",

@@ -318,7 +318,7 @@ impl Policy {
             }
         }
         if let Some(job) = job.pulses() {
-            self.judge_output(&job.request.clone().into())?;
+            self.judge_output(&job.request)?;
         }
         match (self.longest, job.takes()) {
             (Some(longest), None) => Err(Denied::Unlimited { longest }),

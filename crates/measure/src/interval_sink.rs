@@ -91,6 +91,14 @@ impl FinishedIntervals {
         }
     }
 
+    /// Hands those that stand on, at the end of a run whose record keeps none of them.
+    pub(crate) fn hand_on(mut self, sink: Option<&dyn IntervalSink>, record: &Record) {
+        let rest = self.take();
+        if let Some(sink) = sink.filter(|_| !rest.is_empty()) {
+            sink.take(rest, record.clone());
+        }
+    }
+
     /// All that stand, in the order of time.
     pub(crate) fn take(&mut self) -> Vec<(usize, Interval)> {
         self.since = None;

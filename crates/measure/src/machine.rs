@@ -45,6 +45,12 @@ impl Machine {
         }
     }
 
+    /// CPUs that this process may use and that are online.
+    #[must_use]
+    pub fn usable(&self) -> CpuSet {
+        self.allowed.intersection(&self.online)
+    }
+
     /// CPUs for the controller and the drain thread: usable ones that are not measured, or all where none is left.
     #[must_use]
     pub fn housekeeping(&self, measured: &CpuSet) -> CpuSet {

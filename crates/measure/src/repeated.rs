@@ -16,6 +16,7 @@ use units::{ClockId, CpuSet};
 
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
+use crate::crew::plan::highest_cpu;
 use crate::crew::{Ground, GroundPlan, Meter, Metered, Order, Report, WatchEvidence, Watching, Work, now_ns, serve};
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::machine::Machine;
@@ -101,9 +102,8 @@ pub(crate) struct Plan {
 impl Plan {
     /// The CPU that is meant: the one that was asked for, else the isolated one with the highest number, else the highest.
     pub(crate) fn cpu(asked: Option<u32>, machine: &Machine) -> Result<u32, RepeatedError> {
-        let usable = machine.allowed.intersection(&machine.online);
-        let cpu =
-            asked.or_else(|| machine.isolated.intersection(&usable).last()).or_else(|| usable.last()).unwrap_or(0);
+        let usable = machine.usable();
+        let cpu = asked.or_else(|| highest_cpu(machine)).unwrap_or(0);
         if usable.contains(cpu) { Ok(cpu) } else { Err(RepeatedError::Cpu { cpu, usable }) }
     }
 

@@ -2,21 +2,28 @@
 //! threads, reading back what they were granted, letting them begin together, and giving all back.
 //!
 //! `Ground::take` → `Member::start` for each thread → `Watching::begin` → `Member::begin_at` → the drain → `Member::report`,
-//! `Watching::end`. A kind brings its [`Work`], and what it made of its samples.
+//! `Watching::end`. A kind brings its [`Work`], and what it made of its samples. Kinds whose threads write pairs of stamps into
+//! rings share their `plan` (how long, how it is cut), the `drain` (the loop that empties the rings) and the `record` besides.
 
+pub(crate) mod drain;
+pub(crate) mod give_up;
+pub(crate) mod hot;
 mod member;
 mod outcome;
+pub(crate) mod plan;
+mod record;
 mod stuck;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ::record::{Instrument, Moment};
 use kernel::clock::KernelClock;
-use record::{Instrument, Moment};
 use units::{ClockId, CpuSet};
 
 pub use self::member::ArmError;
 pub(crate) use self::member::{Member, MemberReport, Meter, Metered, Order, Report, Work, serve};
-pub(crate) use self::outcome::{MOST_FAILURES, Outcome};
+pub(crate) use self::outcome::{MOST_FAILURES, Outcome, lacks};
+pub(crate) use self::record::{Came, Run};
 pub(crate) use self::stuck::{COMES_UP_WITHIN, why_stuck};
 use crate::instrument::SelfCost;
 use crate::interval_sink::CUT_SHORT;
@@ -138,6 +145,15 @@ pub(crate) struct WatchEvidence {
     pub(crate) witnessed: Witnessed,
     /// What was seen by looking at the run while it took place.
     pub(crate) seen: LookoutObservations,
+}
+
+impl WatchEvidence {
+    /// Looks whether a thread that has ended still had what it was granted; when it ended (ns).
+    pub(crate) fn compare_end<C: Send + 'static>(&mut self, of: &Member<C>, reported: &MemberReport<C>) -> Option<i64> {
+        let report = reported.report.as_ref()?;
+        self.seen.compare_end(&of.grant, report.at_end.as_ref());
+        Some(report.ended_ns)
+    }
 }
 
 /// When a measurement ended.

@@ -1,6 +1,6 @@
 //! What a measuring thread of a run has come to beside its samples, while the run goes on and at its end.
 
-use record::Counters;
+use record::{Counters, ReasonCode};
 
 use super::MemberReport;
 use crate::judge::{ThreadEnd, ThreadFacts};
@@ -56,4 +56,9 @@ impl Outcome {
         }
         Some(report.counts)
     }
+}
+
+/// What a thread lacks whose loop ended for a call that failed; 0 is no error.
+pub(crate) fn lacks(failed_errno: i32, (code, what): (ReasonCode, &str)) -> Option<(ReasonCode, String)> {
+    (failed_errno != 0).then(|| (code, format!("{what}: {}", std::io::Error::from_raw_os_error(failed_errno))))
 }

@@ -107,7 +107,7 @@ struct Window {
 /// # Errors
 /// Where none is left, or one that was asked cannot be used.
 pub fn choose_cpus(wanted: &LoadCpus, measured: &CpuSet, machine: &Machine) -> Result<CpuSet, LoadError> {
-    let usable = machine.allowed.intersection(&machine.online);
+    let usable = machine.usable();
     let others = usable.difference(measured);
     let cpus = match wanted {
         LoadCpus::All => usable.clone(),

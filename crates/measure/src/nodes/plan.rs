@@ -143,7 +143,7 @@ impl PacketPlan {
         {
             return Err(PacketPlanError::Spins);
         }
-        let usable = machine.allowed.intersection(&machine.online);
+        let usable = machine.usable();
         if let Some(cpu) = cpu.filter(|cpu| !usable.contains(*cpu)) {
             return Err(PacketPlanError::Cpu { cpu, usable });
         }

@@ -27,7 +27,7 @@ impl super::Planned for Planned {
             measured: plan.measured.clone(),
             housekeeping: plan.housekeeping.clone(),
             policy: Some(plan.policy()),
-            length_ns: plan.duration_ns,
+            length_ns: plan.length.duration_ns,
             heading: format!("{} on CPU {} every {interval}", plan.request.means, plan.measured),
             hands_on: true,
             tells_turns: false,

@@ -1,12 +1,11 @@
-//! The kinds of measurement: a file each, and one line in [`plan`].
+//! The kinds of measurement: a file each, or one of several that are alike, and one line in [`plan`].
 
 mod app;
-mod clock;
 mod event;
-mod gpio;
 mod noise;
 mod packet;
 mod pulse;
+mod repeated;
 mod response;
 mod sync;
 mod wakeup;
@@ -86,10 +85,10 @@ pub(crate) fn plan(
     Ok(match request {
         Request::Wakeup(request) => Box::new(wakeup::Planned::new(request, turns, explaining, machine)?),
         Request::Noise(request) => Box::new(noise::Planned::new(&request, machine)?),
-        Request::Clock(request) => Box::new(clock::Planned::new(request, machine)),
+        Request::Clock(request) => Box::new(repeated::Planned::of_clock(request, machine)),
         Request::Sync(request) => Box::new(sync::Planned::new(request, machine)?),
         Request::App(request) => Box::new(app::Planned::new(request, turns, machine)),
-        Request::Gpio(request) => Box::new(gpio::Planned::new(request, machine)),
+        Request::Gpio(request) => Box::new(repeated::Planned::of_gpio(request, machine)),
         Request::Pulse(request) => Box::new(pulse::Planned::new(request, surroundings.part, machine)?),
         Request::Response(request) => Box::new(response::Planned::new(request, machine)?),
         Request::Event(request) => Box::new(event::Planned::new(request, machine)?),

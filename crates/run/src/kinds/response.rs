@@ -28,7 +28,7 @@ impl super::Planned for Planned {
             measured: CpuSet::from_iter([plan.cpu]),
             housekeeping: plan.housekeeping.clone(),
             policy: Some(plan.policy()),
-            length_ns: plan.duration_ns,
+            length_ns: plan.length.duration_ns,
             heading: format!("response of CPU {} to {input}, joined with {output}, every {interval}", plan.cpu),
             hands_on: true,
             tells_turns: false,

@@ -15,12 +15,13 @@ use terminal::output;
 /// One run with a server.
 pub(super) fn act(
     connection: &mut Connection<'_>,
-    PulseJob { request, flow, server }: PulseJob,
+    job: PulseJob,
     policy: &Policy,
     own: &Own,
     beside: (AnywayArgs, &str, &Stop),
     destination: Option<&mut Destination>,
 ) -> anyhow::Result<Record> {
+    let (flow, server, request) = (job.flow, job.server.clone(), job.for_node());
     output::note(&format!("{} orders acts of the output '{}'", connection.channel.partner(), request.output));
     let output = match policy.output(&request.output) {
         Ok(output) => output.map(|output| NamedOutput {
@@ -32,7 +33,7 @@ pub(super) fn act(
         Err(denied) => return Err(refuse(connection, &denied.to_string())),
     };
     let part = Part { acts: Some(Acts { flow, output }), explain: None, ..own.part.clone() };
-    let asked = RunRequest { request: Request::Pulse(request.into()), load: None, partner: Vec::new() };
+    let asked = RunRequest { request: Request::Pulse(request), load: None, partner: Vec::new() };
     let asks = (asked, Explaining::Known(None), server);
     packets::carry_out(connection, asks, (own, &part), beside, destination)
 }

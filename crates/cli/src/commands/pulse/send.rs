@@ -273,7 +273,7 @@ impl Partner for Listening<'_> {
     }
 
     fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
-        let job = Job::Pulse(PulseJob { request: self.request.clone().into(), flow: self.flow, server: own });
+        let job = Job::Pulse(PulseJob { request: self.request.clone(), flow: self.flow, server: own });
         self.connection.channel.send(&job)?;
         let name = &self.name;
         Err(match self.connection.await_message(ANSWERING, self.stop)? {

@@ -197,7 +197,7 @@ pub fn measure(
     let watching = Watching::begin(
         &cpus,
         Orders {
-            housekeeping: machine.allowed.intersection(&machine.online),
+            housekeeping: machine.usable(),
             controller: Some(kernel::sched::thread_id()),
             // The threads are the program's: what they are granted and who preempts them is in the kernel's events.
             measured: CpuSet::new(),

@@ -1,36 +1,23 @@
-//! Takes what both threads of each pair wrote down over from their rings, and makes samples and missed periods of it.
-//!
-//! It runs in the controller, on the housekeeping CPUs as SCHED_OTHER; the rings hold ten seconds for when it gets no CPU.
+//! Makes samples and missed periods of what both threads of each pair wrote down.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use analysis::StallRules;
 use kernel::handover::HandOver;
-use record::{HandOverTotals, Live, LiveDetail, LiveSeries, Place};
-use units::Ns;
+use record::{HandOverTotals, LiveDetail, LiveSeries, Record};
 
-use super::finish::{Looked, Run};
-use super::pair::{CLOCK, Running};
+use super::pair::Running;
 use super::plan::{EventPlan, PairPlan};
 use crate::clock_watch::ClockWatch;
-use crate::collect::{Collector, Keeping, MOST_KEPT};
-use crate::crew::{Watching, now_ns};
-use crate::interval_sink::{FinishedIntervals, IntervalSink};
-use crate::live::Observer;
+use crate::collect::Collector;
+use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken};
+use crate::crew::{Run, Watching};
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::{Losses, Spoil};
 use crate::timetable::Timetable;
-use crate::witness::{LookoutObservations, Measuring, ThrottleWatch};
-
-/// Between two looks at the rings.
-const PERIOD: Duration = Duration::from_millis(100);
-/// How long after its end a pair may take to end.
-const GRACE: Duration = Duration::from_secs(3);
 
 /// What was made of one pair's hand-overs.
-pub(super) struct Collecting {
+pub(super) struct HandOvers {
     pub(super) woke: Collector,
     pub(super) returned: Collector,
     /// When each hand-over is due, by which missed schedules are counted.
@@ -47,30 +34,15 @@ pub(super) struct Collecting {
     losses: Losses,
 }
 
-impl Collecting {
+impl HandOvers {
     pub(super) fn new(plan: &EventPlan, pair: &PairPlan, start_ns: i64, is_handed_on: bool) -> Self {
         let first_ns = start_ns.saturating_add(pair.first_offset_ns);
-        let interval_ns = plan.interval_ns.unsigned_abs();
-        let table = Timetable { first_ns, interval_ns: plan.interval_ns, offsets: Arc::from([0]) };
-        let rules = StallRules {
-            // A hand-over is a little later than its schedule, so that a shorter latency can swallow the next one.
-            interval_ns: table.shortest_ns().unsigned_abs().max(1),
-            deadline_ns: plan.request.deadline.map_or(interval_ns, Ns::unsigned),
-            recovered_within_ns: interval_ns,
-        };
-        let keeping = match (plan.duration_ns, is_handed_on) {
-            (Some(_), _) => Keeping::All,
-            (None, true) => Keeping::None,
-            (None, false) => Keeping::Merged(MOST_KEPT),
-        };
-        let collector = |rules| {
-            Collector::new(pair.pair, Some(pair.cpus.woken), start_ns, plan.interval_maximum_ns, rules)
-                .keeping(keeping, is_handed_on)
-                .judged_later()
-        };
+        let table = Timetable { first_ns, interval_ns: plan.length.interval_ns, offsets: Arc::from([0]) };
+        let (length, thread, cpu) = (&plan.length, pair.pair, pair.cpus.woken);
+        let collectors = CollectorPlan { length, thread, cpu, start_ns, is_handed_on };
         Self {
-            woke: collector(Some(rules)).with_timetable(Some(table.clone())),
-            returned: collector(None),
+            woke: collectors.judged_by(&table, plan.request.deadline),
+            returned: collectors.beside(),
             table,
             calls: VecDeque::new(),
             wakes: VecDeque::new(),
@@ -137,165 +109,92 @@ impl Collecting {
     }
 }
 
-/// What the drain saw.
-pub(super) struct Drained {
-    pub(super) pairs: Vec<Collecting>,
-    pub(super) throttle: ThrottleWatch,
-    pub(super) clocks: ClockWatch,
-    pub(super) highest_fill: usize,
-}
-
-impl Drained {
-    /// Decides about the intervals that ended by `until_ns`, by what is known to have spoiled any.
-    pub(super) fn settle(&mut self, seen: &LookoutObservations, started_ns: i64, until_ns: i64) {
-        let waits: Vec<(i64, i64)> = self.pairs.iter().flat_map(|of| of.woke.worst_waits()).collect();
-        let spoils = seen.spoils(started_ns, &waits);
-        self.pairs.iter_mut().for_each(|of| of.settle(until_ns, &spoils));
+impl Collecting for Vec<HandOvers> {
+    fn collectors(&mut self) -> Vec<&mut Collector> {
+        let (mut woke, returned): (Vec<_>, Vec<_>) = self.iter_mut().map(|of| (&mut of.woke, &mut of.returned)).unzip();
+        woke.extend(returned);
+        woke
     }
 
-    /// The collectors in the order of the record's series.
-    pub(super) fn collectors(&mut self) -> impl Iterator<Item = &mut Collector> {
-        let (woke, returned): (Vec<_>, Vec<_>) =
-            self.pairs.iter_mut().map(|of| (&mut of.woke, &mut of.returned)).unzip();
-        woke.into_iter().chain(returned)
+    fn worst_waits(&self) -> Vec<(i64, i64)> {
+        self.iter().flat_map(|of| of.woke.worst_waits()).collect()
+    }
+
+    fn settle(&mut self, until_ns: i64, spoils: &[Spoil]) {
+        self.iter_mut().for_each(|of| of.settle(until_ns, spoils));
     }
 }
 
-/// Drains until all has ended, or is stuck.
-pub(super) struct Drain<'a, H> {
-    run: &'a Run<'a>,
+/// The pairs of a run, with what is made of what they write down.
+pub(super) struct Pairs<'a, H> {
+    run: &'a Run<'a, EventPlan>,
     running: &'a [Running<H>],
     start_ns: i64,
-    drained: Drained,
+    pub(super) of: Vec<HandOvers>,
 }
 
-impl<'a, H: HandOver> Drain<'a, H> {
-    /// For a run whose first schedule is at `start_ns`; the flag says whether somebody takes its intervals over.
-    pub(super) fn new(run: &'a Run<'a>, running: &'a [Running<H>], start_ns: i64, is_handed_on: bool) -> Self {
-        let mut throttle = ThrottleWatch::begin(&running.iter().map(measuring).collect::<Vec<_>>());
-        throttle.run_begins();
-        let collecting = |pair: &Running<H>| Collecting::new(run.plan, &pair.plan, start_ns, is_handed_on);
-        let drained = Drained {
-            pairs: running.iter().map(collecting).collect(),
-            throttle,
-            clocks: ClockWatch::new(CLOCK),
-            highest_fill: 0,
-        };
-        Self { run, running, start_ns, drained }
+impl<'a, H: HandOver> Pairs<'a, H> {
+    /// Of a run whose first schedule is at `start_ns`; the flag says whether somebody takes its intervals over.
+    pub(super) fn new(
+        run: &'a Run<'a, EventPlan>,
+        running: &'a [Running<H>],
+        start_ns: i64,
+        is_handed_on: bool,
+    ) -> Self {
+        let of = running.iter().map(|pair| HandOvers::new(run.plan, &pair.plan, start_ns, is_handed_on)).collect();
+        Self { run, running, start_ns, of }
+    }
+}
+
+impl<H: HandOver> Draining for Pairs<'_, H> {
+    type Of = Vec<HandOvers>;
+
+    fn is_finished(&self) -> bool {
+        self.running.iter().all(Running::is_finished)
     }
 
-    /// Until the end; with a sink it also hands on what ends.
-    pub(super) fn run(
-        mut self,
-        observer: &mut dyn Observer,
-        sink: Option<&dyn IntervalSink>,
-        watching: &Watching,
-    ) -> Drained {
-        let plan = self.run.plan;
-        let settles_early = sink.is_some() || plan.duration_ns.is_none();
-        let mut intervals = FinishedIntervals::default();
-        let mut drained_ns = now_ns(CLOCK);
-        let began = Instant::now();
-        let mut give_up_at = plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
-        let mut is_told = false;
-        loop {
-            let is_finished = self.running.iter().all(Running::is_finished);
-            self.look(&mut drained_ns);
-            if is_finished {
-                return self.drained;
-            }
-            for pair in self.running.iter().filter(|pair| pair.waker.is_finished() && !pair.sleeper.is_finished()) {
-                pair.release();
-            }
-            if settles_early && self.drained.collectors().any(|of| of.has_unsettled()) {
-                let seen = watching.seen_so_far();
-                self.drained.settle(&seen, self.run.started.monotonic.as_ns(), seen.looked_until_ns());
-            }
-            if let Some(sink) = sink {
-                intervals.collect(self.drained.collectors());
-                if intervals.are_due(2 * self.running.len()) {
-                    let looked = Looked::of(&self.drained);
-                    intervals.hand_to(sink, self.run.so_far(self.running, &self.drained, &looked, watching));
-                }
-            }
-            if !is_told && (self.run.stop.ended_early() || self.run.stop.watchdog_fired()) {
-                is_told = true;
-                self.running.iter().for_each(Running::end);
-                let interval = Duration::from_nanos(plan.interval_ns.unsigned_abs());
-                give_up_at = Some(Instant::now() + GRACE + interval);
-            }
-            if give_up_at.is_some_and(|at| Instant::now() > at) {
-                self.give_up(&mut drained_ns);
-                return self.drained;
-            }
-            observer.observe(&self.live(began.elapsed()));
-            self.drained.clocks.sleep(PERIOD);
-        }
-    }
-
-    /// One more word to those that can still hear it, then the record is made without them.
-    fn give_up(&mut self, drained_ns: &mut i64) {
+    fn end(&self) {
         self.running.iter().for_each(Running::end);
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until && !self.running.iter().all(Running::is_finished) {
-            std::thread::sleep(PERIOD);
-            // Whose waker is alive is released too by now: it had its time.
-            self.running.iter().for_each(Running::release);
-        }
-        self.look(drained_ns);
     }
 
-    fn look(&mut self, drained_ns: &mut i64) {
-        let Self { running, start_ns, drained, .. } = self;
-        drained.clocks.look();
-        let looked_ns = now_ns(CLOCK);
-        let since_ns = std::mem::replace(drained_ns, looked_ns);
-        let mut long = Vec::with_capacity(running.len());
-        for (of, pair) in drained.pairs.iter_mut().zip(*running) {
+    fn release(&self, all: bool) {
+        let waits_in_vain = |pair: &&Running<H>| all || pair.waker.is_finished() && !pair.sleeper.is_finished();
+        self.running.iter().filter(waits_in_vain).for_each(Running::release);
+    }
+
+    fn take(&mut self, Look { since_ns, now_ns, clocks }: Look<'_>) -> Taken {
+        let mut taken = Taken::default();
+        for (of, pair) in self.of.iter_mut().zip(self.running) {
             let shared = &pair.shared;
             of.dropped = shared.returned.dropped().saturating_add(shared.woke.dropped());
-            of.losses.look(of.dropped, (since_ns, looked_ns), *start_ns);
+            of.losses.look(of.dropped, (since_ns, now_ns), self.start_ns);
             let before = of.handed;
-            of.take(&shared.returned, &shared.woke, &drained.clocks);
-            let taken = usize::try_from(of.handed - before).unwrap_or(usize::MAX);
-            drained.highest_fill = drained.highest_fill.max(taken);
-            long.push(of.woke.take_long());
+            of.take(&shared.returned, &shared.woke, clocks);
+            taken.most = taken.most.max(of.handed - before);
+            taken.long.push(of.woke.take_long());
         }
-        drained.throttle.look(looked_ns, &long);
+        taken
     }
 
-    fn live(&self, elapsed: Duration) -> Live {
+    fn of(&mut self) -> &mut Vec<HandOvers> {
+        &mut self.of
+    }
+
+    fn live(&self) -> Vec<LiveSeries> {
         let plan = self.run.plan;
-        let series = self.drained.pairs.iter().zip(self.running).map(|(of, pair)| LiveSeries {
+        let series = |(of, pair): (&HandOvers, &Running<H>)| LiveSeries {
             place: pair.plan.place(),
             detail: LiveDetail::Thread {
                 tid: pair.sleeper.tid,
                 priority: plan.policy().priority(),
-                interval_ns: plan.interval_ns.unsigned_abs(),
+                interval_ns: plan.length.interval_ns.unsigned_abs(),
             },
             ..of.woke.live()
-        });
-        Live {
-            elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
-            duration_ns: plan.duration_ns,
-            series: series.collect(),
-            bins: Vec::new(),
-        }
+        };
+        self.of.iter().zip(self.running).map(series).collect()
     }
-}
 
-/// What a limit of real-time threads has to know of a woken thread.
-fn measuring<H>(pair: &Running<H>) -> Measuring {
-    let granted = pair.sleeper.grant.effective(false);
-    let is_limited = matches!(granted.policy.as_str(), "fifo" | "rr");
-    Measuring {
-        tid: pair.sleeper.tid,
-        cpu: Some(pair.plan.cpus.woken),
-        priority: if is_limited { granted.priority } else { 0 },
+    fn so_far(&self, looked: &Looked<'_>, watching: &Watching) -> Record {
+        super::finish::so_far(self.run, self.running, &self.of, looked, watching)
     }
-}
-
-/// The place of a pair, as the end of a sentence about one of its threads.
-pub(super) fn thread_at(place: &Place, role: &str) -> String {
-    format!("the {role} thread{}", place.clause())
 }

@@ -7,6 +7,7 @@ use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::handover::{Found, HandOver, sleeps_so_far};
 
 use crate::crew::MOST_FAILURES;
+use crate::crew::hot::{move_on, schedules_between, stamp_of};
 use crate::ring::{Pair, RingWriter};
 
 /// The sleeper is not there yet.
@@ -62,12 +63,6 @@ impl Turn {
     fn was_back_at(&self, scheduled_ns: i64) -> bool {
         self.is_back() && self.sleeper.0.woke_ns.load(Ordering::Relaxed) < scheduled_ns
     }
-}
-
-/// A stamp with what it is of: below zero where the hand-over is no wake-up, since nobody slept.
-#[inline(always)]
-pub(crate) const fn stamp_of(at_ns: i64, is_wake_up: bool) -> i64 {
-    if is_wake_up { at_ns } else { -at_ns }
 }
 
 /// All that the waker's loop touches, prepared beforehand.
@@ -143,27 +138,13 @@ impl<H: HandOver> WakerLoop<'_, H> {
                 now = now_ns(clock);
             }
             let late_ns = now - scheduled_ns;
-            if late_ns < interval_ns {
-                if !next.advance(interval_ns) {
-                    continue;
-                }
-            } else {
-                next = after_stall(scheduled_ns, interval_ns, late_ns);
-            }
-            if watchdog.load(Ordering::Relaxed) {
+            if move_on(&mut next, interval_ns, late_ns) && watchdog.load(Ordering::Relaxed) {
                 break;
             }
         }
-        counts.schedules = (next.ns() - first_ns).unsigned_abs() / interval_ns.unsigned_abs().max(1);
+        counts.schedules = schedules_between(first_ns, &next, interval_ns);
         counts
     }
-}
-
-/// The first schedule after a turn that lasted beyond the next one, however long it was; the drain counts those between.
-#[cold]
-#[inline(never)]
-fn after_stall(scheduled_ns: i64, interval_ns: i64, late_ns: i64) -> Schedule {
-    Schedule::at_ns(scheduled_ns + (late_ns / interval_ns + 1) * interval_ns)
 }
 
 /// All that the sleeper's loop touches, prepared beforehand.

@@ -16,17 +16,20 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use kernel::handover::{Condvar, Eventfd, Futex, FutexPi, HandOver, Mqueue, Pipe, Signal};
 use record::{EventMeans, Record};
 use units::CpuSet;
 
-use self::drain::Drain;
-use self::finish::Run;
+use self::drain::Pairs;
+use self::finish::finish;
 pub use self::pair::EventError;
-use self::pair::{CLOCK, Running};
+use self::pair::Running;
 pub use self::plan::{EventPlan, EventPlanError, PairPlan};
 use crate::context::RunContext;
-use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
+use crate::crew::drain::{CLOCK, Drain, measuring};
+use crate::crew::{Ground, GroundPlan, LEAD_NS, Run, Watching, now_ns};
 use crate::interval_sink::IntervalSink;
 use crate::live::Observer;
 use crate::stop::Stop;
@@ -86,8 +89,13 @@ fn measure_by<H: HandOver>(
         pair.waker.begin_at(start_ns);
     }
     let run = Run { plan, context, stop, ground: &ground, started };
-    let drained = Drain::new(&run, &pairs, start_ns, sink.is_some()).run(observer, sink, &watching);
-    Ok(run.finish(pairs, drained, watching.end(), sink))
+    let of = Pairs::new(&run, &pairs, start_ns, sink.is_some());
+    let measured = |pair: &Running<H>| measuring(pair.sleeper.tid, pair.plan.cpus.woken, &pair.sleeper.grant);
+    let measured: Vec<_> = pairs.iter().map(measured).collect();
+    let last_turn = Duration::from_nanos(plan.length.interval_ns.unsigned_abs());
+    let drain = Drain::new(&run, plan.length, last_turn, &measured, of);
+    let drained = drain.run(observer, sink, &watching).map(|pairs| pairs.of);
+    Ok(finish(&run, pairs, drained, watching.end(), sink))
 }
 
 /// What the lookout has to look at.

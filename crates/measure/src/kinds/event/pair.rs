@@ -12,12 +12,11 @@ use units::ClockId;
 
 use super::hot::{SleeperCounts, SleeperLoop, Turn, WakerCounts, WakerLoop};
 use super::plan::{EventPlan, PairPlan};
+use crate::crew::drain::CLOCK;
 use crate::crew::{ArmError, Member, Meter, Metered, Work};
 use crate::ring::Ring;
 use crate::witness::RequestedScheduling;
 
-/// The clock of all stamps.
-pub(super) const CLOCK: ClockId = ClockId::Monotonic;
 /// Hand-overs that warm a pair up.
 const WARMING: u64 = 6;
 /// Between two of them (ns).
@@ -50,8 +49,8 @@ impl<H: HandOver> Shared<H> {
         Ok(Self {
             hand: H::open()?,
             turn: Turn::new(),
-            returned: Ring::new(plan.ring_slots),
-            woke: Ring::new(plan.ring_slots),
+            returned: Ring::new(plan.length.ring_slots),
+            woke: Ring::new(plan.length.ring_slots),
             last_schedule_ns: AtomicI64::new(i64::MAX),
             watchdog,
             waker_is_there: AtomicBool::new(false),
@@ -109,9 +108,9 @@ impl<H: HandOver> Running<H> {
             RequestedScheduling { thread: pairs + number, policy: plan.policy_of_wakers(), cpu: Some(pair.cpus.waker) };
         let waker = Waker {
             shared: Arc::clone(&shared),
-            interval_ns: plan.interval_ns,
+            interval_ns: plan.length.interval_ns,
             first_offset_ns: pair.first_offset_ns,
-            samples: if let record::RunEnd::Samples(samples) = plan.request.end { samples } else { u64::MAX },
+            samples: plan.length.samples(),
         };
         let waker = Member::start(&format!("punctual-k{number}"), wanted, waker)?;
         Ok(Self { plan: pair, shared, waker, sleeper })

@@ -1,23 +1,14 @@
 //! Validates what was asked of `event` against the machine, and sizes every buffer. Pure.
 
 use kernel::sched::Policy;
-use record::{CpuPair, EventRequest, PairPlacement, Place, PolicyChoice, Requested, RunEnd};
-use units::{ClockId, CpuSet, Ns, format};
+use record::{CpuPair, EventRequest, PairPlacement, Place, PolicyChoice, Requested};
+use units::{CpuSet, Ns, format};
 
+use crate::crew::plan::{Asked, CpusError, Length, LengthError, check_usable, policy_with};
 use crate::machine::Machine;
 
 /// The shortest interval that is accepted: a sleep, a hand-over and the way back to waiting take some microseconds.
 const MIN_INTERVAL_NS: u64 = 20_000;
-/// The longest interval of the record where none is asked: the farm's five minutes.
-const MAX_DEFAULT_INTERVAL_MAXIMUM_NS: u64 = 300_000_000_000;
-/// Into how many intervals a short run is cut where nothing is asked.
-const DEFAULT_INTERVALS: u64 = 60;
-/// Intervals that a run may have for each pair: each takes about a kilobyte for each latency.
-const MOST_INTERVALS: u64 = 20_000;
-/// How long a ring can take samples while the drain gets no CPU (ns).
-const RING_NS: u64 = 10_000_000_000;
-/// Bounds of a ring's places: 16 bytes each.
-const RING_SLOTS: std::ops::RangeInclusive<u64> = 4_096..=262_144;
 /// Pairs of a run.
 const MOST_PAIRS: usize = 1_024;
 
@@ -25,13 +16,8 @@ const MOST_PAIRS: usize = 1_024;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventPlanError {
     /// A CPU that cannot be used.
-    #[error("CPUs {absent} cannot be measured: usable are {usable}")]
-    Cpus {
-        /// Those that cannot be used.
-        absent: CpuSet,
-        /// Those that can.
-        usable: CpuSet,
-    },
+    #[error(transparent)]
+    Cpus(#[from] CpusError),
     /// No CPU at all.
     #[error("the list of CPUs is empty: name at least one, for example --cpus 1")]
     NoCpus,
@@ -51,39 +37,15 @@ pub enum EventPlanError {
         /// Where the bound comes from.
         why: &'static str,
     },
-    /// A run shorter than two intervals.
-    #[error("the run would last {duration}, less than two intervals of {interval}: lengthen --duration")]
-    TooShort {
-        /// What was asked.
-        duration: Ns,
-        /// Time from one schedule to the next.
-        interval: Ns,
-    },
-    /// No samples asked.
-    #[error("{0} samples measure nothing: ask for at least 2")]
-    NoSamples(u64),
+    /// A length that the run cannot have.
+    #[error(transparent)]
+    Length(#[from] LengthError),
     /// Priority out of range.
     #[error("priority {0} is out of range: a woken thread takes 2 to 99, and its waker one less")]
     Priority(u32),
     /// SCHED_DEADLINE, which has no order of two threads.
     #[error("SCHED_DEADLINE has no priorities, and the woken thread has to be above its waker: take fifo, rr or other")]
     Deadline,
-    /// A time that is not above zero.
-    #[error("{what} is {value}: it must be above zero")]
-    NotPositive {
-        /// Name of the field.
-        what: &'static str,
-        /// The value that was given.
-        value: Ns,
-    },
-    /// More intervals than a record can have.
-    #[error(
-        "the run would be cut into {intervals} intervals; at most {MOST_INTERVALS} are kept: lengthen --interval-maximum"
-    )]
-    Intervals {
-        /// How many intervals of a pair.
-        intervals: u64,
-    },
 }
 
 /// One pair of threads.
@@ -113,14 +75,8 @@ pub struct EventPlan {
     pub measured: CpuSet,
     /// CPUs of the controller.
     pub housekeeping: CpuSet,
-    /// Time from one schedule to the next (ns).
-    pub interval_ns: i64,
-    /// Length of an interval of the record (ns).
-    pub interval_maximum_ns: u64,
-    /// Time that the run will take (ns), where it is known.
-    pub duration_ns: Option<u64>,
-    /// Places of a ring.
-    pub(crate) ring_slots: usize,
+    /// How long it lasts, and how its record is cut.
+    pub length: Length,
     /// What was asked.
     pub request: EventRequest,
 }
@@ -131,42 +87,22 @@ impl EventPlan {
     /// # Errors
     /// Whatever could not mean what it says on this machine, before anything is touched.
     pub fn new(request: EventRequest, machine: &Machine) -> Result<Self, EventPlanError> {
-        let interval_ns = check_interval(&request, machine)?;
-        check_numbers(&request)?;
+        check_interval(&request, machine)?;
+        check_ranks(&request)?;
+        let EventRequest { end, interval, deadline, interval_maximum, .. } = request;
+        let length = Length::of(Asked { end, interval, deadline, interval_maximum })?;
         let cpus = pairs_of(&request, machine)?;
-        let duration_ns = match request.end {
-            RunEnd::After(duration) if duration.unsigned() < 2 * interval_ns => {
-                return Err(EventPlanError::TooShort { duration, interval: request.interval });
-            }
-            RunEnd::After(duration) => Some(duration.unsigned()),
-            RunEnd::Samples(samples @ (0 | 1)) => return Err(EventPlanError::NoSamples(samples)),
-            RunEnd::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
-            RunEnd::WhenTold => None,
-        };
-        let interval_maximum_ns =
-            request.interval_maximum.map_or_else(|| default_interval_maximum(duration_ns, interval_ns), Ns::unsigned);
-        let intervals = duration_ns.map_or(0, |duration_ns| duration_ns / interval_maximum_ns + 1);
-        if intervals > MOST_INTERVALS {
-            return Err(EventPlanError::Intervals { intervals });
-        }
-        let interval = i64::try_from(interval_ns).unwrap_or(i64::MAX);
         let all = i64::try_from(cpus.len()).unwrap_or(i64::MAX);
         let pairs: Vec<PairPlan> = (0_u32..)
             .zip(&cpus)
-            .map(|(pair, cpus)| PairPlan { pair, cpus: *cpus, first_offset_ns: interval / all * i64::from(pair) })
+            .map(|(pair, cpus)| PairPlan {
+                pair,
+                cpus: *cpus,
+                first_offset_ns: length.interval_ns / all * i64::from(pair),
+            })
             .collect();
         let measured: CpuSet = cpus.iter().flat_map(|pair| [pair.waker, pair.woken]).collect();
-        let slots = (RING_NS / interval_ns).clamp(*RING_SLOTS.start(), *RING_SLOTS.end());
-        Ok(Self {
-            housekeeping: machine.housekeeping(&measured),
-            pairs,
-            measured,
-            interval_ns: interval,
-            interval_maximum_ns,
-            duration_ns,
-            ring_slots: usize::try_from(slots).unwrap_or(4_096),
-            request,
-        })
+        Ok(Self { housekeeping: machine.housekeeping(&measured), pairs, measured, length, request })
     }
 
     /// Scheduling policy of the woken threads.
@@ -181,35 +117,18 @@ impl EventPlan {
     }
 
     const fn with_priority(&self, priority: u32) -> Policy {
-        match self.request.policy {
-            PolicyChoice::Fifo => Policy::Fifo(priority),
-            PolicyChoice::RoundRobin => Policy::RoundRobin(priority),
-            PolicyChoice::Other | PolicyChoice::Deadline { .. } => Policy::Other,
-        }
+        policy_with(self.request.policy, priority)
     }
 
     /// What the record says was asked.
     pub(crate) fn requested(&self) -> Requested {
-        let request = &self.request;
-        Requested {
-            // What is measured is the woken threads; the others may be elsewhere.
-            cpus: self.pairs.iter().map(|pair| pair.cpus.woken).collect(),
-            threads: u32::try_from(2 * self.pairs.len()).unwrap_or(u32::MAX),
-            policy: self.policy().name().to_owned(),
-            priority: self.policy().priority(),
-            pinned: true,
-            clock: Some(ClockId::Monotonic),
-            interval_ns: Some(request.interval.unsigned()),
-            duration_ns: if let RunEnd::After(duration) = request.end { Some(duration.unsigned()) } else { None },
-            samples: if let RunEnd::Samples(samples) = request.end { Some(samples) } else { None },
-            deadline_ns: request.deadline.map(Ns::unsigned),
-            interval_maximum_ns: Some(self.interval_maximum_ns),
-            ..Requested::default()
-        }
+        // What is measured is the woken threads; the others may be elsewhere.
+        let woken = self.pairs.iter().map(|pair| pair.cpus.woken).collect();
+        self.length.requested(woken, 2 * self.pairs.len(), self.policy(), self.request.deadline)
     }
 }
 
-fn check_interval(request: &EventRequest, machine: &Machine) -> Result<u64, EventPlanError> {
+fn check_interval(request: &EventRequest, machine: &Machine) -> Result<(), EventPlanError> {
     let interval_ns = request.interval.unsigned();
     let (minimum_ns, why) = if machine.timer_resolution_ns > MIN_INTERVAL_NS / 2 {
         (2 * machine.timer_resolution_ns, "two ticks, since this kernel runs without high-resolution timers")
@@ -219,28 +138,22 @@ fn check_interval(request: &EventRequest, machine: &Machine) -> Result<u64, Even
     if interval_ns < minimum_ns {
         return Err(EventPlanError::Interval { interval: request.interval, minimum_ns, why });
     }
-    Ok(interval_ns)
+    Ok(())
 }
 
-fn check_numbers(request: &EventRequest) -> Result<(), EventPlanError> {
+fn check_ranks(request: &EventRequest) -> Result<(), EventPlanError> {
     match request.policy {
         PolicyChoice::Fifo | PolicyChoice::RoundRobin if !(2..=99).contains(&request.priority) => {
-            return Err(EventPlanError::Priority(request.priority));
+            Err(EventPlanError::Priority(request.priority))
         }
-        PolicyChoice::Deadline { .. } => return Err(EventPlanError::Deadline),
-        _ => {}
+        PolicyChoice::Deadline { .. } => Err(EventPlanError::Deadline),
+        _ => Ok(()),
     }
-    for (what, value) in [("the deadline", request.deadline), ("the interval of maxima", request.interval_maximum)] {
-        if let Some(value) = value.filter(|value| value.0 <= 0) {
-            return Err(EventPlanError::NotPositive { what, value });
-        }
-    }
-    Ok(())
 }
 
 /// The CPUs of each pair.
 fn pairs_of(request: &EventRequest, machine: &Machine) -> Result<Vec<CpuPair>, EventPlanError> {
-    let usable = machine.allowed.intersection(&machine.online);
+    let usable = machine.usable();
     let on_each = |cpus: &CpuSet| cpus.iter().map(|cpu| CpuPair { waker: cpu, woken: cpu }).collect::<Vec<CpuPair>>();
     let pairs = match &request.placement {
         PairPlacement::Default => {
@@ -256,25 +169,16 @@ fn pairs_of(request: &EventRequest, machine: &Machine) -> Result<Vec<CpuPair>, E
     if pairs.len() > MOST_PAIRS {
         return Err(EventPlanError::Pairs(pairs.len()));
     }
-    let absent = pairs.iter().flat_map(|pair| [pair.waker, pair.woken]).collect::<CpuSet>().difference(&usable);
-    if !absent.is_empty() {
-        return Err(EventPlanError::Cpus { absent, usable });
-    }
+    check_usable(&pairs.iter().flat_map(|pair| [pair.waker, pair.woken]).collect(), &usable)?;
     let again = pairs.iter().enumerate().find(|(at, pair)| pairs[..*at].contains(pair));
     again.map_or(Ok(()), |(_, pair)| Err(EventPlanError::Twice(*pair)))?;
     Ok(pairs)
 }
 
-/// min(5 minutes, duration / 60), never below ten of the schedules' own intervals; for a run of unknown length 5 minutes.
-fn default_interval_maximum(duration_ns: Option<u64>, interval_ns: u64) -> u64 {
-    duration_ns
-        .map_or(MAX_DEFAULT_INTERVAL_MAXIMUM_NS, |duration| duration / DEFAULT_INTERVALS)
-        .min(MAX_DEFAULT_INTERVAL_MAXIMUM_NS)
-        .max(interval_ns.saturating_mul(10))
-}
-
 #[cfg(test)]
 mod tests {
+    use record::RunEnd;
+
     use super::*;
 
     fn plan(change: impl FnOnce(&mut EventRequest)) -> Result<EventPlan, EventPlanError> {
@@ -326,11 +230,5 @@ mod tests {
             let error = wrong.unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
-    }
-
-    #[test]
-    fn a_run_of_unknown_length_has_intervals_of_five_minutes() {
-        assert_eq!(plan(|r| r.end = RunEnd::WhenTold).unwrap().interval_maximum_ns, 300_000_000_000);
-        assert_eq!(plan(|_| ()).unwrap().interval_maximum_ns, 1_000_000_000);
     }
 }

@@ -9,10 +9,11 @@ use proptest::prelude::*;
 use record::{CpuPair, EventRequest, PairPlacement, PolicyChoice, ReasonCode, RunEnd, Series};
 use units::Ns;
 
-use super::drain::Collecting;
-use super::hot::{Turn, WakerLoop, stamp_of};
+use super::drain::HandOvers;
+use super::hot::{Turn, WakerLoop};
 use super::*;
 use crate::clock_watch::ClockWatch;
+use crate::crew::hot::stamp_of;
 use crate::live::Silent;
 use crate::machine::Machine;
 use crate::ring::{Pair, Ring};
@@ -20,7 +21,7 @@ use crate::ring::{Pair, Ring};
 /// A pair on the first CPU that may be used, as SCHED_OTHER.
 fn plan(change: impl FnOnce(&mut EventRequest)) -> EventPlan {
     let machine = Machine::read();
-    let cpu = machine.allowed.intersection(&machine.online).first().unwrap();
+    let cpu = machine.usable().first().unwrap();
     let mut request = EventRequest {
         placement: PairPlacement::Pinned(CpuSet::from_iter([cpu])),
         policy: PolicyChoice::Other,
@@ -70,7 +71,7 @@ fn by_every_means_each_schedule_is_a_sample_or_missed_and_both_latencies_have_th
 #[test]
 fn a_pair_on_two_cpus_and_a_number_of_hand_overs() {
     let machine = Machine::read();
-    let cpus: Vec<u32> = machine.allowed.intersection(&machine.online).iter().take(2).collect();
+    let cpus: Vec<u32> = machine.usable().iter().take(2).collect();
     let [waker, woken] = cpus[..] else { return };
     let plan = plan(|request| {
         request.placement = PairPlacement::Between(vec![CpuPair { waker, woken }]);
@@ -335,7 +336,7 @@ fn schedules_that_the_waker_slept_through_are_missed_in_their_own_interval() {
     let (start_ns, clocks) = (1_000_000_000, ClockWatch::scripted(CLOCK, Vec::new()));
     let (calls, wakes) = (Ring::new(256), Ring::new(256));
     let (mut call_writer, mut wake_writer) = (calls.writer(), wakes.writer());
-    let mut of = Collecting::new(&plan, &plan.pairs[0], start_ns, false);
+    let mut of = HandOvers::new(&plan, &plan.pairs[0], start_ns, false);
     // The waker sleeps from turn 13 to turn 17, in the second interval, and no hand-over is late.
     let turns: Vec<i64> = (0..13).chain(17..40).collect();
     for turn in &turns {
@@ -372,7 +373,7 @@ proptest! {
         let clocks = ClockWatch::scripted(CLOCK, Vec::new());
         let (calls, wakes) = (Ring::new(256), Ring::new(256));
         let (mut call_writer, mut wake_writer) = (calls.writer(), wakes.writer());
-        let mut of = Collecting::new(&plan, &plan.pairs[0], start_ns, false);
+        let mut of = HandOvers::new(&plan, &plan.pairs[0], start_ns, false);
         let (mut next_ns, mut woke_ns, mut swallowed, mut nobody) = (start_ns, i64::MIN, 0, 0);
         for (late_ns, takes_ns, slept) in &turns {
             let scheduled_ns = next_ns;

@@ -73,7 +73,7 @@ impl NoisePlan {
     /// # Errors
     /// Whatever could not mean what it says, or would be unsafe, on this machine.
     pub fn new(config: &NoiseRequest, machine: &Machine) -> Result<Self, NoisePlanError> {
-        let usable = machine.allowed.intersection(&machine.online);
+        let usable = machine.usable();
         let isolated = machine.isolated.intersection(&usable);
         let cpus = match &config.cpus {
             Some(cpus) => cpus.clone(),

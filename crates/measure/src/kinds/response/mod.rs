@@ -22,17 +22,19 @@ mod wire;
 
 use std::io;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use record::{Record, RunEnd};
 use units::CpuSet;
 
-use self::drain::Drain;
-use self::finish::Run;
+use self::drain::Wired;
+use self::finish::finish;
 pub use self::plan::{ResponsePlan, ResponsePlanError};
-use self::threads::{CLOCK, Running};
+use self::threads::Running;
 use self::wire::{LoopBack, Wire, try_edges};
 use crate::context::RunContext;
-use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Watching, now_ns};
+use crate::crew::drain::{CLOCK, Drain, measuring};
+use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Run, Watching, now_ns};
 use crate::gpio_line::{LineError, take_loop_back};
 use crate::interval_sink::IntervalSink;
 use crate::live::Observer;
@@ -132,6 +134,10 @@ fn measure_by<W: Wire>(
     running.waiting.begin_at(start_ns);
     running.acting.begin_at(start_ns);
     let run = Run { plan, context, stop, ground: &ground, started };
-    let drained = Drain::new(&run, &running, start_ns, sink.is_some()).run(observer, sink, &watching);
-    Ok(run.finish(running, drained, watching.end(), sink))
+    let of = Wired::new(&run, &running, start_ns, sink.is_some());
+    let measured = [measuring(running.waiting.tid, plan.cpu, &running.waiting.grant)];
+    let last_turn = Duration::from_nanos((plan.lost_after_ns + plan.length.interval_ns).unsigned_abs());
+    let drain = Drain::new(&run, plan.length, last_turn, &measured, of);
+    let drained = drain.run(observer, sink, &watching).map(|wired| wired.of);
+    Ok(finish(&run, running, drained, watching.end(), sink))
 }

@@ -1,23 +1,14 @@
 //! Validates what was asked of `response` against the machine, and sizes every buffer. Pure.
 
 use kernel::sched::Policy;
-use record::{Place, PolicyChoice, Requested, ResponseRequest, RunEnd};
-use units::{ClockId, CpuSet, Ns, format};
+use record::{Place, PolicyChoice, Requested, ResponseRequest};
+use units::{CpuSet, Ns, format};
 
+use crate::crew::plan::{Asked, CpusError, Length, LengthError, check_usable, highest_cpu, policy_with, signed};
 use crate::machine::Machine;
 
 /// The shortest interval that is accepted: in each the line is switched on and off, with a sleep before either.
 const MIN_INTERVAL_NS: u64 = 100_000;
-/// The longest interval of the record where none is asked: the farm's five minutes.
-const MAX_DEFAULT_INTERVAL_MAXIMUM_NS: u64 = 300_000_000_000;
-/// Into how many intervals a short run is cut where nothing is asked.
-const DEFAULT_INTERVALS: u64 = 60;
-/// Intervals that a run may have: each takes about a kilobyte for each latency.
-const MOST_INTERVALS: u64 = 20_000;
-/// How long a ring can take samples while the drain gets no CPU (ns).
-const RING_NS: u64 = 10_000_000_000;
-/// Bounds of a ring's places: 16 bytes each.
-const RING_SLOTS: std::ops::RangeInclusive<u64> = 4_096..=262_144;
 /// An edge is given up after so many intervals, and not before so long (ns): far beyond any response that a user waits for.
 const LOST_AFTER_INTERVALS: u64 = 10;
 const LOST_AFTER_NS: u64 = 100_000_000;
@@ -26,13 +17,8 @@ const LOST_AFTER_NS: u64 = 100_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResponsePlanError {
     /// A CPU that cannot be used.
-    #[error("CPUs {absent} cannot be measured: usable are {usable}")]
-    Cpus {
-        /// Those that cannot be used.
-        absent: CpuSet,
-        /// Those that can.
-        usable: CpuSet,
-    },
+    #[error(transparent)]
+    Cpus(#[from] CpusError),
     /// An interval that is too short for two sleeps and two writes.
     #[error("the interval {interval} is below {}: the line is switched twice in it", format::span(*.minimum_ns))]
     Interval {
@@ -41,17 +27,9 @@ pub enum ResponsePlanError {
         /// The shortest that is accepted (ns).
         minimum_ns: u64,
     },
-    /// A run shorter than two intervals.
-    #[error("the run would last {duration}, less than two intervals of {interval}: lengthen --duration")]
-    TooShort {
-        /// What was asked.
-        duration: Ns,
-        /// Time from one edge to the next.
-        interval: Ns,
-    },
-    /// No samples asked.
-    #[error("{0} samples measure nothing: ask for at least 2")]
-    NoSamples(u64),
+    /// A length that the run cannot have.
+    #[error(transparent)]
+    Length(#[from] LengthError),
     /// Priority out of range.
     #[error("priority {0} is out of range: the waiting thread takes 2 to 99, and the one that makes the edges has 1")]
     Priority(u32),
@@ -60,22 +38,6 @@ pub enum ResponsePlanError {
         "SCHED_DEADLINE has no priorities, and the waiting thread has to be above the acting one: take fifo, rr or other"
     )]
     Deadline,
-    /// A time that is not above zero.
-    #[error("{what} is {value}: it must be above zero")]
-    NotPositive {
-        /// Name of the field.
-        what: &'static str,
-        /// The value that was given.
-        value: Ns,
-    },
-    /// More intervals than a record can have.
-    #[error(
-        "the run would be cut into {intervals} intervals; at most {MOST_INTERVALS} are kept: lengthen --interval-maximum"
-    )]
-    Intervals {
-        /// How many intervals.
-        intervals: u64,
-    },
 }
 
 /// A validated run.
@@ -87,16 +49,10 @@ pub struct ResponsePlan {
     pub acting_cpu: u32,
     /// CPUs of the controller.
     pub housekeeping: CpuSet,
-    /// Time from one edge to the next (ns).
-    pub interval_ns: i64,
-    /// Length of an interval of the record (ns).
-    pub interval_maximum_ns: u64,
-    /// Time that the run will take (ns), where it is known.
-    pub duration_ns: Option<u64>,
+    /// How long it lasts, and how its record is cut.
+    pub length: Length,
     /// An edge of which no event came so long after it is given up (ns).
     pub(crate) lost_after_ns: i64,
-    /// Places of a ring.
-    pub(crate) ring_slots: usize,
     /// What was asked.
     pub request: ResponseRequest,
 }
@@ -108,40 +64,16 @@ impl ResponsePlan {
     /// Whatever could not mean what it says on this machine, before anything is touched.
     pub fn new(request: ResponseRequest, machine: &Machine) -> Result<Self, ResponsePlanError> {
         let interval_ns = check_interval(&request, machine)?;
-        check_numbers(&request)?;
+        check_ranks(&request)?;
+        let ResponseRequest { end, interval, deadline, interval_maximum, .. } = request;
+        let length = Length::of(Asked { end, interval, deadline, interval_maximum })?;
         let (cpu, acting_cpu) = cpus_of(&request, machine)?;
-        let duration_ns = match request.end {
-            RunEnd::After(duration) if duration.unsigned() < 2 * interval_ns => {
-                return Err(ResponsePlanError::TooShort { duration, interval: request.interval });
-            }
-            RunEnd::After(duration) => Some(duration.unsigned()),
-            RunEnd::Samples(samples @ (0 | 1)) => return Err(ResponsePlanError::NoSamples(samples)),
-            RunEnd::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
-            RunEnd::WhenTold => None,
-        };
-        let interval_maximum_ns =
-            request.interval_maximum.map_or_else(|| default_interval_maximum(duration_ns, interval_ns), Ns::unsigned);
-        let intervals = duration_ns.map_or(0, |duration_ns| duration_ns / interval_maximum_ns + 1);
-        if intervals > MOST_INTERVALS {
-            return Err(ResponsePlanError::Intervals { intervals });
-        }
         let measured = CpuSet::from_iter([cpu]);
         // Off both CPUs where a third is left; with the acting thread before it is on the measured CPU.
         let apart = machine.housekeeping(&CpuSet::from_iter([cpu, acting_cpu]));
         let housekeeping = if apart.contains(cpu) { machine.housekeeping(&measured) } else { apart };
-        let slots = (RING_NS / interval_ns).clamp(*RING_SLOTS.start(), *RING_SLOTS.end());
         let lost_after_ns = interval_ns.saturating_mul(LOST_AFTER_INTERVALS).max(LOST_AFTER_NS);
-        Ok(Self {
-            cpu,
-            acting_cpu,
-            housekeeping,
-            interval_ns: signed(interval_ns),
-            interval_maximum_ns,
-            duration_ns,
-            lost_after_ns: signed(lost_after_ns),
-            ring_slots: usize::try_from(slots).unwrap_or(4_096),
-            request,
-        })
+        Ok(Self { cpu, acting_cpu, housekeeping, length, lost_after_ns: signed(lost_after_ns), request })
     }
 
     /// Where it is measured, for the record.
@@ -167,35 +99,13 @@ impl ResponsePlan {
     }
 
     const fn with_priority(&self, priority: u32) -> Policy {
-        match self.request.policy {
-            PolicyChoice::Fifo => Policy::Fifo(priority),
-            PolicyChoice::RoundRobin => Policy::RoundRobin(priority),
-            PolicyChoice::Other | PolicyChoice::Deadline { .. } => Policy::Other,
-        }
+        policy_with(self.request.policy, priority)
     }
 
     /// What the record says was asked.
     pub(crate) fn requested(&self) -> Requested {
-        let request = &self.request;
-        Requested {
-            cpus: CpuSet::from_iter([self.cpu]),
-            threads: 2,
-            policy: self.policy().name().to_owned(),
-            priority: self.policy().priority(),
-            pinned: true,
-            clock: Some(ClockId::Monotonic),
-            interval_ns: Some(request.interval.unsigned()),
-            duration_ns: if let RunEnd::After(duration) = request.end { Some(duration.unsigned()) } else { None },
-            samples: if let RunEnd::Samples(samples) = request.end { Some(samples) } else { None },
-            deadline_ns: request.deadline.map(Ns::unsigned),
-            interval_maximum_ns: Some(self.interval_maximum_ns),
-            ..Requested::default()
-        }
+        self.length.requested(CpuSet::from_iter([self.cpu]), 2, self.policy(), self.request.deadline)
     }
-}
-
-fn signed(ns: u64) -> i64 {
-    i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
 fn check_interval(request: &ResponseRequest, machine: &Machine) -> Result<u64, ResponsePlanError> {
@@ -208,44 +118,30 @@ fn check_interval(request: &ResponseRequest, machine: &Machine) -> Result<u64, R
     Ok(interval_ns)
 }
 
-fn check_numbers(request: &ResponseRequest) -> Result<(), ResponsePlanError> {
+fn check_ranks(request: &ResponseRequest) -> Result<(), ResponsePlanError> {
     match request.policy {
         PolicyChoice::Fifo | PolicyChoice::RoundRobin if !(2..=99).contains(&request.priority) => {
-            return Err(ResponsePlanError::Priority(request.priority));
+            Err(ResponsePlanError::Priority(request.priority))
         }
-        PolicyChoice::Deadline { .. } => return Err(ResponsePlanError::Deadline),
-        _ => {}
+        PolicyChoice::Deadline { .. } => Err(ResponsePlanError::Deadline),
+        _ => Ok(()),
     }
-    for (what, value) in [("the deadline", request.deadline), ("the interval of maxima", request.interval_maximum)] {
-        if let Some(value) = value.filter(|value| value.0 <= 0) {
-            return Err(ResponsePlanError::NotPositive { what, value });
-        }
-    }
-    Ok(())
 }
 
 /// The CPUs of the waiting and of the acting thread.
 fn cpus_of(request: &ResponseRequest, machine: &Machine) -> Result<(u32, u32), ResponsePlanError> {
-    let usable = machine.allowed.intersection(&machine.online);
-    let highest = || machine.isolated.intersection(&usable).last().or_else(|| usable.last());
-    let cpu = request.cpu.or_else(highest).unwrap_or(0);
+    let cpu = request.cpu.or_else(|| highest_cpu(machine)).unwrap_or(0);
     // All usable ones where the measured one is the only one.
     let others = || machine.housekeeping(&CpuSet::from_iter([cpu])).last();
     let acting_cpu = request.acting_cpu.or_else(others).unwrap_or(cpu);
-    let absent = CpuSet::from_iter([cpu, acting_cpu]).difference(&usable);
-    if absent.is_empty() { Ok((cpu, acting_cpu)) } else { Err(ResponsePlanError::Cpus { absent, usable }) }
-}
-
-/// min(5 minutes, duration / 60), never below ten of the schedules' own intervals; for a run of unknown length 5 minutes.
-fn default_interval_maximum(duration_ns: Option<u64>, interval_ns: u64) -> u64 {
-    duration_ns
-        .map_or(MAX_DEFAULT_INTERVAL_MAXIMUM_NS, |duration| duration / DEFAULT_INTERVALS)
-        .min(MAX_DEFAULT_INTERVAL_MAXIMUM_NS)
-        .max(interval_ns.saturating_mul(10))
+    check_usable(&CpuSet::from_iter([cpu, acting_cpu]), &machine.usable())?;
+    Ok((cpu, acting_cpu))
 }
 
 #[cfg(test)]
 mod tests {
+    use record::RunEnd;
+
     use super::*;
 
     fn plan(
@@ -290,7 +186,10 @@ mod tests {
         let slow = plan("0-1", "", |r| (r.interval, r.policy) = (Ns::from_ms(50), PolicyChoice::Other)).unwrap();
         assert_eq!((slow.policy_of_acting(), slow.lost_after_ns), (Policy::Other, 500_000_000));
         let endless = plan("0-1", "", |r| r.end = RunEnd::WhenTold).unwrap();
-        assert_eq!((endless.interval_maximum_ns, fifo.interval_maximum_ns), (300_000_000_000, 1_000_000_000));
+        assert_eq!(
+            (endless.length.interval_maximum_ns, fifo.length.interval_maximum_ns),
+            (300_000_000_000, 1_000_000_000)
+        );
     }
 
     #[test]

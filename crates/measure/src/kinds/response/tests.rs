@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use record::{EdgeTotals, PolicyChoice, ReasonCode, ResponseRequest, Series};
 use units::Ns;
 
-use super::drain::Collecting;
-use super::hot::stamp_of;
+use super::drain::Edges;
 use super::*;
 use crate::clock_watch::ClockWatch;
+use crate::crew::hot::stamp_of;
 use crate::live::Silent;
 use crate::machine::Machine;
 use crate::ring::{Pair, Ring};
@@ -317,7 +317,7 @@ fn schedules_that_a_lost_edge_took_are_missed_in_their_own_interval() {
     let (start_ns, clocks) = (1_000_000_000, ClockWatch::scripted(CLOCK, Vec::new()));
     let (acted, woke) = (Ring::new(256), Ring::new(256));
     let (mut acted_writer, mut woke_writer) = (acted.writer(), woke.writer());
-    let mut of = Collecting::new(&plan, start_ns, false);
+    let mut of = Edges::new(&plan, start_ns, false);
     // The edge of turn 12, in the second interval, is lost, and given up at turn 17.
     for turn in (0..13).chain(17..40) {
         let acted_ns = start_ns + turn * INTERVAL_NS + 2_000;
@@ -357,7 +357,7 @@ proptest! {
         let clocks = ClockWatch::scripted(CLOCK, Vec::new());
         let (acted, woke) = (Ring::new(256), Ring::new(256));
         let (mut acted_writer, mut woke_writer) = (acted.writer(), woke.writer());
-        let mut of = Collecting::new(&plan, start_ns, false);
+        let mut of = Edges::new(&plan, start_ns, false);
         let (mut next_ns, mut lost, mut awake, mut ended_ns) = (start_ns, 0, 0, start_ns);
         for (late_ns, event, takes_ns, slept) in &turns {
             let acted_ns = next_ns + late_ns;

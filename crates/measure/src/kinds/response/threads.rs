@@ -7,18 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
-use record::RunEnd;
 use units::ClockId;
 
 use super::hot::{ActingCounts, ActingLoop, Turn, WaitingCounts, WaitingLoop};
 use super::plan::ResponsePlan;
 use super::wire::Wire;
+// The clock of all stamps is the one that the kernel stamps its events by.
+use crate::crew::drain::CLOCK;
 use crate::crew::{ArmError, Member, Meter, Metered, Work};
 use crate::ring::Ring;
 use crate::witness::RequestedScheduling;
 
-/// The clock of all stamps: the one that the kernel stamps its events by.
-pub(super) const CLOCK: ClockId = ClockId::Monotonic;
 /// Edges that warm both threads up.
 const WARMING: u64 = 6;
 /// Between two of them (ns).
@@ -81,8 +80,8 @@ impl<W: Wire> Running<W> {
             wire,
             turn: Turn::new(),
             warming_turn: Turn::new(),
-            acted: Ring::new(plan.ring_slots),
-            woke: Ring::new(plan.ring_slots),
+            acted: Ring::new(plan.length.ring_slots),
+            woke: Ring::new(plan.length.ring_slots),
             last_schedule_ns: AtomicI64::new(i64::MAX),
             watchdog,
             is_warm: AtomicBool::new(false),
@@ -93,9 +92,9 @@ impl<W: Wire> Running<W> {
         let wanted = RequestedScheduling { thread: 1, policy: plan.policy_of_acting(), cpu: Some(plan.acting_cpu) };
         let acting = Acting {
             shared: Arc::clone(&shared),
-            interval_ns: plan.interval_ns,
+            interval_ns: plan.length.interval_ns,
             lost_after_ns: plan.lost_after_ns,
-            samples: if let RunEnd::Samples(samples) = plan.request.end { samples } else { u64::MAX },
+            samples: plan.length.samples(),
         };
         let acting = Member::start("punctual-a0", wanted, acting)?;
         Ok(Self { shared, acting, waiting })

@@ -14,6 +14,7 @@ use super::arm::Worker;
 use super::plan::{Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector, Keeping, MOST_KEPT};
+use crate::crew::give_up::{GRACE, GiveUp};
 use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
@@ -35,8 +36,6 @@ const TYPICAL_PERIOD: Duration = Duration::from_secs(1);
 const SETTLE_PERIOD: Duration = Duration::from_millis(250);
 /// Between two live views.
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
-/// How long after its end a thread may take to end.
-const GRACE: Duration = Duration::from_secs(3);
 /// What the drain saw.
 pub(crate) struct Drained {
     /// Closed: no sample comes any more, and the last intervals wait to be settled.
@@ -170,7 +169,8 @@ impl Drain<'_> {
             self.workers.iter().map(|worker| worker.shared.parts.as_ref().map(|_| PartsCollector::default())).collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at, mut seen_at) = (began, began, began);
-        let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
+        let last_turn = Duration::from_nanos(self.longest_interval_ns());
+        let mut give_up = GiveUp::new(began + self.wait, self.plan.config.end, self.plan.duration_ns, last_turn);
         let (mut stop_sent, mut decided) = (false, false);
         let mut highest_fill = 0;
         let mut finished_intervals = FinishedIntervals::default();
@@ -194,6 +194,7 @@ impl Drain<'_> {
             for (losses, worker) in losses.iter_mut().zip(self.workers) {
                 losses.look(worker.shared.ring.dropped(), (since_ns, now_ns), self.start_ns);
             }
+            let mut taken = 0;
             for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
                 let ring = &worker.shared.ring;
                 let drained = ring.drain(|slots| {
@@ -203,8 +204,9 @@ impl Drain<'_> {
                     }
                     thread.take_all(slots, &clocks);
                 });
-                highest_fill = highest_fill.max(drained);
+                taken = taken.max(drained);
             }
+            highest_fill = highest_fill.max(taken);
             self.drain_parts(&mut parts, &mut threads);
             let long: Vec<_> = threads.iter_mut().map(Collector::take_long).collect();
             throttle.look(kernel::clock::now_ns(ClockId::Monotonic.into()), &long);
@@ -239,6 +241,7 @@ impl Drain<'_> {
                 }
             }
             let now = Instant::now();
+            give_up.took(u64::try_from(taken).unwrap_or(u64::MAX), now);
             let looks = self.hand_on.and_then(|to| to.sink.looks_every().map(|every| (to.sink, every)));
             if let Some((sink, _)) = looks.filter(|(_, every)| now.duration_since(seen_at) >= *every) {
                 seen_at = now;
@@ -252,9 +255,9 @@ impl Drain<'_> {
             if !stop_sent && (decided || self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
                 stop_sent = true;
                 self.end_all();
-                give_up_at = Some(now + GRACE + Duration::from_nanos(self.longest_interval_ns()));
+                give_up.told(now);
             }
-            if give_up_at.is_some_and(|at| now > at) {
+            if give_up.is_due(now) {
                 // One more word to those that can still hear it, then the record is made without them.
                 self.end_all();
                 std::thread::sleep(GRACE);

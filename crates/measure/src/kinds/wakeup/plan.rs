@@ -7,22 +7,14 @@ use record::{Placement, PolicyChoice, Requested, RunEnd, Stagger, WakeupRequest}
 use units::{ClockId, CpuSet, Ns, format};
 
 use crate::collect::MOST_KEPT;
+use crate::crew::plan::{RING_NS, RING_SLOTS, default_interval_maximum};
 use crate::machine::Machine;
 use crate::timetable::Timetable;
 
 /// The shortest interval that is accepted: entering and leaving a timer interrupt alone takes microseconds.
 pub const MIN_INTERVAL_NS: u64 = 10_000;
-/// The longest interval of the record where none is asked: the farm's five minutes.
-const MAX_DEFAULT_INTERVAL_MAXIMUM_NS: u64 = 300_000_000_000;
-/// Into how many intervals a short run is cut where nothing is asked.
-const DEFAULT_INTERVALS: u64 = 60;
 /// What one finished interval of one thread takes, compressed (bytes; measured: 300 to 900).
 const BYTES_PER_INTERVAL: u64 = 1_024;
-/// How long a ring can take samples while the drain thread gets no CPU (ns).
-const RING_NS: u64 = 10_000_000_000;
-/// Bounds of a ring's places: 16 bytes each.
-const RING_SLOTS: std::ops::RangeInclusive<u64> = 4_096..=262_144;
-
 /// Random places that are kept for a thread, a power of two: 13 s of schedules at 200 us.
 const JITTER_PLACES: usize = 65_536;
 
@@ -220,8 +212,7 @@ impl Plan {
         check_memory(duration_ns, interval_maximum_ns, count, machine)?;
         // Fewer threads than CPUs leave the rest of them alone.
         let used = usize::try_from(count).unwrap_or(usize::MAX);
-        let measured =
-            if pinned { cpus.iter().take(used).collect() } else { machine.allowed.intersection(&machine.online) };
+        let measured = if pinned { cpus.iter().take(used).collect() } else { machine.usable() };
         let threads = (0..count)
             .zip(cpus.iter().collect::<Vec<_>>().into_iter().cycle())
             .map(|(thread, cpu)| thread_plan(&config, thread, count, pinned.then_some(cpu), interval_ns))
@@ -304,7 +295,7 @@ fn check_numbers(config: &WakeupRequest) -> Result<(), PlanError> {
 }
 
 fn check_cpus(config: &WakeupRequest, machine: &Machine) -> Result<CpuSet, PlanError> {
-    let usable = machine.allowed.intersection(&machine.online);
+    let usable = machine.usable();
     let deadline = matches!(config.policy, PolicyChoice::Deadline { .. });
     let cpus = match &config.placement {
         Placement::Pinned(cpus) => cpus.clone(),
@@ -328,18 +319,10 @@ fn check_cpus(config: &WakeupRequest, machine: &Machine) -> Result<CpuSet, PlanE
             return Err(PlanError::CpuNotAllowed { cpu, allowed: machine.allowed.clone() });
         }
     }
-    if deadline && cpus != machine.allowed.intersection(&machine.online) {
+    if deadline && cpus != machine.usable() {
         return Err(PlanError::DeadlinePinned { cpus });
     }
     Ok(cpus)
-}
-
-/// min(5 minutes, duration / 60), never below ten of the loop's own intervals; for a run of unknown length 5 minutes.
-fn default_interval_maximum(duration_ns: Option<u64>, interval_ns: u64) -> u64 {
-    duration_ns
-        .map_or(MAX_DEFAULT_INTERVAL_MAXIMUM_NS, |duration| duration / DEFAULT_INTERVALS)
-        .min(MAX_DEFAULT_INTERVAL_MAXIMUM_NS)
-        .max(interval_ns.saturating_mul(10))
 }
 
 fn check_memory(
