@@ -11,6 +11,7 @@ import { num } from "./bins.ts";
 import { isOfProgram, resultsOf, runsOf, samplesOf, words, type Results } from "./model.ts";
 import type { Overview } from "./overview.ts";
 import { DelayDistribution, NodeClocks, Packets, WorstPackets } from "./packet/section.tsx";
+import { Answers } from "./answer/section.tsx";
 import { ActDistribution, ActingNodes, NeededLead } from "./pulse/section.tsx";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
@@ -177,6 +178,7 @@ function Measured({ results, single = false }: { results: Results; single?: bool
       {(single
         ? wakeups.length > 0
         : wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length + acting.length === 0)) && <Latency results={results} />}
+      {wakeups.some((run) => run.answers) && <Section id="answers" title="Edges that were answered"><Answers runs={wakeups} /></Section>}
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (
         <>

@@ -66,7 +66,7 @@ pub enum LineError {
         error: io::Error,
     },
     /// One line that is to be both ends of a wire.
-    #[error("line {line} of {chip} cannot be the output and the input: name two lines that a wire joins")]
+    #[error("line {line} of {chip} cannot be the output and the input: name two lines")]
     SameLine {
         /// The chip.
         chip: String,
@@ -88,13 +88,31 @@ pub(crate) fn take_output(named: &str, active_low: bool) -> Result<OutputLine, L
 /// # Errors
 /// Where there is no such line, one of them is in use, or both are the same; or if the kernel reports no edges of the input.
 pub(crate) fn take_loop_back(output: &str, input: &str, active_low: bool) -> Result<(OutputLine, EdgeLine), LineError> {
+    take_two(output, input, (active_low, active_low))
+}
+
+fn take_two(
+    output: &str,
+    input: &str,
+    (output_active_low, input_active_low): (bool, bool),
+) -> Result<(OutputLine, EdgeLine), LineError> {
     let (output, input) = (FreeLine::find(output)?, FreeLine::find(input)?);
     if (&output.chip.name, output.number) == (&input.chip.name, input.number) {
         return Err(LineError::SameLine { chip: input.chip.name, line: input.number });
     }
     // The input first: nothing is switched where the other cannot be had.
-    let input = input.into_edges(active_low)?;
-    Ok((output.into_output(active_low)?, input))
+    let input = input.into_edges(input_active_low)?;
+    Ok((output.into_output(output_active_low)?, input))
+}
+
+/// Takes two lines that go to a board which makes edges and stamps answers: an output that is low, and an input whose falling edges are
+/// reported.
+///
+/// # Errors
+/// As of two lines that a wire joins.
+pub(crate) fn take_answering(output: &str, input: &str) -> Result<(OutputLine, EdgeLine), LineError> {
+    // Low is what is active of the input, and edges to active are reported.
+    take_two(output, input, (false, true))
 }
 
 /// A line that nobody has.

@@ -34,6 +34,7 @@ mod surroundings;
 mod task_stat;
 mod timetable;
 mod trace_mark;
+mod wire;
 mod witness;
 mod worst;
 

@@ -208,6 +208,13 @@ impl Record {
                     asked_ns,
                 })
             }
+            Sampling::Edges if !series.judged => None,
+            Sampling::Edges => {
+                let (taken, asked) = (series.taken(), requested.samples);
+                let short = taken < LEAST_SAMPLES.min(asked.unwrap_or(LEAST_SAMPLES))
+                    || asked.is_some_and(|asked| is_below_half(taken, asked));
+                short.then(|| Shortfall::Samples { place: series.place.to_string(), taken, asked })
+            }
             Sampling::Repetitions | Sampling::Program => None,
         }
     }

@@ -67,6 +67,9 @@ pub struct Latency {
     pub sign: Sign,
     /// The longer latencies that this one and others divide without a rest; their parts follow each other in the table.
     pub part_of: &'static [&'static str],
+    /// The latency by which a second teller has the same samples: of a run that has it, that one is judged, so that none counts
+    /// twice.
+    pub retold_by: Option<&'static str>,
     /// What it is of: the way of a sample, or something beside it.
     pub role: LatencyRole,
     /// Between which points it is the whole way of a sample, as the end of "took 9.0 us"; empty if it never is.
@@ -120,6 +123,8 @@ pub enum Sampling {
     Comparisons,
     /// At each packet that arrives. One that does not was lost, and is counted.
     Packets,
+    /// Whenever somebody else makes an edge, who determines how often.
+    Edges,
 }
 
 impl Sampling {
@@ -138,7 +143,7 @@ impl Sampling {
     /// Whether the threads that take the samples have periods, which they could miss.
     #[must_use]
     pub const fn has_periods(self) -> bool {
-        !matches!(self, Self::Comparisons | Self::Packets)
+        !matches!(self, Self::Comparisons | Self::Packets | Self::Edges)
     }
 
     /// Whether rates are per observed time instead of per number of schedules.

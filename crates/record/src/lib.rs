@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod app;
 mod basis;
 mod events;
@@ -29,6 +30,7 @@ mod time;
 mod validity;
 mod wire;
 
+pub use answer::{AnswerRun, AnswerWitness, WitnessSecond};
 pub use app::{AllocationLook, AppRun, AppThread, Preemption, TracingCost, TurnCauses};
 pub use basis::{LEAST_SAMPLES, LEAST_SHARE_DIVISOR, NEARLY_ALL_PERCENT, Shortfall, least_basis_markdown};
 pub use events::{Fold, RefusalClass, RunEvent, Told};

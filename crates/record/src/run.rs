@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppRun, Counters, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun, Place, PulseRun,
-    RhythmScan, Series, Sign, SyncRun, Validity, WorstSample, wire,
+    AnswerRun, AppRun, Counters, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun,
+    Place, PulseRun, RhythmScan, Series, Sign, SyncRun, Validity, WorstSample, wire,
 };
 
 /// The name of this schema, in the `schema` field of every record.
@@ -55,6 +55,8 @@ pub enum Detail {
     Packet(PacketRun),
     /// Nodes that act at ordered times.
     Pulse(PulseRun),
+    /// Edges that were answered.
+    Answer(AnswerRun),
 }
 
 /// Analysis of the late samples of a run.
@@ -252,6 +254,15 @@ impl Record {
     pub const fn pulses(&self) -> Option<&PulseRun> {
         match &self.detail {
             Detail::Pulse(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Edges that were answered, and what a witness says of it; `None` for other kinds of measurement.
+    #[must_use]
+    pub const fn answers(&self) -> Option<&AnswerRun> {
+        match &self.detail {
+            Detail::Answer(run) => Some(run),
             _ => None,
         }
     }

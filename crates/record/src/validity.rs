@@ -114,6 +114,8 @@ reasons! {
     OrdersContradict: Invalid of the Run, "report it as a bug, with the record: each order is counted once by either node";
     /// Edges of an output brought no event of the input that is joined with it. How late the response to them would have been is not known, so the worst case is not either.
     EdgesLost: Invalid of the Run, "look at the wire, at filters of the input (debouncing, the board's capacitors), and at the interrupt in /proc/interrupts; where the kernel had no room for events, let the waiting thread keep up: a longer --interval";
+    /// What a witness of answers says cannot be of the answers that were given.
+    WitnessContradicts: Invalid of the Run, "look at the wires (the witness's pulse to the input, the output to its acknowledgment, and nothing else on either), and at the witness's calibration";
     /// What spoiled intervals of the run left less of it than a conclusion needs.
     MostIntervalsSpoiled: Invalid of the Run, "find in the list of spoiled intervals what happened, prevent it, and measure again";
     /// Not a single sample was taken.
@@ -150,6 +152,10 @@ reasons! {
     OrdersRefused: Degraded of the Run, "order what the output of that node allows (its policy: longest-pulse, highest-rate), and no more than 64 at a time: a shorter lead or a longer interval";
     /// An input brought events that belong to no edge of the output: a second one of the same edge, one that came after its edge was given up, or one that somebody else made. They are not among the samples.
     EdgesUnasked: Degraded of the Run, "look for a second source on the wire, and for ringing or bouncing at the input: a shorter wire, a resistor in series, a stronger pull";
+    /// A witness gave answers up, and does not say how late they were: its maximum is a lower bound.
+    WitnessOverran: Degraded of the Run, "look in this run's own latencies whether the answers were late here; where they were not, the time was lost before the kernel's stamp, or in the witness";
+    /// A witness said nothing, or was lost before its end: what it says is not of the whole run.
+    WitnessLost: Degraded of the Run, "look at what the detail names: whether the board runs latmon, serves nobody else and reaches this machine, and the wire of its pulses";
     /// An output was not set to its safe level in time, by its driver or by the thread that acts, or its guard was lost.
     OutputFailed: Degraded of the Run, "look at what the detail names: what the kernel says of the output's driver (dmesg), what stopped the program, and the level of the line";
     /// No time service was followed beside the exchange of the two nodes: the bound on the offset of their clocks rests on that exchange alone.

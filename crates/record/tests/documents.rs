@@ -61,6 +61,7 @@ fn section(kind: &Kind) -> String {
         Sampling::Disturbances => "whenever something took time; a run without samples means that nothing did",
         Sampling::Program => "whenever the followed program acts",
         Sampling::Comparisons => "whenever a time service or this program compares the clocks",
+        Sampling::Edges => "whenever somebody else makes an edge",
         Sampling::Packets => "at each packet that arrives; one that does not is counted as lost",
         Sampling::Repetitions => "one after the other, until the requested number is reached",
     };
@@ -138,7 +139,7 @@ fn the_table_of_validity_is_published() {
         "# Validity\n\n\
          Each run ends `valid`, `degraded` or `invalid`, always with its reasons.\n\
          This page is generated from the table in `crates/record/src/validity.rs`.\n\n\
-         A reason marked † is about the time in which it happened. Where a run says when that was (the kinds that do: `wakeup`, `noise`, `event` and `response`), the \
+         A reason marked † is about the time in which it happened. Where a run says when that was (the kinds that do: `wakeup`, `noise`, `event`, `response` and `answer`), the \
          intervals of that time are kept apart, with their figures and their reasons; the numbers and the verdict are those of the \
          others, and the run is `intervals-spoiled`. Where less than half of the run is left it is `most-intervals-spoiled`. Every \
          other reason is about the whole run.\n",

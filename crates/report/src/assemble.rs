@@ -11,7 +11,8 @@ use crate::view::{
     RunView, SCHEMA, TotalsView, VERSION, View,
 };
 use crate::{
-    campaign, comparison, conditions, explanation, load, overview, packet, program, pulse, rhythm, run, sync, tail,
+    answer, campaign, comparison, conditions, explanation, load, overview, packet, program, pulse, rhythm, run, sync,
+    tail,
 };
 
 impl View {
@@ -85,6 +86,7 @@ fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: H
         sync: sync::view(record),
         packets: packet::view(record),
         pulses: pulse::view(record),
+        answers: answer::view(record),
         load: load::view(record),
         ..run::run(record)
     });

@@ -1,5 +1,6 @@
 //! The page: a plain summary for readers without scripts, the data, and the viewer.
 
+mod answer;
 mod campaign;
 mod comparison;
 mod contents;
@@ -134,6 +135,7 @@ fn plain_runs(page: &mut String, runs: &[Record], tails: &[&TailView]) {
     packet::plain_packets(page, runs);
     sync::plain_clocks(page, runs);
     plain_table(page, runs);
+    answer::plain_answers(page, runs);
     top::plain_bursts(page, runs);
     top::plain_spoiled(page, runs);
     program::plain_programs(page, runs);

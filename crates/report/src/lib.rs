@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod assemble;
 mod calendar;
 mod campaign;
@@ -34,7 +35,7 @@ pub use exact::{Exact, Instant};
 pub use html::render_html;
 pub use page::{CampaignInput, ComparisonInput, Generated, Page, PageKind, ReportInput, Results};
 pub use view::{
-    ActingNodeView, ActingRowView, AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView,
+    ActingNodeView, ActingRowView, AnswerView, AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView,
     CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView, CampaignReasonView,
     CampaignView, CauseChangeView, CauseView, ChangeView, ClaimView, ComparisonView, ConditionView, CurveView,
     DelayPartView, ExpectationView, ExplainedFrom, ExplainedSampleView, ExplanationView, FollowedThreadView,
@@ -46,5 +47,5 @@ pub use view::{
     RunView, SCHEMA, SeenView, SeriesView, ShareView, SidesView, SignedRunView, SignedSamplesView, SpoiledView,
     StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
     SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TailView, TallyView, TimelineView, TotalsView,
-    VERSION, VerdictView, View, WorstOfView, WorstView,
+    VERSION, VerdictView, View, WitnessSecondView, WorstOfView, WorstView,
 };

@@ -63,6 +63,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         sync: None,
         packets: None,
         pulses: None,
+        answers: None,
         load: None,
         manifest: safe_integers(&json_of(manifest)),
     }

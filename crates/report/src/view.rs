@@ -3,6 +3,7 @@
 //! It is not an archive and does not replace the records. Histograms and intervals are columns (arrays of equal length).
 //! Integers that can exceed 2^53 are [`Exact`], times are [`Instant`].
 
+mod answer;
 mod calibration;
 mod campaign;
 mod comparison;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 pub use summary::HeadlineState;
 
+pub use self::answer::{AnswerView, WitnessSecondView};
 pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
@@ -265,6 +267,8 @@ pub struct RunView {
     pub packets: Option<PacketView>,
     /// Nodes that act together; null except in runs of `pulse`.
     pub pulses: Option<PulseView>,
+    /// Edges that were answered; null except in runs of `answer`.
+    pub answers: Option<AnswerView>,
     /// What the load did; null unless the load consists of parts.
     pub load: Option<LoadView>,
     /// What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.

@@ -4,10 +4,11 @@
 #![allow(clippy::expect_used, reason = "a failed step of a test is a failed test")]
 
 use record::{
-    CauseClass, Certainty, ClockRelation, Counters, Detail, Direction, EdgeTotals, ExplainedSample, FlowInterval,
-    HardBound, Histogram, Interval, Manifest, Measurement, NamedLatency, Node, NodeClocks, Nodes, OrderCounts,
-    PacketFlow, PacketRun, Place, PulseNode, PulseRun, PulseTrials, Record, Requested, Series, SeriesDetail, Spread,
-    SyncChange, SyncEvent, SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty, Validity, WorstSample,
+    AnswerRun, AnswerWitness, CauseClass, Certainty, ClockRelation, Counters, Detail, Direction, EdgeTotals,
+    ExplainedSample, FlowInterval, HardBound, Histogram, Interval, Manifest, Measurement, NamedLatency, Node,
+    NodeClocks, Nodes, OrderCounts, PacketFlow, PacketRun, Place, PulseNode, PulseRun, PulseTrials, Record, Requested,
+    Series, SeriesDetail, Spread, SyncChange, SyncEvent, SyncRun, SyncService, SyncSource, TrackPoint, Uncertainty,
+    Validity, WitnessSecond, WorstSample,
 };
 use units::{ClockId, Ns, Timestamp};
 
@@ -69,6 +70,56 @@ pub fn responses(samples: &[u64], lost: u64, validity: Validity) -> Record {
     run.series.push(of("acted_to_event", &mut each().map(|_| 3_000)));
     run.series.push(of("event_to_woke", &mut each().map(|ns| ns - 3_000)));
     run.series.push(of("acted_to_returned", &mut each().map(|_| 2_000)));
+    run
+}
+
+/// A run of `answer` with the given answers (ns from the kernel's stamp), of each of which 3 us are the write, and a witness that saw
+/// each 30 us after its edge.
+#[must_use]
+pub fn answers(samples: &[u64], change: impl FnOnce(&mut AnswerRun)) -> Record {
+    let mut run = run_of("one", samples, Validity::default());
+    run.measurement = Measurement::Answer;
+    let count = u64::try_from(samples.len()).unwrap_or(0);
+    let whole = &mut run.series[0];
+    (whole.name, whole.judged) = ("event_to_answered".to_owned(), false);
+    let whole = whole.clone();
+    let of = |name: &str, samples: &mut dyn Iterator<Item = u64>| {
+        let mut histogram = Histogram::new();
+        samples.for_each(|ns| histogram.record_n(ns, 1));
+        Series {
+            name: name.to_owned(),
+            judged: name == "edge_to_answer",
+            histogram,
+            intervals: Vec::new(),
+            ..whole.clone()
+        }
+    };
+    let each = || samples.iter().copied();
+    run.series.push(of("event_to_woke", &mut each().map(|ns| ns - 3_000)));
+    run.series.push(of("woke_to_answered", &mut each().map(|_| 3_000)));
+    let by_witness = of("edge_to_answer", &mut each().map(|_| 30_000));
+    run.series.push(Series { variant: "latmon".to_owned(), resolution_ns: Some(1_000), ..by_witness });
+    let mut witness = AnswerWitness {
+        address: "192.0.2.7:2306".to_owned(),
+        period_ns: 1_000_000,
+        sessions: 1,
+        in_histogram: count + 1_000,
+        warm_up: 1_000,
+        overrun_ns: 1_000_000,
+        ..AnswerWitness::default()
+    };
+    witness.add(WitnessSecond {
+        at_offset_ns: 2_000_000_000,
+        frames: 1,
+        samples: count,
+        overruns: 0,
+        min_ns: Some(28_000),
+        max_ns: Some(32_000),
+        sum_ns: 30_000 * count,
+    });
+    let mut answers = AnswerRun { edges: count + 1_000, warm_up: 16, overflowed: 0, witness: Some(witness) };
+    change(&mut answers);
+    run.detail = Detail::Answer(answers);
     run
 }
 

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 mod assess;
 mod assessment;
 pub mod campaign;

@@ -57,4 +57,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     about: "Response to an edge of a GPIO line, from the write of an output to the thread that waits for the input joined with it", samples: "responses", figure: "wakeups", countsByTime: false,
     isOfProgram: false, predicted: ["acted_to_woke"],
   },
+  answer: {
+    about: "Answer to an edge that somebody else makes, by an output: our own stamps of it, and those of a witness that makes the edges", samples: "answers", figure: "wakeups", countsByTime: false,
+    isOfProgram: false, predicted: ["event_to_answered"],
+  },
 };

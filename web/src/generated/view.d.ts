@@ -653,6 +653,10 @@ export interface TallyView1 {
  */
 export interface RunView {
   /**
+   * Edges that were answered; null except in runs of `answer`.
+   */
+  answers?: AnswerView | null;
+  /**
    * The deadline (ns).
    */
   deadline_ns?: Exact | null;
@@ -770,6 +774,52 @@ export interface RunView {
    * The worst samples, worst first.
    */
   worst: WorstView[];
+}
+/**
+ * Edges that were answered, and what a witness saw of it.
+ */
+export interface AnswerView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  seconds: number | string;
+  /**
+   * What was counted, and what the witness saw, as sentences with their full stops.
+   */
+  sentences: string[];
+  /**
+   * The witness's worst seconds, the worst first; empty without a witness.
+   */
+  worst_seconds: WitnessSecondView[];
+}
+/**
+ * What a witness said of a second.
+ */
+export interface WitnessSecondView {
+  /**
+   * When, from the start of the run, in words.
+   */
+  at: string;
+  /**
+   * The longest in words: a lower bound where answers were given up.
+   */
+  longest: string;
+  /**
+   * The mean (ns).
+   */
+  mean_ns?: Exact | null;
+  /**
+   * The shortest (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  overruns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
 }
 /**
  * The causes of the worst samples of a run, with the evidence for them.
@@ -3099,7 +3149,8 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response";
+  measurement:
+    "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response" | "answer";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -3680,6 +3731,10 @@ export interface RateComparison {
  */
 export interface RunView1 {
   /**
+   * Edges that were answered; null except in runs of `answer`.
+   */
+  answers?: AnswerView | null;
+  /**
    * The deadline (ns).
    */
   deadline_ns?: Exact | null;
@@ -4215,7 +4270,8 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response";
+  measurement:
+    "wakeup" | "clock" | "noise" | "app" | "sync" | "packet" | "event" | "gpio" | "pulse" | "response" | "answer";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

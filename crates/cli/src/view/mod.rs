@@ -1,5 +1,6 @@
 //! How runs look on a terminal.
 
+mod answer;
 pub(crate) mod app;
 pub(crate) mod blocks;
 pub(crate) mod explanation;

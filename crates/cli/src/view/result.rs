@@ -95,6 +95,7 @@ fn wakeups(record: &Record, file: Option<&Path>, color: bool) -> String {
         }
         text.push_str(&corrected.render());
     }
+    text.push_str(&super::answer::text(record));
     text.push_str(&worst(record, SHOWN_WORST));
     text.push_str(&super::explanation::text(record, file));
     text.push_str(&super::rhythm::text(record));

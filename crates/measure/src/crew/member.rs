@@ -249,6 +249,11 @@ pub(crate) struct Metered<C> {
 }
 
 impl<C> Metered<C> {
+    /// What the loop counted.
+    pub(crate) fn counts(self) -> C {
+        self.counts
+    }
+
     /// The same use with other counts.
     pub(crate) fn map<D>(self, change: impl FnOnce(C) -> D) -> Metered<D> {
         Metered { counts: change(self.counts), usage: self.usage }

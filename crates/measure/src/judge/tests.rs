@@ -196,7 +196,7 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 28] = [
+const ADDED_ELSEWHERE: [ReasonCode; 31] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
@@ -221,6 +221,10 @@ const ADDED_ELSEWHERE: [ReasonCode; 28] = [
     ReasonCode::PartnerLost,
     // Where edges go over a wire: `measure/src/kinds/response/tests.rs`.
     ReasonCode::EdgesLost,
+    // Of a witness of answers: `measure/src/kinds/answer/tests.rs`.
+    ReasonCode::WitnessContradicts,
+    ReasonCode::WitnessLost,
+    ReasonCode::WitnessOverran,
     ReasonCode::EdgesUnasked,
     // Where nodes act together: `measure/src/kinds/pulse/tests.rs`, `pulse/src/join.rs`.
     ReasonCode::ClocksApart,

@@ -1,5 +1,6 @@
 //! The kinds of measurement, a folder each. None knows the insides of another; what two of them need stands outside.
 
+pub mod answer;
 pub mod app;
 pub mod clock;
 pub mod event;

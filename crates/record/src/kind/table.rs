@@ -18,6 +18,7 @@ pub(super) const LATENCY: Latency = Latency {
     at: "at",
     sign: Sign::Magnitude,
     part_of: &[],
+    retold_by: None,
     role: LatencyRole::Way,
     way: "",
 };
@@ -508,6 +509,64 @@ kinds! {
         compared: Some("acted_to_woke"),
         imported: &[],
         predicted: &["acted_to_woke"],
+        explained: None,
+        figure: Figure::Wakeups,
+        sleeps: true,
+    }
+    /// Answer to an edge that somebody else makes, by an output: our own stamps of it, and those of a witness that makes the edges.
+    Answer {
+        name: "answer",
+        sample: "answer",
+        samples: "answers",
+        sampling: Sampling::Edges,
+        roles: &[MEASURED],
+        most_partners: 0,
+        latencies: &[
+            Latency {
+                name: "event_to_answered",
+                words: "the kernel's event to the answer",
+                from: "the kernel's stamp of the falling edge of the input, on CLOCK_MONOTONIC: taken by the handler of its interrupt, or by the interrupt's thread where the chip sits behind a bus that sleeps",
+                to: "the answering thread's reading of the same clock right after the driver has made the output high; the rising edge lies a little before",
+                at: "answered at",
+                sign: Sign::NotNegative,
+                way: "from the kernel's event to the answer",
+                retold_by: Some("edge_to_answer"),
+                ..LATENCY
+            },
+            Latency {
+                name: "event_to_woke",
+                words: "the kernel's event to the thread",
+                from: "the kernel's stamp of the falling edge of the input, on CLOCK_MONOTONIC",
+                to: "the answering thread's first reading of the same clock once it has read the event",
+                at: "woke at",
+                sign: Sign::NotNegative,
+                part_of: &["event_to_answered"],
+                ..LATENCY
+            },
+            Latency {
+                name: "woke_to_answered",
+                words: "the thread to the answer",
+                from: "the answering thread's first reading of CLOCK_MONOTONIC once it has read the event",
+                to: "the same thread's reading right after the driver has made the output high",
+                at: "answered at",
+                sign: Sign::NotNegative,
+                part_of: &["event_to_answered"],
+                ..LATENCY
+            },
+            Latency {
+                name: "edge_to_answer",
+                words: "edge to answer, by the witness",
+                from: "the witness's own counter right after it has made the edge",
+                to: "the same counter once its interrupt has seen the answer: with what that takes",
+                at: "seen at",
+                sign: Sign::NotNegative,
+                ..LATENCY
+            },
+        ],
+        judged: &["event_to_answered", "edge_to_answer"],
+        compared: Some("event_to_answered"),
+        imported: &[],
+        predicted: &["event_to_answered"],
         explained: None,
         figure: Figure::Wakeups,
         sleeps: true,

@@ -3,6 +3,7 @@
 //!
 //! This module defines the form and the defaults. Whoever runs the request checks it against the machine.
 
+mod answer;
 mod app;
 mod clock;
 mod event;
@@ -21,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
+pub use self::answer::{ANNOUNCED, AnswerRequest};
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::event::{CpuPair, EventMeans, EventRequest, PairPlacement};
@@ -61,6 +63,8 @@ pub enum Request {
     Pulse(PulseRequest),
     /// Response to an edge of a GPIO line.
     Response(ResponseRequest),
+    /// Answer to an edge that somebody else makes.
+    Answer(AnswerRequest),
 }
 
 impl Request {
@@ -77,6 +81,7 @@ impl Request {
             Self::Gpio(request) => request,
             Self::Pulse(request) => request,
             Self::Response(request) => request,
+            Self::Answer(request) => request,
         }
     }
 
@@ -92,6 +97,7 @@ impl Request {
             Self::Gpio(request) => request,
             Self::Pulse(request) => request,
             Self::Response(request) => request,
+            Self::Answer(request) => request,
         }
     }
 

@@ -1,6 +1,9 @@
 //! Hand-overs between threads: pairs on one CPU each, and one between two CPUs; and responses to edges.
 
-use record::{EdgeTotals, HandOverTotals, Histogram, Measurement, Place, Record, Series, SeriesDetail, Validity};
+use record::{
+    AnswerRun, AnswerWitness, Detail, EdgeTotals, HandOverTotals, Histogram, Measurement, Place, Record, Series,
+    SeriesDetail, Uncertainty, Validity, WitnessSecond,
+};
 
 use crate::synthetic::{Plan, wakeup};
 
@@ -75,5 +78,80 @@ pub(crate) fn response(plan: &Plan, lost: u64, validity: Validity) -> Record {
     }
     run.rows.retain(|row| row.place.cpu() == whole.place.cpu());
     run.rows.iter_mut().for_each(|row| row.place = whole.place.clone());
+    run
+}
+
+/// Answers to the edges of a witness, on the first CPU of the plan; it gave so many of them up.
+pub(crate) fn answers(plan: &Plan, overruns: u64, validity: Validity) -> Record {
+    let mut run = wakeup(plan, validity);
+    run.measurement = Measurement::Answer;
+    run.id = format!("2026-03-02T07-50-00Z-answer-{}", plan.label);
+    run.series.truncate(1);
+    run.rows.clear();
+    let place = |of: &Place| Place::thread(0, of.cpu());
+    let whole = &mut run.series[0];
+    (whole.place, whole.name) = (place(&whole.place), "event_to_answered".to_owned());
+    (whole.corrected, whole.interval_ns, whole.counters.missed_periods, whole.judged) = (None, None, 0, false);
+    let whole = whole.clone();
+    let scaled = |of: &dyn Fn(u64) -> u64| {
+        let mut histogram = Histogram::new();
+        whole.histogram.bins().for_each(|bin| histogram.record_n(of(bin.from_ns), bin.count));
+        histogram
+    };
+    let part = |name: &str, of: &dyn Fn(u64) -> u64| Series {
+        name: name.to_owned(),
+        judged: false,
+        histogram: scaled(of),
+        intervals: Vec::new(),
+        max_at: None,
+        ..whole.clone()
+    };
+    let of_witness = |ns: u64| (ns + 5_400) / 1_000 * 1_000;
+    run.series.push(part("event_to_woke", &|ns| ns * 4 / 5));
+    run.series.push(part("woke_to_answered", &|ns| ns / 5));
+    let mut by_witness = part("edge_to_answer", &of_witness);
+    let longest_ns = by_witness.histogram.max_ns();
+    by_witness.histogram.record_n(1_000_000, overruns);
+    let unknown = Uncertainty { below_ns: 0, above_ns: u64::MAX, spread_ns: None };
+    run.series.push(Series {
+        judged: true,
+        variant: "latmon".to_owned(),
+        resolution_ns: Some(1_000),
+        uncertainty: (overruns > 0).then_some(unknown),
+        ..by_witness
+    });
+    run.worst.retain(|worst| worst.place.cpu() == whole.place.cpu());
+    for worst in &mut run.worst {
+        (worst.place, worst.name) = (whole.place.clone(), "event_to_answered".to_owned());
+    }
+    let mut witness = AnswerWitness {
+        address: "192.0.2.7:2306".to_owned(),
+        period_ns: 1_000_000,
+        sessions: 1 + overruns,
+        in_histogram: whole.counters.samples,
+        warm_up: 1_000 * (1 + overruns),
+        overrun_ns: 1_000_000,
+        cost_ns: Some(3_200),
+        ..AnswerWitness::default()
+    };
+    for second in 0..60_u64 {
+        let max_ns = if second == 30 { longest_ns.unwrap_or(0) } else { 21_000 + second * 7_919 % 9_000 };
+        let overruns = u64::from(second < overruns);
+        let at_offset_ns = (second + 2) * 1_000_000_000;
+        let (min_ns, max_ns) = (Some(8_000), Some(max_ns));
+        witness.add(WitnessSecond {
+            at_offset_ns,
+            frames: 1,
+            samples: 1_000,
+            overruns,
+            min_ns,
+            max_ns,
+            sum_ns: 12_400_000,
+        });
+    }
+    let edges = whole.counters.samples + 16;
+    run.verdict = Some(analysis::verdict(&run, 100_000));
+    run.verdict = Some(analysis::verdict(&run, 100_000));
+    run.detail = Detail::Answer(AnswerRun { edges, warm_up: 16, overflowed: 0, witness: Some(witness) });
     run
 }

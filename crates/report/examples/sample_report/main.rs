@@ -34,7 +34,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 55] = [
+    let cases: [Case; 56] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -48,6 +48,7 @@ fn main() -> std::io::Result<()> {
         ("cpus-64", cpus_64),
         ("events", handed_over),
         ("responses", responded),
+        ("answers", answered),
         ("imported", || bare("night.txt", vec![imported::from_fixture()])),
         ("imported-64", || bare("rack.txt", vec![imported::of_64_threads()])),
         ("same-name", || bare("2 runs", vec![imported::from_fixture(), imported::from_fixture()])),
@@ -317,6 +318,17 @@ fn responded() -> ReportInput {
     let runs = vec![
         events::response(&plan("wired", 1), 0, Validity::default()),
         events::response(&plan("loose", 1), 12, lossy),
+    ];
+    input("press-7", None, runs)
+}
+
+/// Answers to a witness's edges, of which none was given up and of which some were.
+fn answered() -> ReportInput {
+    let mut overran = Validity::default();
+    overran.add(ReasonCode::WitnessOverran, "2 answers came at least 1 ms after their edges by the witness");
+    let runs = vec![
+        events::answers(&plan("quiet", 1), 0, Validity::default()),
+        events::answers(&plan("loaded", 1), 2, overran),
     ];
     input("press-7", None, runs)
 }

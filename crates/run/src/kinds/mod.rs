@@ -1,5 +1,6 @@
 //! The kinds of measurement: a file each, or one of several that are alike, and one line in [`plan`].
 
+mod answer;
 mod app;
 mod event;
 mod noise;
@@ -91,6 +92,7 @@ pub(crate) fn plan(
         Request::Gpio(request) => Box::new(repeated::Planned::of_gpio(request, machine)),
         Request::Pulse(request) => Box::new(pulse::Planned::new(request, surroundings.part, machine)?),
         Request::Response(request) => Box::new(response::Planned::new(request, machine)?),
+        Request::Answer(request) => Box::new(answer::Planned::new(request, machine)?),
         Request::Event(request) => Box::new(event::Planned::new(request, machine)?),
         Request::Packet(request) => Box::new(packet::Planned::new(request, surroundings.part, explaining, machine)?),
     })

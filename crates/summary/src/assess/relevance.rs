@@ -181,7 +181,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         PartnerLost, ReferenceChanged, ReferenceWorse, RivalRealtime, RtThrottleLikely, RtThrottled, SamplesDropped,
         SchedulingNotGranted, SmiCounted, SourceContradicts, SourceSilent, Stopped, Suspended, SyncLost, ThreadDied,
         ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine, VirtualMachineSteal, VmDisrupted,
-        WatchdogFired,
+        WatchdogFired, WitnessContradicts, WitnessLost, WitnessOverran,
     };
     match reason {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
@@ -196,7 +196,8 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
         ThreadDied | Stopped | Suspended | VmDisrupted | SamplesDropped | ClocksUnrelated | NoSamples
-        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled | OrdersContradict | EdgesLost => &[],
+        | SourceContradicts | MaximumUnknown | MostIntervalsSpoiled | OrdersContradict | EdgesLost
+        | WitnessContradicts => &[],
         // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine
@@ -211,6 +212,8 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | OrdersRefused
         | OutputFailed
         | EdgesUnasked
+        | WitnessOverran
+        | WitnessLost
         | NoTimeService
         | SourceSilent
         | ReferenceWorse

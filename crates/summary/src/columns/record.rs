@@ -21,10 +21,15 @@ impl Columns {
         };
         let manifest = Manifest { node, command: self.run.command.clone(), ..Manifest::default() };
         let kind = measurement.kind();
+        let is_retold = |name: &str| {
+            let by = kind.latency(name).and_then(|latency| latency.retold_by);
+            by.is_some_and(|by| self.series.iter().any(|other| other.series == by))
+        };
+        let is_judged = |name: &str| kind.judges(name) && !is_retold(name);
         Some(Record {
             label: self.run.label.clone(),
             validity: Validity::from_reasons(self.run.reasons.clone()),
-            series: self.series.iter().map(|series| series.partial(kind.judges(&series.series))).collect(),
+            series: self.series.iter().map(|series| series.partial(is_judged(&series.series))).collect(),
             ..Record::empty(self.run.id.clone(), measurement, manifest)
         })
     }

@@ -103,7 +103,11 @@ pub(crate) fn missed_periods(series: &Series, record: &Record) -> Option<u64> {
     let follows_schedule = match sampling {
         Sampling::Schedules => true,
         Sampling::Program => series.interval_ns.is_some(),
-        Sampling::Disturbances | Sampling::Repetitions | Sampling::Comparisons | Sampling::Packets => false,
+        Sampling::Disturbances
+        | Sampling::Repetitions
+        | Sampling::Comparisons
+        | Sampling::Packets
+        | Sampling::Edges => false,
     };
     (!record.manifest().is_imported() && (follows_schedule || missed > 0)).then_some(missed)
 }

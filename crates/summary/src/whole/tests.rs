@@ -130,6 +130,7 @@ fn records() -> Vec<Record> {
         writes,
         program,
         samples::hand_overs(&[4_000, 9_000], sound(None)),
+        samples::answers(&[12_000, 9_000], |_| ()),
         samples::responses(&[12_000, 9_000], 1, sound(Some(ReasonCode::EdgesLost))),
         imported,
         samples::offsets(&[-11_753, -81, 105, 887], Some((-37_347, 15_223)), sound(Some(ReasonCode::SyncLost))),

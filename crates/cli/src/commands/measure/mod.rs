@@ -29,7 +29,7 @@ enum Measurement {
     Noise(noise::NoiseArgs),
     /// The hand-over from one thread to another: eventfd, pipe, futex, signal, message queue, condition variable
     Event(event::EventArgs),
-    /// What writing a GPIO line costs; with --loop-back the response to an edge, through a wire
+    /// What writing a GPIO line costs; with --loop-back the response to an edge, through a wire; with --answer that to a board
     Gpio(gpio::GpioArgs),
     /// How far clocks are apart: ptp4l, chronyd, hardware clocks, the kernel
     Sync(sync::SyncArgs),

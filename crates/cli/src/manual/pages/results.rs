@@ -198,7 +198,7 @@ pub(super) const PAGES: &[Page] = &[
         command: "measure gpio",
         exits: &[
             ("0", "the run is valid or degraded, and the --deadline holds where one is stated"),
-            ("1", "a response exceeds the deadline"),
+            ("1", "a response or an answer exceeds the deadline"),
             MEASURE_USAGE,
             MEASURE_INVALID,
         ],
@@ -215,6 +215,10 @@ pub(super) const PAGES: &[Page] = &[
             (
                 "punctual measure gpio --loop-back gpiochip0/17 gpiochip0/27 --load hard --duration 10m",
                 "the same under load, for ten minutes",
+            ),
+            (
+                "punctual measure gpio --answer gpiochip0/27 gpiochip0/17 --witness announced --witness-cost 3200ns",
+                "answers to the edges of a board that runs latmon, with its own stamps beside",
             ),
         ],
         see: &["punctual measure wakeup", "punctual report", "punctual compare", "docs/response.md"],

@@ -7,7 +7,6 @@ use record::{EdgeTotals, LiveDetail, LiveSeries, Record};
 use super::matching::{Matching, Outcome};
 use super::plan::ResponsePlan;
 use super::threads::Running;
-use super::wire::Wire;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken};
@@ -15,6 +14,7 @@ use crate::crew::{Run, Watching};
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::{Losses, Spoil};
 use crate::timetable::Timetable;
+use crate::wire::Wire;
 
 /// What was made of the edges.
 pub(super) struct Edges {

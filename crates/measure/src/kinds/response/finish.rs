@@ -6,11 +6,11 @@ use units::format;
 use super::drain::Edges;
 use super::plan::ResponsePlan;
 use super::threads::Running;
-use super::wire::Wire;
 use crate::collect::{Collected, Collector};
 use crate::crew::drain::{CLOCK, Drained, Looked};
 use crate::crew::{Came, Outcome, Run, RunEnding, WatchEvidence, Watching, lacks, now_ns};
 use crate::interval_sink::IntervalSink;
+use crate::wire::Wire;
 use crate::witness::Witnessed;
 
 /// The latency that is judged.

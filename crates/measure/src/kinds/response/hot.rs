@@ -7,10 +7,10 @@ use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::gpio::Waited;
 use kernel::handover::sleeps_so_far;
 
-use super::wire::{Wire, errno_of};
 use crate::crew::MOST_FAILURES;
 use crate::crew::hot::{move_on, schedules_between, stamp_of};
 use crate::ring::{Pair, RingWriter};
+use crate::wire::{Wire, errno_of};
 
 /// The waiting thread is not there yet.
 pub(super) const NOT_THERE: u64 = u64::MAX;

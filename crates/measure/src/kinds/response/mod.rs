@@ -31,7 +31,7 @@ use self::drain::Wired;
 use self::finish::finish;
 pub use self::plan::{ResponsePlan, ResponsePlanError};
 use self::threads::Running;
-use self::wire::{LoopBack, Wire, try_edges};
+use self::wire::try_edges;
 use crate::context::RunContext;
 use crate::crew::drain::{CLOCK, Drain, measuring};
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Run, Watching, now_ns};
@@ -39,6 +39,7 @@ use crate::gpio_line::{LineError, take_loop_back};
 use crate::interval_sink::IntervalSink;
 use crate::live::Observer;
 use crate::stop::Stop;
+use crate::wire::{TwoLines, Wire};
 use crate::witness::{Grant, Orders};
 
 /// Why a response cannot be measured.
@@ -88,7 +89,7 @@ pub fn measure(
 ) -> Result<Record, ResponseError> {
     let request = &plan.request;
     let (output, input) = take_loop_back(&request.output, &request.input, request.active_low)?;
-    measure_by(LoopBack { output, input }, plan, context, stop, observer, sink)
+    measure_by(TwoLines { output, input }, plan, context, stop, observer, sink)
 }
 
 fn measure_by<W: Wire>(

@@ -11,11 +11,11 @@ use units::ClockId;
 
 use super::hot::{ActingCounts, ActingLoop, Turn, WaitingCounts, WaitingLoop};
 use super::plan::ResponsePlan;
-use super::wire::Wire;
 // The clock of all stamps is the one that the kernel stamps its events by.
 use crate::crew::drain::CLOCK;
 use crate::crew::{ArmError, Member, Meter, Metered, Work};
 use crate::ring::Ring;
+use crate::wire::Wire;
 use crate::witness::RequestedScheduling;
 
 /// Edges that warm both threads up.

@@ -1,0 +1,164 @@
+//! Makes samples of what the thread that answers wrote down.
+
+use std::collections::VecDeque;
+
+use record::{LiveDetail, LiveSeries, Record};
+
+use super::plan::AnswerPlan;
+use super::threads::Running;
+use crate::clock_watch::ClockWatch;
+use crate::collect::Collector;
+use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken};
+use crate::crew::{Run, Watching};
+use crate::ring::{Pair, Ring, Slot};
+use crate::spoil::{Losses, Spoil};
+use crate::wire::Wire;
+
+/// What was made of the answers.
+pub(super) struct Answers {
+    /// From the kernel's stamp of the edge to the answer: what is judged.
+    pub(super) whole: Collector,
+    /// From the kernel's stamp to the thread.
+    pub(super) woke: Collector,
+    /// From there to the answer.
+    pub(super) done: Collector,
+    /// Edges of which one half is not here yet.
+    wakes: VecDeque<Pair>,
+    answers: VecDeque<Pair>,
+    taken: u64,
+    dropped: u64,
+    losses: Losses,
+}
+
+impl Answers {
+    pub(super) fn new(plan: &AnswerPlan, start_ns: i64, is_handed_on: bool) -> Self {
+        let collectors = CollectorPlan { length: &plan.length, thread: 0, cpu: plan.cpu, start_ns, is_handed_on };
+        Self {
+            whole: collectors.beside(),
+            woke: collectors.beside(),
+            done: collectors.beside(),
+            wakes: VecDeque::new(),
+            answers: VecDeque::new(),
+            taken: 0,
+            dropped: 0,
+            losses: Losses::default(),
+        }
+    }
+
+    /// Takes over what was written down. An answer is a sample of all latencies, or of none.
+    pub(super) fn take(&mut self, woke: &Ring, done: &Ring, clocks: &ClockWatch) {
+        woke.drain(|slots| self.wakes.extend(slots.iter().map(Slot::pair)));
+        done.drain(|slots| self.answers.extend(slots.iter().map(Slot::pair)));
+        while let (Some(wake), Some(answer)) = (self.wakes.front().copied(), self.answers.front().copied()) {
+            if wake.first_ns <= answer.first_ns {
+                self.wakes.pop_front();
+            }
+            if answer.first_ns <= wake.first_ns {
+                self.answers.pop_front();
+            }
+            if wake.first_ns == answer.first_ns {
+                self.taken += 1;
+                self.whole.take(answer, clocks);
+                self.woke.take(wake, clocks);
+                self.done.take(Pair { first_ns: wake.second_ns, second_ns: answer.second_ns }, clocks);
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, ended_ns: i64) {
+        self.each().into_iter().for_each(|of| of.end(ended_ns));
+    }
+
+    fn each(&mut self) -> [&mut Collector; 3] {
+        [&mut self.whole, &mut self.woke, &mut self.done]
+    }
+}
+
+impl Collecting for Answers {
+    fn collectors(&mut self) -> Vec<&mut Collector> {
+        self.each().into()
+    }
+
+    fn worst_waits(&self) -> Vec<(i64, i64)> {
+        self.whole.worst_waits().collect()
+    }
+
+    fn settle(&mut self, until_ns: i64, spoils: &[Spoil]) {
+        let all = [spoils, self.losses.spoils()].concat();
+        self.each().into_iter().for_each(|of| of.settle(until_ns, &all));
+        let settled_ns = self.each().map(|of| of.settled_until_ns()).into_iter().min().unwrap_or(i64::MAX);
+        self.losses.forget_before(settled_ns);
+    }
+}
+
+/// The threads of a run, with what is made of what they write down.
+pub(super) struct Answered<'a, W> {
+    run: &'a Run<'a, AnswerPlan>,
+    running: &'a Running<W>,
+    start_ns: i64,
+    pub(super) of: Answers,
+}
+
+impl<'a, W: Wire> Answered<'a, W> {
+    /// Of a run that begins at `start_ns`; the flag says whether somebody takes its intervals over.
+    pub(super) fn new(
+        run: &'a Run<'a, AnswerPlan>,
+        running: &'a Running<W>,
+        start_ns: i64,
+        is_handed_on: bool,
+    ) -> Self {
+        Self { run, running, start_ns, of: Answers::new(run.plan, start_ns, is_handed_on) }
+    }
+}
+
+impl<W: Wire> Draining for Answered<'_, W> {
+    type Of = Answers;
+
+    fn is_finished(&self) -> bool {
+        self.running.is_finished()
+    }
+
+    fn end(&self) {
+        self.running.end();
+    }
+
+    fn release(&self, all: bool) {
+        if all {
+            self.running.release();
+        }
+        // Nobody answers any more: the witness is to know.
+        if self.running.answering.is_finished() {
+            self.running.end();
+        }
+    }
+
+    fn take(&mut self, Look { since_ns, now_ns, clocks }: Look<'_>) -> Taken {
+        let (shared, of) = (&self.running.shared, &mut self.of);
+        of.dropped = shared.woke.dropped().saturating_add(shared.done.dropped());
+        of.losses.look(of.dropped, (since_ns, now_ns), self.start_ns);
+        let before = of.taken;
+        of.take(&shared.woke, &shared.done, clocks);
+        Taken { most: of.taken - before, long: vec![of.whole.take_long()] }
+    }
+
+    fn of(&mut self) -> &mut Answers {
+        &mut self.of
+    }
+
+    fn live(&self) -> Vec<LiveSeries> {
+        let plan = self.run.plan;
+        vec![LiveSeries {
+            place: plan.place(),
+            detail: LiveDetail::Thread {
+                tid: self.running.answering.tid,
+                priority: plan.policy().priority(),
+                interval_ns: plan.length.interval_ns.unsigned_abs(),
+            },
+            ..self.of.whole.live()
+        }]
+    }
+
+    fn so_far(&self, looked: &Looked<'_>, watching: &Watching) -> Record {
+        super::finish::so_far(self.run, self.running, &self.of, looked, watching)
+    }
+}

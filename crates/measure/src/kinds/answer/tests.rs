@@ -1,0 +1,438 @@
+//! A run as a whole, over a made-up wire whose edges come from a witness of our own: it does what `latmon` does, faults included, of
+//! latencies that are stated.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kernel::clock::KernelClock;
+use kernel::gpio::{Edge, Waited};
+use kernel::handover::CallFailed;
+use record::{AnswerRequest, AnswerRun, AnswerWitness, PolicyChoice, ReasonCode, RunEnd, Series, VerdictState};
+use units::Ns;
+
+use super::finish::{by_witness, of_witness};
+use super::witness::Said;
+use super::*;
+use crate::live::Silent;
+use crate::machine::Machine;
+
+/// A made-up input and output, whose edges somebody else makes.
+#[derive(Clone, Default)]
+struct MadeUp(Arc<(Mutex<Pins>, Condvar)>);
+
+#[derive(Default)]
+struct Pins {
+    events: VecDeque<Edge>,
+    number: u32,
+    answers: u64,
+    is_high: bool,
+    is_ended: bool,
+    /// The write of this answer fails.
+    fails_at: Option<u64>,
+}
+
+impl MadeUp {
+    /// Makes a falling edge, and waits until it was answered; whether it was. `lost` edges before it find no room in the kernel.
+    fn pulse(&self, lost: u32) -> bool {
+        let (pins, changed) = &*self.0;
+        let mut pins = pins.lock().unwrap();
+        let before = pins.answers;
+        pins.number += 1 + lost;
+        let (at_ns, number) = (kernel::clock::now_ns(KernelClock::from(CLOCK)), pins.number);
+        pins.events.push_back(Edge { at_ns, number });
+        changed.notify_all();
+        let answered = |pins: &mut Pins| pins.answers == before && !pins.is_ended;
+        let (pins, _) = changed.wait_timeout_while(pins, Duration::from_secs(10), answered).unwrap();
+        pins.answers > before
+    }
+}
+
+impl Wire for MadeUp {
+    fn set(&self, active: bool) -> io::Result<()> {
+        let (pins, changed) = &*self.0;
+        let mut pins = pins.lock().unwrap();
+        pins.answers += u64::from(active && !pins.is_high);
+        pins.is_high = active;
+        changed.notify_all();
+        if pins.fails_at.is_some_and(|at| pins.answers >= at) { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
+    }
+
+    fn wait(&self, _: i32) -> Result<Waited, CallFailed> {
+        let (pins, changed) = &*self.0;
+        let mut pins = pins.lock().unwrap();
+        while pins.events.is_empty() && !pins.is_ended {
+            pins = changed.wait(pins).unwrap();
+        }
+        Ok(pins.events.pop_front().map_or(Waited::Nothing, Waited::Edge))
+    }
+
+    fn end_waits(&self) {
+        let (pins, changed) = &*self.0;
+        pins.lock().unwrap().is_ended = true;
+        changed.notify_all();
+    }
+
+    fn is_active(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+/// What a witness of our own does.
+#[derive(Clone, Copy)]
+struct Script {
+    /// The latency of each pulse of a session, counted from 0 (ns); `None` is given up.
+    latency_ns: fn(u64) -> Option<u32>,
+    /// A pulse that is given up ends its measuring.
+    ends_at_overrun: bool,
+    /// The frame of this number, from 0, finds its queue full.
+    unsent: Option<u32>,
+    /// Edges before each pulse that the kernel has no room for.
+    lost: u32,
+    /// It hangs up after so many pulses.
+    hangs_up_at: u64,
+    /// Its pulses reach no wire.
+    is_cut: bool,
+}
+
+const PLAIN: Script = Script {
+    latency_ns: |_| Some(30_000),
+    ends_at_overrun: false,
+    unsent: None,
+    lost: 0,
+    hangs_up_at: u64::MAX,
+    is_cut: false,
+};
+
+/// What it did, whatever it said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Truth {
+    sessions: u64,
+    pulses: u64,
+    answers: u64,
+    overruns: u64,
+    warm_up: u64,
+    unsent: u64,
+}
+
+/// The numbers of a session.
+#[derive(Default)]
+struct Session {
+    histogram: Vec<u32>,
+    is_warm: bool,
+    frames: u32,
+    pulses: u64,
+    sum_ns: u64,
+    min_ns: u32,
+    max_ns: u32,
+    overruns: u32,
+    samples: u32,
+}
+
+impl Session {
+    fn frame(&mut self) -> Vec<u8> {
+        let numbers = [
+            u32::try_from(self.sum_ns >> 32).unwrap(),
+            u32::try_from(self.sum_ns & 0xffff_ffff).unwrap(),
+            self.min_ns,
+            self.max_ns,
+            self.overruns,
+            self.samples,
+        ];
+        self.reset();
+        numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
+    }
+
+    fn reset(&mut self) {
+        (self.sum_ns, self.min_ns, self.max_ns, self.overruns, self.samples) = (0, u32::MAX, 0, 0, 0);
+    }
+}
+
+/// Serves one connection as latmon does, until its peer hangs up.
+fn serve(mut stream: TcpStream, wire: &MadeUp, script: Script) -> Truth {
+    let mut truth = Truth::default();
+    let mut session: Option<(Session, u32)> = None;
+    let (mut is_measuring, mut request) = (false, [0; 8]);
+    let all = |wide: u32| u64::from(wide);
+    loop {
+        stream.set_nonblocking(is_measuring).unwrap();
+        match stream.read_exact(&mut request) {
+            Ok(()) => {
+                let period_us = u32::from_be_bytes(request[..4].try_into().unwrap());
+                let cells = usize::try_from(u32::from_be_bytes(request[4..].try_into().unwrap())).unwrap();
+                stream.set_nonblocking(false).unwrap();
+                if (1..=1_000_000).contains(&period_us) && cells <= 1_000 {
+                    let mut new = Session { histogram: vec![0; cells], ..Session::default() };
+                    new.reset();
+                    session = Some((new, period_us));
+                    is_measuring = true;
+                    truth.sessions += 1;
+                } else if let Some((of, _)) = &mut session {
+                    is_measuring = false;
+                    let mut bytes = if of.samples > 0 { of.frame() } else { Vec::new() };
+                    bytes.extend(of.frame());
+                    bytes.extend(of.histogram.iter().flat_map(|count| count.to_be_bytes()));
+                    stream.write_all(&bytes).unwrap();
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return truth,
+        }
+        let Some((of, period_us)) = session.as_mut().filter(|_| is_measuring) else { continue };
+        if script.is_cut {
+            std::thread::sleep(Duration::from_millis(1));
+            continue;
+        }
+        if truth.pulses == script.hangs_up_at || !wire.pulse(script.lost) {
+            return truth;
+        }
+        let number = of.pulses;
+        (truth.pulses, of.pulses) = (truth.pulses + 1, of.pulses + 1);
+        let Some(latency_ns) = (script.latency_ns)(number) else {
+            of.overruns += 1;
+            truth.overruns += u64::from(of.is_warm);
+            is_measuring = !script.ends_at_overrun;
+            continue;
+        };
+        truth.answers += 1;
+        of.sum_ns += all(latency_ns);
+        (of.min_ns, of.max_ns) = (of.min_ns.min(latency_ns), of.max_ns.max(latency_ns));
+        let mut cell = latency_ns / 1_000;
+        while cell > *period_us {
+            of.overruns += 1;
+            truth.overruns += 1;
+            cell -= *period_us;
+        }
+        let last = of.histogram.len() - 1;
+        of.histogram[usize::try_from(cell).unwrap().min(last)] += 1;
+        of.samples += 1;
+        if of.samples == 1_000_000 / *period_us {
+            if !of.is_warm {
+                of.is_warm = true;
+                truth.warm_up += all(of.samples);
+                of.reset();
+            } else if script.unsent == Some(of.frames) {
+                of.frames += 1;
+                truth.unsent += all(of.samples);
+                of.reset();
+            } else {
+                of.frames += 1;
+                stream.set_nonblocking(false).unwrap();
+                let frame = of.frame();
+                stream.write_all(&frame).unwrap();
+            }
+        }
+    }
+}
+
+/// A witness that waits for its connection.
+fn witness(wire: &MadeUp, script: Script) -> (String, JoinHandle<Truth>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let wire = wire.clone();
+    (address, std::thread::spawn(move || serve(listener.accept().unwrap().0, &wire, script)))
+}
+
+/// A run on the first CPU that may be used, as SCHED_OTHER; 100 answers are a frame of the witness.
+fn measured(wire: &MadeUp, script: Script, change: impl FnOnce(&mut AnswerRequest)) -> (Record, Truth) {
+    let machine = Machine::read();
+    let (address, serving) = witness(wire, script);
+    let mut request = AnswerRequest {
+        cpu: machine.usable().first(),
+        policy: PolicyChoice::Other,
+        witness: Some(address.into()),
+        interval: Ns::from_ms(10),
+        end: RunEnd::Samples(350),
+        ..AnswerRequest::default()
+    };
+    change(&mut request);
+    let plan = AnswerPlan::new(request, &machine).unwrap();
+    let dialog = Dialog::open(&plan).unwrap();
+    let context = RunContext::default();
+    let record = measure_by(wire.clone(), dialog, &plan, &context, &Stop::new(), &mut Silent, None).unwrap();
+    (record, serving.join().unwrap())
+}
+
+fn series<'a>(record: &'a Record, name: &str) -> Option<&'a Series> {
+    record.series.iter().find(|series| series.name == name)
+}
+
+fn answers(record: &Record) -> (&AnswerRun, &AnswerWitness) {
+    let run = record.answers().unwrap();
+    (run, run.witness.as_ref().unwrap())
+}
+
+/// Every figure of the witness against what it did.
+fn check_truth(record: &Record, truth: &Truth) {
+    let (run, witness) = answers(record);
+    assert_eq!(run.edges, truth.pulses, "{:?}", record.validity);
+    assert_eq!((witness.sessions, witness.in_histogram), (truth.sessions, truth.answers));
+    assert_eq!((witness.overruns, witness.warm_up, witness.unsent), (truth.overruns, truth.warm_up, truth.unsent));
+    assert_eq!(witness.samples + witness.warm_up + witness.unsent, witness.in_histogram);
+    let own = series(record, "event_to_answered").unwrap();
+    assert_eq!(own.taken() + own.spoiled.samples + run.warm_up, run.edges);
+}
+
+#[test]
+fn every_answer_is_a_sample_here_and_counted_there_and_the_parts_add_up() {
+    let wire = MadeUp::default();
+    let (record, truth) =
+        measured(&wire, Script { latency_ns: |n| Some(if n == 250 { 87_654 } else { 30_000 }), ..PLAIN }, |_| ());
+    check_truth(&record, &truth);
+    assert_eq!((truth.sessions, truth.warm_up), (1, 100));
+    let (run, witness) = answers(&record);
+    assert!(run.edges >= 366 && run.warm_up == 16 && run.overflowed == 0, "{run:?}");
+    assert_eq!((witness.min_ns, witness.max_ns, &witness.lost), (Some(30_000), Some(87_654), &None));
+    let seconds: u64 = witness.seconds.iter().map(|second| second.samples).sum();
+    assert_eq!((seconds, witness.seconds[1].max_ns), (witness.samples, Some(87_654)));
+    let by_witness = series(&record, "edge_to_answer").unwrap();
+    assert_eq!((by_witness.taken(), by_witness.histogram.max_ns()), (truth.answers, Some(87_654)));
+    assert_eq!((by_witness.uncertainty, by_witness.resolution_ns), (None, Some(1_000)));
+    let sum = |name| units::round_u64(series(&record, name).unwrap().histogram.mean_ns().unwrap_or(0.0) * 1_000.0);
+    let parts = sum("event_to_woke") + sum("woke_to_answered");
+    assert!(parts.abs_diff(sum("event_to_answered")) <= 2, "{parts}");
+}
+
+#[test]
+fn an_answer_that_it_gives_up_makes_its_longest_a_lower_bound() {
+    let wire = MadeUp::default();
+    let script = Script { latency_ns: |n| (n != 222).then_some(30_000), ..PLAIN };
+    let (record, truth) = measured(&wire, script, |request| request.deadline = Some(Ns::from_ms(5)));
+    check_truth(&record, &truth);
+    assert_eq!((truth.overruns, truth.sessions), (1, 1));
+    assert!(record.validity.has(ReasonCode::WitnessOverran));
+    let by_witness = series(&record, "edge_to_answer").unwrap();
+    assert_eq!(by_witness.histogram.max_ns(), Some(1_000_000));
+    let verdict = record.verdict.as_ref().unwrap();
+    assert_eq!(verdict.state, VerdictState::CannotTell, "{}", verdict.reason);
+}
+
+#[test]
+fn an_answer_that_it_gives_up_breaks_a_limit_below_what_it_waits() {
+    let wire = MadeUp::default();
+    let script = Script { latency_ns: |n| (n != 222).then_some(30_000), ..PLAIN };
+    let (record, _) = measured(&wire, script, |request| request.deadline = Some(Ns::from_us(900)));
+    let verdict = record.verdict.as_ref().unwrap();
+    assert_eq!(verdict.state, VerdictState::Broken, "{}", verdict.reason);
+}
+
+#[test]
+fn one_that_stops_measuring_without_a_word_is_asked_again_and_loses_nothing() {
+    let wire = MadeUp::default();
+    let script = Script { latency_ns: |n| (n != 222).then_some(30_000), ends_at_overrun: true, ..PLAIN };
+    let (record, truth) = measured(&wire, script, |_| ());
+    check_truth(&record, &truth);
+    assert_eq!((truth.sessions, truth.overruns, truth.warm_up), (2, 1, 200));
+    assert!(record.validity.has(ReasonCode::WitnessOverran) && !record.validity.has(ReasonCode::WitnessLost));
+}
+
+#[test]
+fn frames_that_it_could_not_send_are_counted_and_their_longest_is_known_to_a_cell() {
+    let wire = MadeUp::default();
+    let latency_ns = |n| Some(if n == 150 { 70_500 } else { 30_000 });
+    let (record, truth) = measured(&wire, Script { latency_ns, unsent: Some(0), ..PLAIN }, |request| {
+        request.deadline = Some(Ns(70_400));
+    });
+    check_truth(&record, &truth);
+    assert_eq!(truth.unsent, 100);
+    let by_witness = series(&record, "edge_to_answer").unwrap();
+    assert_eq!(by_witness.histogram.max_ns(), Some(70_000));
+    assert_eq!(by_witness.uncertainty.unwrap().above_ns, 999);
+    // 70.5 us were beyond it, and nobody here can know that.
+    assert_eq!(record.verdict.as_ref().unwrap().state, VerdictState::CannotTell);
+}
+
+#[test]
+fn edges_that_the_kernel_had_no_room_for_are_counted() {
+    let wire = MadeUp::default();
+    let (record, truth) = measured(&wire, Script { lost: 2, ..PLAIN }, |_| ());
+    let (run, _) = answers(&record);
+    assert_eq!((run.edges, run.overflowed), (truth.pulses, 2 * truth.pulses));
+    assert!(record.validity.has(ReasonCode::EdgesLost));
+}
+
+#[test]
+fn a_witness_that_hangs_up_is_lost_and_its_run_ends() {
+    let wire = MadeUp::default();
+    let (record, truth) = measured(&wire, Script { hangs_up_at: 300, ..PLAIN }, |_| ());
+    let (run, witness) = answers(&record);
+    assert_eq!((run.edges, truth.pulses), (300, 300));
+    assert!(witness.lost.is_some() && record.validity.has(ReasonCode::WitnessLost), "{witness:?}");
+    assert_eq!((witness.samples, witness.in_histogram), (200, 0), "two seconds, and no histogram");
+    assert!(series(&record, "edge_to_answer").unwrap().uncertainty.unwrap().is_unknown());
+}
+
+#[test]
+fn a_witness_whose_pulses_do_not_arrive_is_told_apart_and_ends_the_run() {
+    let wire = MadeUp::default();
+    let began = Instant::now();
+    let (record, _) = measured(&wire, Script { is_cut: true, ..PLAIN }, |request| {
+        request.end = RunEnd::After(Ns::from_s(600));
+    });
+    assert!(began.elapsed() < Duration::from_secs(60));
+    assert!(record.validity.is_invalid() && record.validity.has(ReasonCode::NoSamples));
+    assert!(answers(&record).1.lost.as_ref().unwrap().contains("no edge of its pulse came"));
+}
+
+#[test]
+fn a_write_that_fails_ends_the_run_with_its_reason() {
+    let wire = MadeUp::default();
+    wire.0.0.lock().unwrap().fails_at = Some(120);
+    let (record, _) = measured(&wire, PLAIN, |_| ());
+    assert!(record.validity.has(ReasonCode::OutputFailed), "{:?}", record.validity);
+}
+
+#[test]
+fn without_a_witness_a_run_ends_at_its_time() {
+    let machine = Machine::read();
+    let request = AnswerRequest {
+        cpu: machine.usable().first(),
+        policy: PolicyChoice::Other,
+        end: RunEnd::After(Ns::from_ms(200)),
+        ..AnswerRequest::default()
+    };
+    let plan = AnswerPlan::new(request, &machine).unwrap();
+    let wire = MadeUp::default();
+    let others = wire.clone();
+    let pulsing = std::thread::spawn(move || (0..).take_while(|_| others.pulse(0)).count());
+    let context = RunContext::default();
+    let record = measure_by(wire, None, &plan, &context, &Stop::new(), &mut Silent, None).unwrap();
+    let run = record.answers().unwrap();
+    assert_eq!(run.witness, None);
+    assert!(run.edges.abs_diff(u64::try_from(pulsing.join().unwrap()).unwrap()) <= 1);
+}
+
+#[test]
+fn answers_that_cannot_be_ours_contradict_the_run() {
+    let own = AnswerRun { edges: 100, ..AnswerRun::default() };
+    let said = |in_histogram, min_ns, overruns| AnswerWitness {
+        in_histogram,
+        samples: 90,
+        overruns,
+        min_ns: Some(min_ns),
+        max_ns: Some(40_000),
+        ..AnswerWitness::default()
+    };
+    let contradicts = |witness: AnswerWitness| {
+        of_witness(&witness, Some(&own), Some(20_000)).iter().any(|(code, _)| *code == ReasonCode::WitnessContradicts)
+    };
+    assert!(!contradicts(said(100, 19_700, 0)) && contradicts(said(101, 19_700, 0)), "somebody else answers");
+    assert!(contradicts(said(100, 19_500, 0)), "shorter than a part of it");
+    assert!(!contradicts(said(100, 500, 1)), "one that came after it had been given up is short by its fault");
+}
+
+#[test]
+fn what_lies_in_the_last_cell_has_no_bound_where_no_frame_has_it() {
+    let mut cells = vec![0; 1_000];
+    (cells[30], cells[999]) = (5, 1);
+    let of = |max_ns| {
+        let witness = AnswerWitness { max_ns, samples: 6, in_histogram: 6, ..AnswerWitness::default() };
+        by_witness(&Said { witness, cells: cells.clone() }).unwrap()
+    };
+    assert!(of(Some(30_400)).uncertainty.unwrap().is_unknown());
+    let exact = of(Some(2_345_678));
+    assert_eq!((exact.histogram.max_ns(), exact.uncertainty, exact.taken()), (Some(2_345_678), None, 6));
+}

@@ -1,0 +1,287 @@
+//! The dialog with a witness: it is asked to measure, says something each second, and is told when to end.
+//!
+//! It has faults that a run must not inherit. One that gives an answer up may stop measuring without a word: where no edge comes any
+//! more, it is told to end, so that it says what it has, and asked anew. It counts what it takes for a warm-up in its histogram, and
+//! does not say which frames it could not send: what is in the histogram alone is counted apart.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::time::{Duration, Instant};
+
+use codecs::latmon::{self, Message, Reader, Request};
+use record::{ANNOUNCED, AnswerRequest, AnswerWitness, WitnessSecond};
+use units::format;
+
+use super::plan::AnswerPlan;
+
+/// Between two looks at whether the run is over.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+/// How long a connection may take.
+const CONNECTING: Duration = Duration::from_secs(5);
+/// How long an announcement is waited for: it comes each five seconds.
+const ANNOUNCING: Duration = Duration::from_secs(12);
+/// How long it may take from its end to what it says of it.
+const ENDING_NS: i64 = 3_000_000_000;
+/// Without an edge for so long, and for so many periods, it has stopped.
+const QUIET_NS: i64 = 2_000_000_000;
+const QUIET_PERIODS: i64 = 20;
+
+/// Why there is no witness; each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum WitnessError {
+    /// Nobody is there.
+    #[error(
+        "no witness at {address}: {error}; look whether the board runs latmon, has this address (--witness announced finds it), and serves nobody else"
+    )]
+    Connect {
+        /// Where it was looked for.
+        address: String,
+        /// The reason.
+        error: io::Error,
+    },
+    /// No announcement came.
+    #[error(
+        "no witness announced itself within {}: one that runs latmon in this network does so each 5 s while nobody is connected to it; name its address if broadcasts do not come through",
+        format::span(u64::try_from(ANNOUNCING.as_nanos()).unwrap_or(0))
+    )]
+    Unannounced,
+    /// Announcements cannot be heard.
+    #[error(
+        "announcements of witnesses cannot be heard at UDP port {}: {error}; name the witness's address",
+        latmon::PORT
+    )]
+    Listen {
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+/// A witness that is connected.
+#[derive(Debug)]
+pub(super) struct Dialog {
+    stream: TcpStream,
+    request: Request,
+    reader: Reader,
+    said: AnswerWitness,
+    /// How many answers took so many microseconds.
+    cells: Vec<u64>,
+    /// Answers in the frames of this session.
+    in_frames: u64,
+    /// Edges that had been answered when it was asked last, and what was seen of their number since.
+    asked_at_edges: u64,
+    progress: (u64, i64),
+    state: State,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It is to measure.
+    Measuring,
+    /// It was told to end (ns).
+    Ending { since_ns: i64 },
+    /// It has said all.
+    Over,
+}
+
+/// What it said, with its histogram: how many answers took so many microseconds.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) witness: AnswerWitness,
+    pub(super) cells: Vec<u64>,
+}
+
+impl Dialog {
+    /// Connects to the witness that was asked for.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(super) fn open(plan: &AnswerPlan) -> Result<Option<Self>, WitnessError> {
+        let AnswerRequest { witness, witness_cost, .. } = &plan.request;
+        let Some(named) = witness.as_deref() else { return Ok(None) };
+        let address = if named == ANNOUNCED { heard(ANNOUNCING)?.to_string() } else { named.to_owned() };
+        let with_port = if address.contains(':') { address } else { format!("{address}:{}", latmon::PORT) };
+        let stream =
+            connect(&with_port).map_err(|error| WitnessError::Connect { address: with_port.clone(), error })?;
+        let request = plan.of_witness();
+        let period_ns = plan.length.interval_ns.unsigned_abs();
+        let said = AnswerWitness {
+            address: with_port,
+            period_ns,
+            overrun_ns: period_ns.min(latmon::GIVEN_UP_AFTER_NS),
+            cost_ns: witness_cost.map(units::Ns::unsigned),
+            ..AnswerWitness::default()
+        };
+        Ok(Some(Self::new(stream, request, said)))
+    }
+
+    fn new(stream: TcpStream, request: Request, said: AnswerWitness) -> Self {
+        Self {
+            stream,
+            request,
+            reader: Reader::new(request),
+            said,
+            cells: vec![0; usize::try_from(request.cells).unwrap_or(0)],
+            in_frames: 0,
+            asked_at_edges: 0,
+            progress: (0, 0),
+            state: State::Over,
+        }
+    }
+
+    /// Talks until the run is over and it has said all, or is lost. `now_ns` counts from the start of the run; `answered` are the
+    /// edges that were answered.
+    pub(super) fn run(
+        mut self,
+        now_ns: &dyn Fn() -> i64,
+        answered: &dyn Fn() -> u64,
+        is_time: &dyn Fn() -> bool,
+    ) -> Said {
+        if let Err(why) = self.talk(now_ns, answered, is_time) {
+            self.said.lost = Some(why);
+        }
+        Said { witness: self.said, cells: self.cells }
+    }
+
+    fn talk(
+        &mut self,
+        now_ns: &dyn Fn() -> i64,
+        answered: &dyn Fn() -> u64,
+        is_time: &dyn Fn() -> bool,
+    ) -> Result<(), String> {
+        self.ask(now_ns(), answered())?;
+        loop {
+            self.listen(now_ns)?;
+            let (now_ns, edges) = (now_ns(), answered());
+            match self.state {
+                State::Measuring if is_time() => self.end(now_ns)?,
+                State::Measuring => self.look_whether_it_stopped(now_ns, edges)?,
+                State::Ending { since_ns } if now_ns.saturating_sub(since_ns) > ENDING_NS => {
+                    return Err("it did not say what it had when it was told to end".to_owned());
+                }
+                State::Ending { .. } => {}
+                State::Over if is_time() => return Ok(()),
+                // It had ended before it was told.
+                State::Over => self.ask(now_ns, edges)?,
+            }
+        }
+    }
+
+    fn ask(&mut self, now_ns: i64, edges: u64) -> Result<(), String> {
+        self.said.sessions += 1;
+        (self.reader, self.in_frames, self.state) = (Reader::new(self.request), 0, State::Measuring);
+        (self.asked_at_edges, self.progress) = (edges, (edges, now_ns));
+        self.send(self.request.bytes())
+    }
+
+    fn end(&mut self, now_ns: i64) -> Result<(), String> {
+        self.state = State::Ending { since_ns: now_ns };
+        self.send(Request::END)
+    }
+
+    fn send(&mut self, bytes: [u8; 8]) -> Result<(), String> {
+        self.stream.write_all(&bytes).map_err(|error| format!("its connection was lost: {error}"))
+    }
+
+    fn look_whether_it_stopped(&mut self, now_ns: i64, edges: u64) -> Result<(), String> {
+        if edges != self.progress.0 {
+            self.progress = (edges, now_ns);
+        }
+        let quiet_ns = QUIET_NS.max(QUIET_PERIODS * 1_000 * i64::from(self.request.period_us));
+        if now_ns.saturating_sub(self.progress.1) <= quiet_ns {
+            return Ok(());
+        }
+        if edges == self.asked_at_edges {
+            let quiet = format::span(quiet_ns.unsigned_abs());
+            return Err(format!("it was asked to measure, and for {quiet} no edge of its pulse came"));
+        }
+        self.end(now_ns)
+    }
+
+    /// Takes over what arrived within a short time.
+    fn listen(&mut self, now_ns: &dyn Fn() -> i64) -> Result<(), String> {
+        let mut bytes = [0; 4_096];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => return Err("it closed the connection".to_owned()),
+            Ok(read) => self.reader.push(bytes.get(..read).unwrap_or_default()),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(format!("its connection was lost: {error}")),
+        }
+        while let Some(message) = self.reader.next_message().map_err(|error| error.to_string())? {
+            match message {
+                Message::Frame(frame) => self.add_frame(frame, now_ns()),
+                Message::Histogram(cells) => self.add_histogram(&cells),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_frame(&mut self, frame: latmon::Frame, now_ns: i64) {
+        if frame.samples == 0 && frame.overruns == 0 {
+            return;
+        }
+        self.in_frames += u64::from(frame.samples);
+        self.said.add(WitnessSecond {
+            at_offset_ns: now_ns.max(0).unsigned_abs(),
+            frames: 1,
+            samples: frame.samples.into(),
+            overruns: frame.overruns.into(),
+            min_ns: frame.min_ns,
+            max_ns: frame.max_ns,
+            sum_ns: frame.sum_ns,
+        });
+    }
+
+    fn add_histogram(&mut self, cells: &[u32]) {
+        self.cells.iter_mut().zip(cells).for_each(|(all, of_session)| *all += u64::from(*of_session));
+        let total: u64 = cells.iter().map(|count| u64::from(*count)).sum();
+        let beside = total.saturating_sub(self.in_frames);
+        let warm_up = beside.min(self.request.answers_a_frame().into());
+        self.said.in_histogram += total;
+        self.said.warm_up += warm_up;
+        self.said.unsent += beside - warm_up;
+        self.state = State::Over;
+    }
+}
+
+fn connect(address: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECTING) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LOOK))?;
+                stream.set_write_timeout(Some(CONNECTING))?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// The address of the first witness that announces itself.
+fn heard(within: Duration) -> Result<Ipv4Addr, WitnessError> {
+    let socket =
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, latmon::PORT)).map_err(|error| WitnessError::Listen { error })?;
+    let until = Instant::now() + within;
+    let mut bytes = [0; 64];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(WitnessError::Unannounced);
+        }
+        socket.set_read_timeout(Some(left)).map_err(|error| WitnessError::Listen { error })?;
+        match socket.recv(&mut bytes) {
+            Ok(length) => {
+                if let Some(address) = latmon::announced(bytes.get(..length).unwrap_or_default()) {
+                    return Ok(address);
+                }
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(WitnessError::Listen { error }),
+        }
+    }
+}
