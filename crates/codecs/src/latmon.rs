@@ -170,7 +170,7 @@ impl Reader {
 
 /// The address in an announcement: text, without an end mark.
 #[must_use]
-pub fn announced(datagram: &[u8]) -> Option<std::net::Ipv4Addr> {
+pub fn announced(datagram: &[u8]) -> Option<core::net::Ipv4Addr> {
     let text = std::str::from_utf8(datagram).ok()?;
     text.trim_end_matches(['\0', '\n']).parse().ok()
 }

@@ -115,10 +115,13 @@ fn between(record: &Record, witness: &AnswerWitness) -> Option<String> {
         let series = record.series.iter().find(|series| series.name == name && series.taken() > 0)?;
         series.histogram.mean_ns()
     };
-    let (whole_ns, woke_ns, done_ns) =
-        (mean_of("event_to_answered")?, mean_of("event_to_woke")?, mean_of("woke_to_answered")?);
-    let by_witness_ns = witness.mean_ns()?;
     let said = |ns: f64| latency(units::round_i64(ns));
+    let kind = record.measurement.kind();
+    let whole = kind.compared?;
+    let whole_ns = mean_of(whole)?;
+    let part = |latency: &record::Latency| Some(format!("{} {}", said(mean_of(latency.name)?), latency.words));
+    let parts: Option<Vec<String>> = kind.parts_of(whole).map(part).collect();
+    let by_witness_ns = witness.mean_ns()?;
     let rest_ns = by_witness_ns - whole_ns;
     let (own, rest_ns) = match witness.cost_ns {
         Some(cost_ns) => {
@@ -129,13 +132,11 @@ fn between(record: &Record, witness: &AnswerWitness) -> Option<String> {
     };
     let what = if witness.cost_ns.is_some() { "" } else { ", and the witness's own cost (--witness-cost)" };
     Some(format!(
-        "Of its mean of {}, {} are ours ({} from the kernel's event to the thread, {} from there until the driver has made the output \
-         high){own}, and {} are left: the interrupt's way to the kernel's stamp, pins and wires of both ways, less what the driver \
-         takes after the edge{what}.",
+        "Of its mean of {}, {} are ours ({}){own}, and {} are left: the interrupt's way to the kernel's stamp, pins and wires of both \
+         ways, less what the driver takes after the edge{what}.",
         said(by_witness_ns),
         said(whole_ns),
-        said(woke_ns),
-        said(done_ns),
+        parts?.join(", "),
         said(rest_ns)
     ))
 }
@@ -182,7 +183,8 @@ mod tests {
         // 30 us by the witness; 21 us here, of which 3 us are the write.
         let without = said(|_| ()).sentences.join("\n");
         assert!(
-            without.contains("Of its mean of 30.0 us, 21.0 us are ours (18.0 us from the kernel's event"),
+            without
+                .contains("Of its mean of 30.0 us, 21.0 us are ours (18.0 us the kernel's event to the thread, 3.0 us"),
             "{without}"
         );
         assert!(without.contains("and 9.0 us are left") && without.contains("--witness-cost"), "{without}");
