@@ -7,6 +7,7 @@
 mod conclusions;
 mod inject;
 mod knobs;
+mod latmon;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,7 @@ enum Command {
     Conclusions(conclusions::ConclusionsArgs),
     Inject(inject::InjectArgs),
     Knobs(knobs::KnobsArgs),
+    Latmon(latmon::LatmonArgs),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Conclusions(args) => args.run(),
         Command::Inject(args) => args.run(),
         Command::Knobs(args) => args.run(),
+        Command::Latmon(args) => args.run(),
     };
     match kept {
         Ok(true) => ExitCode::SUCCESS,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use codecs::latmon::{Faults, Service, Truth};
 use kernel::clock::KernelClock;
 use kernel::gpio::{Edge, Waited};
 use kernel::handover::CallFailed;
@@ -84,12 +85,9 @@ impl Wire for MadeUp {
 /// What a witness of our own does.
 #[derive(Clone, Copy)]
 struct Script {
-    /// The latency of each pulse of a session, counted from 0 (ns); `None` is given up.
+    /// The latency of each pulse, counted from 0 (ns); `None` is given up.
     latency_ns: fn(u64) -> Option<u32>,
-    /// A pulse that is given up ends its measuring.
-    ends_at_overrun: bool,
-    /// The frame of this number, from 0, finds its queue full.
-    unsent: Option<u32>,
+    faults: Faults,
     /// Edges before each pulse that the kernel has no room for.
     lost: u32,
     /// It hangs up after so many pulses.
@@ -100,131 +98,40 @@ struct Script {
 
 const PLAIN: Script = Script {
     latency_ns: |_| Some(30_000),
-    ends_at_overrun: false,
-    unsent: None,
+    faults: Faults { ends_at_overrun: false, unsent_frame: None },
     lost: 0,
     hangs_up_at: u64::MAX,
     is_cut: false,
 };
 
-/// What it did, whatever it said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Truth {
-    sessions: u64,
-    pulses: u64,
-    answers: u64,
-    overruns: u64,
-    warm_up: u64,
-    unsent: u64,
-}
-
-/// The numbers of a session.
-#[derive(Default)]
-struct Session {
-    histogram: Vec<u32>,
-    is_warm: bool,
-    frames: u32,
-    pulses: u64,
-    sum_ns: u64,
-    min_ns: u32,
-    max_ns: u32,
-    overruns: u32,
-    samples: u32,
-}
-
-impl Session {
-    fn frame(&mut self) -> Vec<u8> {
-        let numbers = [
-            u32::try_from(self.sum_ns >> 32).unwrap(),
-            u32::try_from(self.sum_ns & 0xffff_ffff).unwrap(),
-            self.min_ns,
-            self.max_ns,
-            self.overruns,
-            self.samples,
-        ];
-        self.reset();
-        numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
-    }
-
-    fn reset(&mut self) {
-        (self.sum_ns, self.min_ns, self.max_ns, self.overruns, self.samples) = (0, u32::MAX, 0, 0, 0);
-    }
-}
-
-/// Serves one connection as latmon does, until its peer hangs up.
+/// Serves one connection, until its peer hangs up.
 fn serve(mut stream: TcpStream, wire: &MadeUp, script: Script) -> Truth {
-    let mut truth = Truth::default();
-    let mut session: Option<(Session, u32)> = None;
-    let (mut is_measuring, mut request) = (false, [0; 8]);
-    let all = |wide: u32| u64::from(wide);
+    let mut service = Service::new(script.faults);
+    let mut request = [0; 8];
     loop {
-        stream.set_nonblocking(is_measuring).unwrap();
+        stream.set_nonblocking(service.is_measuring()).unwrap();
         match stream.read_exact(&mut request) {
             Ok(()) => {
-                let period_us = u32::from_be_bytes(request[..4].try_into().unwrap());
-                let cells = usize::try_from(u32::from_be_bytes(request[4..].try_into().unwrap())).unwrap();
                 stream.set_nonblocking(false).unwrap();
-                if (1..=1_000_000).contains(&period_us) && cells <= 1_000 {
-                    let mut new = Session { histogram: vec![0; cells], ..Session::default() };
-                    new.reset();
-                    session = Some((new, period_us));
-                    is_measuring = true;
-                    truth.sessions += 1;
-                } else if let Some((of, _)) = &mut session {
-                    is_measuring = false;
-                    let mut bytes = if of.samples > 0 { of.frame() } else { Vec::new() };
-                    bytes.extend(of.frame());
-                    bytes.extend(of.histogram.iter().flat_map(|count| count.to_be_bytes()));
-                    stream.write_all(&bytes).unwrap();
-                }
+                stream.write_all(&service.ask(request)).unwrap();
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => return truth,
+            Err(_) => return service.truth(),
         }
-        let Some((of, period_us)) = session.as_mut().filter(|_| is_measuring) else { continue };
+        if !service.is_measuring() {
+            continue;
+        }
         if script.is_cut {
             std::thread::sleep(Duration::from_millis(1));
             continue;
         }
-        if truth.pulses == script.hangs_up_at || !wire.pulse(script.lost) {
-            return truth;
+        if service.truth().pulses == script.hangs_up_at || !wire.pulse(script.lost) {
+            return service.truth();
         }
-        let number = of.pulses;
-        (truth.pulses, of.pulses) = (truth.pulses + 1, of.pulses + 1);
-        let Some(latency_ns) = (script.latency_ns)(number) else {
-            of.overruns += 1;
-            truth.overruns += u64::from(of.is_warm);
-            is_measuring = !script.ends_at_overrun;
-            continue;
-        };
-        truth.answers += 1;
-        of.sum_ns += all(latency_ns);
-        (of.min_ns, of.max_ns) = (of.min_ns.min(latency_ns), of.max_ns.max(latency_ns));
-        let mut cell = latency_ns / 1_000;
-        while cell > *period_us {
-            of.overruns += 1;
-            truth.overruns += 1;
-            cell -= *period_us;
-        }
-        let last = of.histogram.len() - 1;
-        of.histogram[usize::try_from(cell).unwrap().min(last)] += 1;
-        of.samples += 1;
-        if of.samples == 1_000_000 / *period_us {
-            if !of.is_warm {
-                of.is_warm = true;
-                truth.warm_up += all(of.samples);
-                of.reset();
-            } else if script.unsent == Some(of.frames) {
-                of.frames += 1;
-                truth.unsent += all(of.samples);
-                of.reset();
-            } else {
-                of.frames += 1;
-                stream.set_nonblocking(false).unwrap();
-                let frame = of.frame();
-                stream.write_all(&frame).unwrap();
-            }
-        }
+        let number = service.truth().pulses;
+        let said = service.pulsed((script.latency_ns)(number));
+        stream.set_nonblocking(false).unwrap();
+        stream.write_all(&said).unwrap();
     }
 }
 
@@ -322,7 +229,11 @@ fn an_answer_that_it_gives_up_breaks_a_limit_below_what_it_waits() {
 #[test]
 fn one_that_stops_measuring_without_a_word_is_asked_again_and_loses_nothing() {
     let wire = MadeUp::default();
-    let script = Script { latency_ns: |n| (n != 222).then_some(30_000), ends_at_overrun: true, ..PLAIN };
+    let script = Script {
+        latency_ns: |n| (n != 222).then_some(30_000),
+        faults: Faults { ends_at_overrun: true, unsent_frame: None },
+        ..PLAIN
+    };
     let (record, truth) = measured(&wire, script, |_| ());
     check_truth(&record, &truth);
     assert_eq!((truth.sessions, truth.overruns, truth.warm_up), (2, 1, 200));
@@ -333,9 +244,13 @@ fn one_that_stops_measuring_without_a_word_is_asked_again_and_loses_nothing() {
 fn frames_that_it_could_not_send_are_counted_and_their_longest_is_known_to_a_cell() {
     let wire = MadeUp::default();
     let latency_ns = |n| Some(if n == 150 { 70_500 } else { 30_000 });
-    let (record, truth) = measured(&wire, Script { latency_ns, unsent: Some(0), ..PLAIN }, |request| {
-        request.deadline = Some(Ns(70_400));
-    });
+    let (record, truth) = measured(
+        &wire,
+        Script { latency_ns, faults: Faults { ends_at_overrun: false, unsent_frame: Some(0) }, ..PLAIN },
+        |request| {
+            request.deadline = Some(Ns(70_400));
+        },
+    );
     check_truth(&record, &truth);
     assert_eq!(truth.unsent, 100);
     let by_witness = series(&record, "edge_to_answer").unwrap();

@@ -5,7 +5,11 @@
 //! pulses. A request that is not valid ends the measuring: then come the frame of what was left of a second where there was any, an
 //! empty frame, and the cells.
 
+mod service;
+
 use std::collections::VecDeque;
+
+pub use self::service::{Faults, Service, Truth};
 
 /// The port that it listens at, and to which it announces itself by broadcast.
 pub const PORT: u16 = 2306;
