@@ -100,6 +100,9 @@ fn seen(witness: &AnswerWitness) -> Vec<String> {
             count(*warm_up)
         ));
     }
+    if let Some(why) = &witness.lost {
+        sentences.push(format!("It says no more: {why}."));
+    }
     if *sessions > 1 {
         sentences.push(format!(
             "It stopped measuring before it was told to, and was asked again: {} times in all.",
@@ -208,6 +211,12 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("times in all"));
+    }
+
+    #[test]
+    fn a_witness_that_was_lost_says_why() {
+        let said = said(|run| run.witness.as_mut().unwrap().lost = Some("it closed the connection".to_owned()));
+        assert!(said.sentences.contains(&"It says no more: it closed the connection.".to_owned()));
     }
 
     #[test]
