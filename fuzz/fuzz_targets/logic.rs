@@ -4,17 +4,18 @@
 //! Input: a byte that chooses the form, then the file.
 #![no_main]
 
-use codecs::logic::{self, saleae_binary, saleae_csv, sigrok_csv, sigrok_session, vcd};
+use codecs::logic::{self, kernel_events, saleae_binary, saleae_csv, sigrok_csv, sigrok_session, vcd};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, file)) = data.split_first() else { return };
-    let read = match choice % 6 {
+    let read = match choice % 7 {
         0 => saleae_binary::parse(file, "line"),
         1 => saleae_csv::parse(file),
         2 => sigrok_csv::parse(file),
         3 => vcd::parse(file),
         4 => sigrok_session::parse(file),
+        6 => kernel_events::parse(file),
         _ => logic::read(file, "line"),
     };
     let capture = match read {
@@ -24,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
             return;
         }
     };
-    assert!(!capture.channels.is_empty() || matches!(choice % 6, 3 | 5));
+    assert!(!capture.channels.is_empty() || matches!(choice % 7, 3 | 5 | 6));
     for channel in &capture.channels {
         assert!(channel.spans.windows(2).all(|pair| pair[0].until_ps <= pair[1].from_ps));
         for span in &channel.spans {

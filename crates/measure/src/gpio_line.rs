@@ -2,7 +2,7 @@
 
 use std::io;
 
-use kernel::gpio::{Chip, EdgeLine, OutputLine};
+use kernel::gpio::{Chip, EdgeLine, OutputLine, WatchedLines};
 
 /// What the kernel tells others of who uses the line.
 const CONSUMER: &str = "punctual";
@@ -65,6 +65,14 @@ pub enum LineError {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// One line twice.
+    #[error("line {line} of {chip} is named twice")]
+    Twice {
+        /// The chip.
+        chip: String,
+        /// The line.
+        line: u32,
+    },
     /// One line that is to be both ends of a wire.
     #[error("line {line} of {chip} cannot be the output and the input: name two lines")]
     SameLine {
@@ -113,6 +121,33 @@ fn take_two(
 pub(crate) fn take_answering(output: &str, input: &str) -> Result<(OutputLine, EdgeLine), LineError> {
     // Low is what is active of the input, and edges to active are reported.
     take_two(output, input, (false, true))
+}
+
+/// Takes lines as inputs of which every edge is reported: those of each chip together, with the place of each in what was asked.
+///
+/// # Errors
+/// Where there is no such line, one of them is in use or asked for twice, or if the kernel reports no edges of one.
+pub(crate) fn take_watched(named: &[&str]) -> Result<Vec<(WatchedLines, Vec<usize>)>, LineError> {
+    let mut chips: Vec<(Chip, Vec<u32>, Vec<usize>)> = Vec::new();
+    for (at, named) in named.iter().enumerate() {
+        let FreeLine { chip, number } = FreeLine::find(named)?;
+        match chips.iter_mut().find(|(other, ..)| other.name == chip.name) {
+            Some((_, numbers, _)) if numbers.contains(&number) => {
+                return Err(LineError::Twice { chip: chip.name, line: number });
+            }
+            Some((_, numbers, places)) => {
+                numbers.push(number);
+                places.push(at);
+            }
+            None => chips.push((chip, vec![number], vec![at])),
+        }
+    }
+    let take = |(chip, numbers, places): (Chip, Vec<u32>, Vec<usize>)| {
+        let taken = chip.watch(&numbers, CONSUMER);
+        let line = numbers.first().copied().unwrap_or(0);
+        taken.map(|watched| (watched, places)).map_err(|error| LineError::NoEdges { chip: chip.name, line, error })
+    };
+    chips.into_iter().map(take).collect()
 }
 
 /// A line that nobody has.

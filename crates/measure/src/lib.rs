@@ -18,6 +18,7 @@ mod judge;
 mod kernel_text;
 mod kinds;
 mod late;
+pub mod line_watch;
 mod linear;
 mod live;
 pub mod load;

@@ -25,6 +25,7 @@ pub use helpers::helper;
 pub use kinds::{About, Explaining};
 pub use loading::load_by_name;
 // What callers hand to a run and get from it.
+pub use measure::line_watch;
 pub use measure::packet::{Dialog, NodeThreads, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
 pub use measure::pulse::NamedOutput;
 pub use measure::{

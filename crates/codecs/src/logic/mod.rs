@@ -1,8 +1,9 @@
 //! Captures of logic analyzers: when lines changed their level, as the analyzer's program wrote it to a file.
 //!
-//! A form is a file here: [`qemu_port`], [`saleae_binary`], [`saleae_csv`], [`sigrok_csv`], [`sigrok_session`], [`vcd`]; [`read()`] tells
+//! A form is a file here: [`kernel_events`], [`qemu_port`], [`saleae_binary`], [`saleae_csv`], [`sigrok_csv`], [`sigrok_session`], [`vcd`]; [`read()`] tells
 //! them apart.
 
+pub mod kernel_events;
 pub mod qemu_port;
 mod read;
 pub mod saleae_binary;
@@ -71,7 +72,7 @@ pub enum LogicError {
     /// None of the forms that are known.
     #[error(
         "it is none of the captures that can be read: Saleae's binary export (.bin) and text export (.csv), sigrok's session file (.sr) and \
-         text export (.csv), a value change dump (.vcd), QEMU's log of a parallel port"
+         text export (.csv), a value change dump (.vcd), QEMU's log of a parallel port, what 'punctual pulse watch' writes"
     )]
     Unknown,
     /// An archive that cannot be unpacked.

@@ -1,6 +1,8 @@
 //! Which form a file has.
 
-use super::{LogicCapture, LogicError, qemu_port, saleae_binary, saleae_csv, sigrok_csv, sigrok_session, vcd};
+use super::{
+    LogicCapture, LogicError, kernel_events, qemu_port, saleae_binary, saleae_csv, sigrok_csv, sigrok_session, vcd,
+};
 
 /// Reads a capture in any of the forms that are known, which its first bytes tell apart; no form is guessed by the file's name. `name`,
 /// that of the file, is the name of the line where the form has none.
@@ -15,6 +17,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<LogicCapture, LogicError> {
         [b';', ..] => sigrok_csv::parse(bytes),
         [b'$', ..] => vcd::parse(bytes),
         text if [&b"Time [s]"[..], b"Time[s]"].iter().any(|begin| text.starts_with(begin)) => saleae_csv::parse(bytes),
+        _ if kernel_events::is_edges(bytes) => kernel_events::parse(bytes),
         text if qemu_port::is_log(text) => qemu_port::parse(&[(bytes, name)]),
         [] => Err(LogicError::Empty),
         _ => Err(LogicError::Unknown),

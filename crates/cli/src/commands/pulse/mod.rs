@@ -3,6 +3,7 @@
 mod send;
 mod shift;
 mod sweep;
+mod watch;
 
 pub(crate) use self::send::carry_out;
 use crate::exit::Exit;
@@ -22,6 +23,7 @@ enum PulseCommand {
     Send(Box<send::SendArgs>),
     Sweep(Box<sweep::SweepArgs>),
     Shift(Box<shift::ShiftArgs>),
+    Watch(watch::WatchArgs),
 }
 
 impl PulseArgs {
@@ -30,6 +32,7 @@ impl PulseArgs {
             PulseCommand::Send(args) => args.run(),
             PulseCommand::Sweep(args) => args.run(),
             PulseCommand::Shift(args) => args.run(),
+            PulseCommand::Watch(args) => args.run(),
         }
     }
 }

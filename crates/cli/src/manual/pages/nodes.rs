@@ -110,6 +110,24 @@ pub(super) const PAGES: &[Page] = &[
         see: &["punctual pulse send", "punctual listen", "docs/pulse.md"],
     },
     Page {
+        command: "pulse watch",
+        exits: &[
+            ("0", "the capture, or the calibration, was written"),
+            ("2", "a line, a chip or a file cannot be had, or the lines did not show one signal whole"),
+        ],
+        examples: &[
+            (
+                "punctual pulse watch --line a=gpiochip0/5 --line b=gpiochip0/6 --calibrate --time 30s -o lines.json",
+                "what the kernel's stamps of two lines are worth, with one signal on both",
+            ),
+            (
+                "punctual pulse watch --line press-1=gpiochip0/5 --line press-2=gpiochip0/6 --calibration lines.json -o edges.txt",
+                "the outputs of two nodes, until Ctrl-C; then: punctual pulse shift run.json edges.txt",
+            ),
+        ],
+        see: &["punctual pulse shift", "docs/pulse.md"],
+    },
+    Page {
         command: "pulse shift",
         exits: &[
             ("0", "the witness contradicts no node, and --limit holds where one is stated"),

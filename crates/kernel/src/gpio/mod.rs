@@ -4,11 +4,14 @@
 //! A line that is requested belongs to the descriptor, and to nobody else until that is closed. What the line does then is the
 //! driver's affair: most keep its level.
 
+mod watched;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+pub use self::watched::{WatchedEdge, WatchedLines};
 use crate::handover::CallFailed;
 
 const NAME_BYTES: usize = 32;
@@ -116,6 +119,11 @@ const FLAG_ACTIVE_LOW: u64 = 1 << 1;
 const FLAG_INPUT: u64 = 1 << 2;
 const FLAG_OUTPUT: u64 = 1 << 3;
 const FLAG_EDGE_RISING: u64 = 1 << 4;
+const FLAG_EDGE_FALLING: u64 = 1 << 5;
+/// `GPIO_V2_LINE_EVENT_RISING_EDGE`.
+const EVENT_RISING: u32 = 1;
+/// Events that the kernel keeps for a request at most (`GPIO_V2_LINES_MAX` * 16, drivers/gpio/gpiolib-cdev.c).
+const MOST_EVENTS: u32 = 1_024;
 const FLAG_OPEN_DRAIN: u64 = 1 << 6;
 const FLAG_OPEN_SOURCE: u64 = 1 << 7;
 /// The attribute that says the levels which outputs begin with.
@@ -259,17 +267,36 @@ impl Chip {
         Ok(EdgeLine { file, end: unsafe { OwnedFd::from_raw_fd(end) } })
     }
 
+    /// Takes lines as inputs of which the kernel reports each edge, with its own time on CLOCK_MONOTONIC. The consumer's name is cut to
+    /// 31 bytes.
+    ///
+    /// # Errors
+    /// As of [`Chip::edges`]; `EINVAL` for none, or more than 64 lines.
+    pub fn watch(&self, offsets: &[u32], consumer: &str) -> io::Result<WatchedLines> {
+        let config = RawConfig { flags: FLAG_INPUT | FLAG_EDGE_RISING | FLAG_EDGE_FALLING, ..RawConfig::default() };
+        let file = self.take_all(offsets, config, consumer)?;
+        Ok(WatchedLines { file, offsets: offsets.to_vec() })
+    }
+
     fn take(&self, offset: u32, config: RawConfig, consumer: &str) -> io::Result<OwnedFd> {
+        self.take_all(&[offset], config, consumer)
+    }
+
+    fn take_all(&self, offsets: &[u32], config: RawConfig, consumer: &str) -> io::Result<OwnedFd> {
+        if offsets.is_empty() || offsets.len() > MOST_LINES {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let event_buffer_size = if config.flags & FLAG_EDGE_FALLING == 0 { 0 } else { MOST_EVENTS };
         let mut raw = RawRequest {
             offsets: [0; MOST_LINES],
             consumer: [0; NAME_BYTES],
             config,
-            lines_count: 1,
-            event_buffer_size: 0,
+            lines_count: u32::try_from(offsets.len()).unwrap_or(0),
+            event_buffer_size,
             padding: [0; 5],
             file: -1,
         };
-        raw.offsets[0] = offset;
+        raw.offsets.iter_mut().zip(offsets).for_each(|(to, offset)| *to = *offset);
         raw.consumer.iter_mut().take(NAME_BYTES - 1).zip(consumer.bytes()).for_each(|(to, byte)| *to = byte);
         ask(self.file.as_raw_fd(), LINE_REQUEST, &mut raw)?;
         // SAFETY: the kernel has just made this descriptor for us.

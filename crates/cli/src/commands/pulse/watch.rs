@@ -1,0 +1,237 @@
+//! `punctual pulse watch`: a third node's lines as a logic analyzer, by the kernel's own stamps.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use codecs::logic::kernel_events::{self, Calibrated};
+use run::Stop;
+use run::line_watch::{LineWatch, WatchProgress, WatchedLine, calibrate};
+use serde::{Deserialize, Serialize};
+use terminal::output;
+use units::{Ns, format};
+
+use crate::exit::Exit;
+
+const SCHEMA: &str = "punctual/line-calibration";
+const VERSION: u32 = 1;
+
+/// Watch lines of this machine's GPIO chips as a logic analyzer does, by the kernel's own stamps of their edges
+///
+/// Writes a capture that 'punctual pulse shift' reads: join the outputs of the nodes with inputs of this machine, which is none of
+/// them. The kernel's clock of edges serves the lines of a chip one after the other and reads a level late, so a shift by it has no
+/// error until the lines are calibrated: once with --calibrate and one signal on all of them, and with --calibration from then on.
+#[derive(clap::Args)]
+pub(crate) struct WatchArgs {
+    /// A line and what it is called, as the node that it belongs to; once for each line, two or more
+    #[arg(long = "line", value_name = "NAME=CHIP/LINE", required = true)]
+    lines: Vec<String>,
+    /// How long to watch [default: until Ctrl-C]
+    #[arg(long, visible_alias = "duration", value_name = "D")]
+    time: Option<Ns>,
+    /// One signal is on all lines: find out how far apart its edges are stamped, and how short a pulse can be
+    #[arg(long)]
+    calibrate: bool,
+    /// What --calibrate found of these lines
+    #[arg(long, value_name = "FILE", conflicts_with = "calibrate")]
+    calibration: Option<PathBuf>,
+    /// Where the capture goes, or the calibration
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// What is known of lines, as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct CalibrationDocument {
+    schema: String,
+    version: u32,
+    /// The lines that had one signal, as `CHIP/LINE`.
+    lines: Vec<String>,
+    /// Edges of each.
+    edges: u64,
+    /// How far apart one edge was on two of them at most (ns).
+    resolution_ns: i64,
+    /// The shortest time between two edges that was seen whole (ns).
+    shortest_ns: i64,
+    /// The kernel that stamped them.
+    kernel: String,
+}
+
+impl WatchArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let lines: Vec<WatchedLine> = self.lines.iter().map(|line| watched(line)).collect::<anyhow::Result<_>>()?;
+        for (at, line) in lines.iter().enumerate() {
+            if lines.iter().take(at).any(|other| other.name == line.name) {
+                bail!("--line {}: two lines are called '{}'", line.name, line.name);
+            }
+        }
+        if let Some(time) = self.time.filter(|time| time.0 <= 0) {
+            bail!("--time {time}: it must be above zero");
+        }
+        if self.output.exists() && !self.force {
+            bail!("{} exists: name another file, or replace it with --force", self.output.display());
+        }
+        let calibrated = self.calibration.as_deref().map(|file| calibration(file, &lines)).transpose()?;
+        let watch = LineWatch::take(&lines)?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let duration =
+            self.time.map_or_else(|| "until Ctrl-C".to_owned(), |time| format!("for {}", format::span(time.0)));
+        output::note(&format!("watching {} lines {duration}", lines.len()));
+        let mut progress = Progress { is_drawn: std::io::stderr().is_terminal(), lines: &lines };
+        let seen = if self.calibrate {
+            let mut capture = Vec::new();
+            let seen = watch.run(None, self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            let capture = kernel_events::parse(&capture).context("what was seen cannot be read again")?;
+            let found = calibrate(&capture)?;
+            let (kernel, ..) = kernel::process::system_names();
+            let document = CalibrationDocument {
+                schema: SCHEMA.to_owned(),
+                version: VERSION,
+                lines: lines.iter().map(|line| line.line.clone()).collect(),
+                edges: found.edges,
+                resolution_ns: found.calibrated.resolution_ns,
+                shortest_ns: found.calibrated.shortest_ns,
+                kernel,
+            };
+            let mut text = serde_json::to_string_pretty(&document)?;
+            text.push('\n');
+            std::fs::write(&self.output, text).with_context(|| format!("cannot write {}", self.output.display()))?;
+            output::data(&format!(
+                "of {} edges each was stamped within {} on all lines; the shortest pulse or gap that was seen whole: {}",
+                format::count(found.edges),
+                format::span(found.calibrated.resolution_ns),
+                format::span(found.calibrated.shortest_ns)
+            ));
+            seen
+        } else {
+            let file = File::create(&self.output).with_context(|| format!("cannot write {}", self.output.display()))?;
+            let mut capture = BufWriter::new(file);
+            let seen = watch.run(calibrated, self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            capture.flush().with_context(|| format!("cannot write {}", self.output.display()))?;
+            seen
+        };
+        progress.end();
+        for (line, counts) in lines.iter().zip(&seen.lines) {
+            let lost = match counts.lost {
+                0 => String::new(),
+                lost => format!(", {} lost: the kernel had no room for them", format::count(lost)),
+            };
+            output::note(&format!("{} ({}): {} edges{lost}", line.name, line.line, format::count(counts.edges)));
+        }
+        if calibrated.is_none() && !self.calibrate {
+            output::note("not calibrated: 'punctual pulse shift' takes the capture only with a stated --resolution");
+        }
+        Ok(Exit::Holds)
+    }
+}
+
+/// A line as it is typed.
+fn watched(text: &str) -> anyhow::Result<WatchedLine> {
+    let (name, line) = text.split_once('=').with_context(|| format!("--line '{text}' has the form NAME=CHIP/LINE"))?;
+    if name.is_empty() || name.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        bail!("--line '{text}': a name has one letter or more, and no blanks");
+    }
+    Ok(WatchedLine { name: name.to_owned(), line: line.to_owned() })
+}
+
+/// What a calibration says of lines that it is of.
+fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let document: CalibrationDocument = serde_json::from_str(&text)
+        .with_context(|| format!("{} is no calibration of 'punctual pulse watch --calibrate'", file.display()))?;
+    if document.schema != SCHEMA || document.version != VERSION {
+        bail!("{} is {} {}: this program reads {SCHEMA} {VERSION}", file.display(), document.schema, document.version);
+    }
+    if let Some(other) = lines.iter().find(|line| !document.lines.contains(&line.line)) {
+        bail!(
+            "{} is of the lines {}, and not of {}: calibrate all lines together",
+            file.display(),
+            document.lines.join(", "),
+            other.line
+        );
+    }
+    let (kernel, ..) = kernel::process::system_names();
+    if document.kernel != kernel {
+        bail!("{} is of kernel {}, and this is {kernel}: calibrate again", file.display(), document.kernel);
+    }
+    if document.resolution_ns < 0 || document.shortest_ns < 0 {
+        bail!("{} has times below zero", file.display());
+    }
+    Ok(Calibrated { resolution_ns: document.resolution_ns, shortest_ns: document.shortest_ns })
+}
+
+/// What stands in the last line of a terminal meanwhile.
+struct Progress<'a> {
+    is_drawn: bool,
+    lines: &'a [WatchedLine],
+}
+
+impl Progress<'_> {
+    fn show(&mut self, so_far: &WatchProgress) {
+        if !self.is_drawn {
+            return;
+        }
+        let counts: Vec<String> = self
+            .lines
+            .iter()
+            .zip(&so_far.lines)
+            .map(|(line, counts)| format!("{} {}", line.name, format::count(counts.edges)))
+            .collect();
+        eprint!("\r\x1b[K{}: {}", format::span(so_far.elapsed_ns), counts.join(", "));
+    }
+
+    fn end(&self) {
+        if self.is_drawn {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(named: &[&str]) -> Vec<WatchedLine> {
+        named.iter().map(|line| WatchedLine { name: (*line).to_owned(), line: (*line).to_owned() }).collect()
+    }
+
+    #[test]
+    fn a_line_has_a_name_and_a_place() {
+        assert_eq!(
+            watched("b=gpiochip0/4").unwrap(),
+            WatchedLine { name: "b".to_owned(), line: "gpiochip0/4".to_owned() }
+        );
+        for wrong in ["gpiochip0/4", "=gpiochip0/4", "a b=gpiochip0/4"] {
+            assert!(watched(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_calibration_holds_for_its_lines_and_its_kernel_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lines.json");
+        let (kernel, ..) = kernel::process::system_names();
+        let write = |kernel: &str| {
+            let document = CalibrationDocument {
+                schema: SCHEMA.to_owned(),
+                version: VERSION,
+                lines: vec!["gpiochip0/1".to_owned(), "gpiochip0/3".to_owned()],
+                edges: 2_000,
+                resolution_ns: 2_401,
+                shortest_ns: 40_000,
+                kernel: kernel.to_owned(),
+            };
+            std::fs::write(&file, serde_json::to_string(&document).unwrap()).unwrap();
+        };
+        write(&kernel);
+        let of = |named: &[&str]| calibration(&file, &lines(named)).map_err(|error| error.to_string());
+        assert_eq!(of(&["gpiochip0/3", "gpiochip0/1"]), Ok(Calibrated { resolution_ns: 2_401, shortest_ns: 40_000 }));
+        assert!(of(&["gpiochip0/1", "gpiochip0/5"]).unwrap_err().contains("not of gpiochip0/5"));
+        write("4.19.0-rt");
+        assert!(of(&["gpiochip0/1"]).unwrap_err().contains("calibrate again"));
+    }
+}
