@@ -9,6 +9,7 @@
  *	after_ns	how long it takes after the edge, until the write returns
  *	irq_ns		how long it takes from an edge until its interrupt is handled: the CPU is kept busy for so long in it
  *	lose_every	of so many interrupts that an edge should raise one is lost; 0: none
+ *	one		not 0: the wires of all odd lines come from line 0, as one signal on several inputs
  *	cut		lines whose wire is cut, one bit for each odd one: they are low, and raise no interrupt
  *
  * and, to be read, what the lines did:
@@ -56,6 +57,8 @@ static unsigned int irq_ns;
 module_param(irq_ns, uint, 0644);
 static unsigned int lose_every;
 module_param(lose_every, uint, 0644);
+static unsigned int one;
+module_param(one, uint, 0644);
 static unsigned int cut;
 module_param(cut, uint, 0644);
 static unsigned int lost;
@@ -122,19 +125,29 @@ static bool is_cut(unsigned int at)
 	return READ_ONCE(cut) & BIT(at);
 }
 
-/* An output has a new level: the input that is joined with it raises an interrupt if that is wanted. The lock is held. */
-static void raise_interrupt(unsigned int at)
+/* The output that an input is joined with. */
+static unsigned int source_of(unsigned int at)
 {
-	struct line *input = &lines[at | 1];
-	unsigned int type = lines[at].level ? IRQ_TYPE_EDGE_RISING : IRQ_TYPE_EDGE_FALLING;
-	unsigned int of_these = READ_ONCE(lose_every);
+	return READ_ONCE(one) ? 0 : at & ~1U;
+}
 
-	if ((at & 1) || is_cut(at | 1) || input->is_output || !input->is_unmasked || !(input->irq_type & type))
-		return;
-	if (of_these && ++interrupts_due % of_these == 0)
-		lost++;
-	else
-		irq_work_queue(&input->irq_work);
+/* An output has a new level: the inputs that are joined with it raise an interrupt if that is wanted. The lock is held. */
+static void raise_interrupts(unsigned int from)
+{
+	unsigned int type = lines[from].level ? IRQ_TYPE_EDGE_RISING : IRQ_TYPE_EDGE_FALLING;
+	unsigned int of_these = READ_ONCE(lose_every);
+	unsigned int at;
+
+	for (at = 1; at < LINES; at += 2) {
+		struct line *input = &lines[at];
+
+		if (source_of(at) != from || is_cut(at) || input->is_output || !input->is_unmasked || !(input->irq_type & type))
+			continue;
+		if (of_these && ++interrupts_due % of_these == 0)
+			lost++;
+		else
+			irq_work_queue(&input->irq_work);
+	}
 }
 
 static void put_level(unsigned int at, int level)
@@ -147,7 +160,7 @@ static void put_level(unsigned int at, int level)
 	if (lines[at].level != level) {
 		lines[at].level = level;
 		note_edge(at);
-		raise_interrupt(at);
+		raise_interrupts(at);
 	}
 	raw_spin_unlock_irqrestore(&lock, flags);
 	keep_busy(READ_ONCE(after_ns));
@@ -176,7 +189,7 @@ static int get(struct gpio_chip *chip, unsigned int at)
 	if (lines[at].is_output)
 		return lines[at].level;
 	/* An input has the level of the output that a wire joins it with. */
-	return is_cut(at) ? 0 : lines[at & ~1U].level;
+	return is_cut(at) ? 0 : lines[source_of(at)].level;
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
