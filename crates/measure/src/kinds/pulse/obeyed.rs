@@ -36,6 +36,7 @@ struct Refusals {
     too_long: u64,
     too_fast: u64,
     too_far: u64,
+    halted: u64,
     failed: u64,
 }
 
@@ -49,6 +50,7 @@ impl Refusals {
             (self.too_long, "for longer than the output may be active"),
             (self.too_fast, "nearer to another one than the output may be switched"),
             (self.too_far, "for a time more than 20 s ahead: the clocks are of different times"),
+            (self.halted, "after the output had lost its guard"),
             (self.failed, "that the output's driver did not carry out"),
         ]
         .into_iter()
@@ -157,6 +159,7 @@ impl Orders {
                     Refusal::TooLong => &mut self.refusals.too_long,
                     Refusal::TooFast => &mut self.refusals.too_fast,
                     Refusal::TooFar => &mut self.refusals.too_far,
+                    Refusal::Halted => &mut self.refusals.halted,
                 };
                 *number += 1;
                 false

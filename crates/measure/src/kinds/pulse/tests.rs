@@ -67,6 +67,7 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
         of(3, Fate::Refused(Refusal::TooLong), 0),
         of(4, Fate::Dropped, 0),
         of(5, Fate::Failed, 0),
+        of(6, Fate::Refused(Refusal::Halted), 0),
     ] {
         done.push(one).unwrap();
     }
@@ -77,7 +78,7 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     record.detail = orders.detail(record::PacketRun::default());
     orders.judge(&mut record);
     let counts = record.pulses().unwrap().nodes[0].orders;
-    assert_eq!((counts.acted, counts.beyond, counts.too_late, counts.refused, counts.dropped), (2, 1, 1, 2, 1));
+    assert_eq!((counts.acted, counts.beyond, counts.too_late, counts.refused, counts.dropped), (2, 1, 1, 3, 1));
     assert_eq!(record.pulses().unwrap().nodes[0].ordered_to_returned_max_ns, Some(100_041));
     let detail = |code: ReasonCode| {
         let found = record.validity.reasons().iter().find(|reason| reason.code == code);
@@ -86,7 +87,8 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     let refused = detail(ReasonCode::OrdersRefused);
     assert!(
         refused.contains("1 for longer than the output may be active")
-            && refused.contains("1 that the output's driver"),
+            && refused.contains("1 that the output's driver")
+            && refused.contains("1 after the output had lost its guard"),
         "{refused}"
     );
     assert!(
