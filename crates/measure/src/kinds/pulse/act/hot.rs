@@ -126,7 +126,9 @@ pub(crate) struct ActLoop<'a, E> {
 /// What the loop holds beside what was prepared.
 struct State {
     counts: ReceiveCounts,
+    /// How far the node's clock is ahead of the server's, once that is known.
     ahead: Ahead,
+    is_clock_known: bool,
     before: Now,
     /// When the output is to be safe again (ns, CLOCK_REALTIME of the node); `None` while it is.
     safe_at_ns: Option<i64>,
@@ -138,13 +140,23 @@ struct State {
 
 impl State {
     fn new(clock: &ActingClock) -> Self {
+        let ahead = clock.read();
         Self {
             counts: ReceiveCounts::default(),
-            ahead: clock.read(Ahead::default()),
+            ahead: ahead.unwrap_or_default(),
+            is_clock_known: ahead.is_some(),
             before: Now::read(),
             safe_at_ns: None,
             last_act_ns: i64::MIN / 2,
             is_halted: false,
+        }
+    }
+
+    /// Takes over what is known of the clocks by now.
+    #[inline(always)]
+    fn look_at(&mut self, clock: &ActingClock) {
+        if let Some(ahead) = clock.read() {
+            (self.ahead, self.is_clock_known) = (ahead, true);
         }
     }
 }
@@ -167,7 +179,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
                 self.drop_all(&mut state);
             }
             state.before = now;
-            state.ahead = self.clock.read(state.ahead);
+            state.look_at(self.clock);
             let next_ns = self.next_ns(&state);
             match next_ns {
                 Some((at_ns, spin_ns)) if at_ns - now.realtime_ns <= spin_ns => self.act(&mut state),
@@ -346,6 +358,8 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             return;
         }
         state.counts.taken += 1;
+        // The clocks may have been compared while this thread waited for the order.
+        state.look_at(self.clock);
         let (act_at_ns, until_ns) = order.map_or((0, 0), |order| (order.act_at_ns, order.until_ns));
         let ordered_ns = state.ahead.on_own(act_at_ns);
         let now_ns = realtime();
@@ -380,7 +394,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         if state.is_halted {
             return Some(Refusal::Halted);
         }
-        if !self.clock.is_set() {
+        if !state.is_clock_known {
             return Some(Refusal::NoClock);
         }
         let apart_ns = self.bounds.least_apart_ns;
