@@ -354,7 +354,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 26] = [
+const BUILT_IN: [&str; 27] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -365,6 +365,7 @@ const BUILT_IN: [&str; 26] = [
     include_str!("../scenarios/tune.toml"),
     include_str!("../scenarios/gpio.toml"),
     include_str!("../scenarios/pulse.toml"),
+    include_str!("../scenarios/pulse-guests.toml"),
     include_str!("../scenarios/knobs.toml"),
     include_str!("../scenarios/lockdown.toml"),
     include_str!("../scenarios/explain.toml"),

@@ -101,3 +101,41 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     orders.judge(&mut record);
     assert!(record.validity.has(ReasonCode::SamplesDropped) && record.validity.is_invalid());
 }
+
+#[test]
+fn a_run_does_not_end_while_an_order_waits_or_its_pulse_lasts() {
+    let plan = || ActPlan {
+        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
+        by: ActsBy::Service,
+        lead_ns: 400_000_000,
+        spin_ns: 0,
+    };
+    let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
+    let series = |name| Delays::new(name, 0, 1_000_000_000);
+    let at_once = std::time::Duration::ZERO;
+    let told = |width: Ns, fate: Fate| {
+        let (start, acting) = act::prepare(plan(), Output::Nothing, None);
+        let request = PulseRequest { lead: Ns::from_ms(400), width: Some(width), ..PulseRequest::default() };
+        let mut orders = Orders::new(&request, 0, "b", None, acting, series);
+        let mut done = start.done;
+        done.push(Done {
+            sequence: 0,
+            fate,
+            scheduled_ns: 0,
+            armed_ns: 900,
+            ordered_ns: 1_000,
+            acted_ns: 1_000,
+            returned_ns: 1_040,
+        })
+        .unwrap();
+        orders.take_over(&clocks, &ClocksSeen::new(100_000, series));
+        orders
+    };
+    let late = told(Ns::from_s(3_600), Fate::TooLate);
+    assert!(late.is_done(1, at_once) && !late.is_done(2, at_once), "one of two was told");
+    // What is not told so long after its time never will be.
+    assert!(!late.is_done(2, std::time::Duration::from_millis(1_300)));
+    assert!(late.is_done(2, std::time::Duration::from_millis(1_500)));
+    assert!(!told(Ns::from_s(3_600), Fate::Acted).is_done(1, at_once), "its output is active");
+    assert!(told(Ns(0), Fate::Acted).is_done(1, at_once));
+}
