@@ -363,7 +363,7 @@ fn without_marks_edges_are_paired_by_time_or_not_at_all() {
 #[test]
 fn levels_bounces_and_resolution_are_as_the_user_says() {
     let run = Run::new(|run| {
-        run.nodes[0].output_words = Some("parport0/D3, active low; its guard lacks a control group".to_owned())
+        run.nodes[0].output_words = Some("parport0/D3, active low; its guard lacks a control group".to_owned());
     });
     let [b, c] = two(MARK);
     run.capture("a.csv", &saleae(&[b.inverted(), c.bouncing(|_| true)]));

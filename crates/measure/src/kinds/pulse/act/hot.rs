@@ -140,16 +140,17 @@ struct State {
 
 impl State {
     fn new(clock: &ActingClock) -> Self {
-        let ahead = clock.read();
-        Self {
+        let mut state = Self {
             counts: ReceiveCounts::default(),
-            ahead: ahead.unwrap_or_default(),
-            is_clock_known: ahead.is_some(),
+            ahead: Ahead::default(),
+            is_clock_known: false,
             before: Now::read(),
             safe_at_ns: None,
             last_act_ns: i64::MIN / 2,
             is_halted: false,
-        }
+        };
+        state.look_at(clock);
+        state
     }
 
     /// Takes over what is known of the clocks by now.
