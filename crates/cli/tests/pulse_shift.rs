@@ -278,7 +278,7 @@ fn each_figure_is_what_was_put_in() {
     for words in [
         "b on D0, c on D1",
         "Not matched: 11 orders that b alone shows, 1 that c alone shows.",
-        "c acted within 90.0 us of b at every order that both carried out; the witness contradicts no node.",
+        "c acted within 90.0 us of b at every order that both lines show; the witness contradicts no node.",
         "orders are told by the numbers that the marks spell",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -362,7 +362,9 @@ fn without_marks_edges_are_paired_by_time_or_not_at_all() {
 
 #[test]
 fn levels_bounces_and_resolution_are_as_the_user_says() {
-    let run = Run::new(|run| run.nodes[0].output_words = Some("gpiochip0/17, active low".to_owned()));
+    let run = Run::new(|run| {
+        run.nodes[0].output_words = Some("parport0/D3, active low; its guard lacks a control group".to_owned());
+    });
     let [b, c] = two(MARK);
     run.capture("a.csv", &saleae(&[b.inverted(), c.bouncing(|_| true)]));
     // A text export of Saleae's states no resolution: the shift is found, and nothing is judged by its parts.

@@ -17,6 +17,6 @@ mod token;
 pub use asked::{AskedCpus, AskedLoad, AskedRequest, AskedRun, AskedSync, AskedWakeup, NotAsked, ShippedLoad};
 pub use greeting::{Answer, Knock, PROOF_BYTES, Proof, Refusal};
 pub use job::{Job, JobClass, ToRun};
-pub use policy::{Denied, Policy, PolicyError};
+pub use policy::{Denied, OutputPolicy, Policy, PolicyError};
 pub use protocol::{Hello, NeedsUpdate, OUR_PROTOCOLS, Protocols, ProtocolsError, VersionMismatch, negotiate};
 pub use token::{FINGERPRINT_BYTES, SECRET_BYTES, Secret, Token, TokenError};

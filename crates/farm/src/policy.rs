@@ -11,6 +11,7 @@
 //! [[output]]
 //! name = "valve"
 //! line = "gpiochip0/17"
+//! # or a data pin of a parallel port: port = "parport0/D3"
 //! longest-pulse = "10ms"
 //! highest-rate = 1000
 //! ```
@@ -45,8 +46,13 @@ pub struct Policy {
 pub struct OutputPolicy {
     /// The name by which a job asks for it: 1 to 64 letters, digits, hyphens and underscores, other than `none`.
     pub name: String,
-    /// The GPIO line, `CHIP/LINE`: the chip by its name, the line by its number or by the name that the board gives it.
-    pub line: String,
+    /// The GPIO line, `CHIP/LINE`: the chip by its name, the line by its number or by the name that the board gives it. An output
+    /// has a line or a port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// The data pin of a parallel port, `PORT/PIN`: the port by its name, the pin from D0 to D7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<String>,
     /// Whether its low level is the active one (default: no). The other level is the safe one.
     #[serde(default)]
     pub active_low: bool,
@@ -79,11 +85,21 @@ impl OutputPolicy {
         let is_name = (1..=64).contains(&self.name.len())
             && self.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
             && self.name != NO_OUTPUT;
-        let is_line = self.line.rsplit_once('/').is_some_and(|(chip, line)| !chip.is_empty() && !line.is_empty());
+        let is_line =
+            |named: &str| named.rsplit_once('/').is_some_and(|(chip, line)| !chip.is_empty() && !line.is_empty());
+        let is_pin = |named: &str| {
+            named
+                .rsplit_once("/D")
+                .is_some_and(|(port, pin)| !port.is_empty() && matches!(pin.as_bytes(), [b'0'..=b'7']))
+        };
         if !is_name {
             wrong("name", "1 to 64 letters, digits, hyphens and underscores, and not 'none', which switches nothing")
-        } else if !is_line {
+        } else if self.line.is_some() == self.port.is_some() {
+            Err(PolicyError::NoPlace(self.name.clone()))
+        } else if self.line.as_ref().is_some_and(|named| !is_line(named)) {
             wrong("line", "CHIP/LINE, for example \"gpiochip0/17\"")
+        } else if self.port.as_ref().is_some_and(|named| !is_pin(named)) {
+            wrong("port", "PORT/PIN with a pin from D0 to D7, for example \"parport0/D3\"")
         } else if !(Ns::from_us(1)..=Ns::from_s(3_600)).contains(&self.longest_pulse) {
             wrong("longest-pulse", "1us to 1h")
         } else if !(1..=100_000).contains(&self.highest_rate) {
@@ -122,6 +138,11 @@ pub enum PolicyError {
         /// What it can be.
         bound: &'static str,
     },
+    /// An output that is nowhere, or in two places.
+    #[error(
+        "the output '{0}' has to have either 'line', a GPIO line as \"gpiochip0/17\", or 'port', a data pin of a parallel port as \"parport0/D3\""
+    )]
+    NoPlace(String),
     /// Two outputs of one name.
     #[error("there are two outputs '{0}': a job could mean either")]
     TwoOutputs(String),
@@ -433,6 +454,16 @@ mod tests {
         check(&output(&output("")), &["two outputs 'valve'"]);
         check(&output("").replace("valve", "none"), &["'name' of the output 'none'"]);
         check(&output("").replace("gpiochip0/1", "17"), &["'line' of the output 'valve'", "CHIP/LINE"]);
+        check(&output("port = \"parport0/D1\""), &["the output 'valve'", "either 'line'", "or 'port'"]);
+        check("[[output]]\nname = \"valve\"", &["the output 'valve'", "either 'line'", "or 'port'"]);
+        for pin in ["parport0", "parport0/1", "parport0/D8", "parport0/D11", "/D1"] {
+            let text = format!("[[output]]\nname = \"valve\"\nport = \"{pin}\"");
+            check(&text, &["'port' of the output 'valve'", "from D0 to D7"]);
+        }
+        for pin in ["parport0/D0", "/dev/parport1/D7"] {
+            let outputs = policy(&format!("[[output]]\nname = \"valve\"\nport = \"{pin}\"")).outputs;
+            assert_eq!((outputs[0].line.as_deref(), outputs[0].port.as_deref()), (None, Some(pin)));
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod lockdown;
 pub mod memory;
 pub mod msr;
 pub mod packet;
+pub mod parport;
 pub mod perf;
 pub mod phc;
 pub mod process;

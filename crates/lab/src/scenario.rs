@@ -354,7 +354,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 28] = [
+const BUILT_IN: [&str; 29] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -366,6 +366,7 @@ const BUILT_IN: [&str; 28] = [
     include_str!("../scenarios/answer.toml"),
     include_str!("../scenarios/gpio.toml"),
     include_str!("../scenarios/pulse.toml"),
+    include_str!("../scenarios/pulse-guests.toml"),
     include_str!("../scenarios/watch.toml"),
     include_str!("../scenarios/knobs.toml"),
     include_str!("../scenarios/lockdown.toml"),

@@ -130,7 +130,7 @@ impl Channel {
     /// # Errors
     /// If the socket is broken.
     pub fn local_address(&self) -> Result<SocketAddr, ChannelError> {
-        self.wire.socket().local_addr().map_err(|error| self.lost(error.to_string()))
+        self.wire.socket().local_addr().map(address::canonical).map_err(|error| self.lost(error.to_string()))
     }
 
     /// The interface that has this node's address of the connection, which a policy may restrict jobs to; `None` if none has

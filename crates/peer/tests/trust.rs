@@ -40,6 +40,22 @@ fn two_programs_talk_over_ipv4_and_ipv6_and_by_name() {
 }
 
 #[test]
+fn what_both_ends_say_of_their_addresses_is_the_same_on_a_socket_of_both_families_too() {
+    for (bind, host) in [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("*", "127.0.0.1"), ("*", "::1")] {
+        let server = Server::start(bind, Settings::default(), |mut channel| {
+            let ends = (channel.local_address().unwrap(), channel.partner().address);
+            channel.send(&ends).unwrap();
+            channel.close(PATIENCE).unwrap();
+        });
+        let mut channel = connect(host, server.port, &server.token, PATIENCE).unwrap();
+        let ends = (channel.partner().address, channel.local_address().unwrap());
+        assert_eq!(channel.receive(PATIENCE).unwrap(), Some(ends), "{bind} {host}");
+        channel.close(PATIENCE).unwrap();
+        server.stop();
+    }
+}
+
+#[test]
 fn both_ends_derive_the_same_key_for_a_purpose_and_another_one_for_another() {
     let server = Server::start("127.0.0.1", Settings::default(), |mut channel| {
         let keys = (channel.shared_key("packets").unwrap(), channel.shared_key("pulses").unwrap());

@@ -27,7 +27,7 @@ pub use loading::load_by_name;
 // What callers hand to a run and get from it.
 pub use measure::line_watch;
 pub use measure::packet::{Dialog, NodeThreads, PartnerGone, Role, check_way, check_ways_from, receiving_cost};
-pub use measure::pulse::NamedOutput;
+pub use measure::pulse::{NamedOutput, OutputPlace};
 pub use measure::{
     CostOfSource, DmaLatencyHold, IntervalSink, LinearBins, LinearHistogram, Machine, PARTS_FROM, ReadRecordError,
     RecordFile, RunContext, SampleTap, Stop, TappedSample, affordable, affordable_takes, can_disable_idle_states,

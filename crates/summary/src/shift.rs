@@ -101,7 +101,7 @@ pub struct ShiftPair {
     pub blocks: Vec<BlockRow>,
 }
 
-/// The shift of two nodes, over all orders that both carried out.
+/// The shift of two nodes, over all orders that both lines show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShiftFigures {
     /// Orders of which both lines have a pulse.
@@ -436,7 +436,7 @@ fn sentence(
             let worst = worst.max_by_key(|(_, figures)| figures.worst_ps.unsigned_abs());
             let shown = worst.map_or_else(String::new, |(pair, figures)| {
                 format!(
-                    "{} acted within {} of {} at every order that both carried out",
+                    "{} acted within {} of {} at every order that both lines show",
                     if pairs.len() == 1 { &*pair.second } else { "Every node" },
                     time(figures.worst_ps.saturating_abs()),
                     pair.first

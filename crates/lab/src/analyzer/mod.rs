@@ -31,7 +31,7 @@ mod trace;
 use std::path::{Path, PathBuf};
 
 pub use compare::{Comparison, DEFAULT_WINDOW_NS, NodeResult, Pair, Shift, compare};
-pub use recording::{RecordError, recorded, until_pairs};
+pub use recording::{RecordError, recorded, until_pairs, whole_log};
 pub use trace::{Log, Pulse, TraceError};
 
 /// The I/O port of the data register.

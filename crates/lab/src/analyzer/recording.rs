@@ -102,6 +102,17 @@ impl Tail {
     }
 }
 
+/// What was recorded of a node since the lab was started, as QEMU wrote it, up to the end of its last whole line.
+///
+/// # Errors
+/// If the node is not recorded, or its log cannot be read.
+pub fn whole_log(lab: &Lab, node: &str) -> Result<Vec<u8>, RecordError> {
+    let mut bytes = Tail::open(lab, node)?.bytes()?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    bytes.truncate(whole);
+    Ok(bytes)
+}
+
 /// Compares all pulses of two nodes since the lab was started.
 ///
 /// # Errors

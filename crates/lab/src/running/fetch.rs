@@ -1,4 +1,4 @@
-//! Files out of guests.
+//! Files out of guests, and into them.
 //!
 //! A guest needs a shell, `cat`, `wc` and `find` for it, which every system has.
 
@@ -43,6 +43,16 @@ pub enum FetchError {
     /// It cannot be read.
     #[error("{path} of node {node} cannot be read: {why}")]
     Unreadable {
+        /// Name of the node.
+        node: String,
+        /// The path that was asked for.
+        path: String,
+        /// The reason, in the guest's words.
+        why: String,
+    },
+    /// It cannot be written there.
+    #[error("{path} of node {node} cannot be written: {why}")]
+    Unwritable {
         /// Name of the node.
         node: String,
         /// The path that was asked for.
@@ -110,6 +120,22 @@ fn found(said: &str) -> Result<Found, &'static str> {
 /// Whether a path stays below the folder that it is relative to: a guest does not choose where the host writes.
 fn is_below(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Writes a file in a guest; what is there is replaced.
+///
+/// # Errors
+/// If there is no such node, or it cannot write there.
+pub fn put(lab: &Lab, node: &str, path: &str, content: Vec<u8>) -> Result<(), FetchError> {
+    let (mut said, mut error) = (Vec::new(), Vec::new());
+    let run = shell(r#"exec cat >"$1""#, path);
+    let input: Box<dyn io::Read + Send> = Box::new(io::Cursor::new(content));
+    let code = exec(lab, node, &run, Streams { input: Some(input), output: &mut said, error: &mut error })?;
+    if code == 0 {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&error).trim().to_owned();
+    Err(FetchError::Unwritable { node: node.to_owned(), path: path.to_owned(), why })
 }
 
 /// Writes the content of a guest's file of this size (bytes, as [`look`] reported it) to `to`, and returns the number of

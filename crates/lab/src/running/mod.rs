@@ -20,7 +20,7 @@ mod relay;
 pub use alone::{AloneError, AloneGuest, Hardware};
 pub use client::{ExecError, Streams, exec, restart};
 pub use control::{ControlError, change_link, segments};
-pub use fetch::{FetchError, Found, fetch, look};
+pub use fetch::{FetchError, Found, fetch, look, put};
 pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
 pub use network::{LinkOrder, PortReport, SegmentReport};
 pub use place::{Lab, PlaceError, all, find};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use kernel::packet::PacketEndpoint;
 use record::{Detail, Measurement, PacketRequest, PacketRun, Place, Record, Request, Requested, Series, WorstSample};
@@ -65,6 +66,11 @@ pub(crate) trait Beside {
 
     /// Takes over what was handed out since the last call.
     fn take_over(&mut self, _clocks: &ClockWatch, _seen: &ClocksSeen) {}
+
+    /// Whether it is done with so many packets that arrived, the last of which were sent so long ago: the run does not end before that.
+    fn is_done(&self, _arrived: u64, _since_sent: Duration) -> bool {
+        true
+    }
 
     /// Visits everything that is collected, each with its place.
     fn each_series(&mut self, _visit: &mut dyn FnMut(&Place, &mut Delays)) {}

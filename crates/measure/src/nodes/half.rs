@@ -211,6 +211,16 @@ impl<'a> Half<'a> {
         Ok(flow.receives.listen()?)
     }
 
+    /// The run starts now. Whoever is told of the clocks while it lasts knows of them from the beginning: the first packet may come as
+    /// soon as the partner is told to begin.
+    pub(super) fn start(&mut self, watching: &Watching) {
+        self.started = moment_now();
+        self.count_from(self.started.realtime.as_ns());
+        watching.run_starts(self.started);
+        self.throttle.run_begins();
+        self.take_over(false);
+    }
+
     /// Runs to the end, and makes the record of this half; also how it ended.
     pub(super) fn carry_out(
         mut self,
@@ -218,10 +228,6 @@ impl<'a> Half<'a> {
         link: &mut PartnerLink<'_, '_>,
         observe: &mut dyn FnMut(&Live),
     ) -> (Record, Ending) {
-        self.started = moment_now();
-        self.count_from(self.started.realtime.as_ns());
-        watching.run_starts(self.started);
-        self.throttle.run_begins();
         let start_ns = now_ns(ClockId::Monotonic) + LEAD_NS;
         if let Some(flow) = &self.sent {
             let ahead_ns = self.started.realtime.as_ns() - self.started.monotonic.as_ns();
@@ -383,8 +389,15 @@ impl<'a> Half<'a> {
         let now = Instant::now();
         let own_is_done = self.sent.as_ref().is_none_or(|flow| flow.report.is_some());
         let partner_is_done = self.received.is_none()
-            || partner_sent.is_some_and(|at| self.awaiting(at, ending.partner_report) != Wait::GoOn);
+            || partner_sent.is_some_and(|at| {
+                self.awaiting(at, ending.partner_report) != Wait::GoOn && self.is_done_beside(at.elapsed())
+            });
         (own_is_done && (partner_is_done || ending.gone.is_some())) || given_up.is_some_and(|at| now >= at)
+    }
+
+    /// Whether what came was dealt with, too.
+    fn is_done_beside(&self, since_sent: Duration) -> bool {
+        self.received.as_ref().is_none_or(|flow| self.beside.is_done(flow.receiving.arrivals().once, since_sent))
     }
 
     /// Whether more can come, once the partner has said what it sent.

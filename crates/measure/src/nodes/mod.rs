@@ -192,6 +192,7 @@ pub(crate) fn lead(
     // One that is gone may have said before why it does not take part.
     hear_begin(dialog, setup.stop)?;
     said?;
+    half.start(&watching);
     let mut link = PartnerLink { dialog, halves: &mut halves };
     let (own, ending) = half.carry_out(watching, &mut link, observe);
     Ok(conclude(own, ending, setup, &mut link))
@@ -216,6 +217,7 @@ pub(crate) fn follow(
     hear_begin(dialog, setup.stop)?;
     half.wait_for_clocks();
     half.listen()?;
+    half.start(&watching);
     dialog.say(&Message::Begin)?;
     let mut link = PartnerLink { dialog, halves: &mut halves };
     let (own, ending) = half.carry_out(watching, &mut link, observe);

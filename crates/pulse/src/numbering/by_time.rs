@@ -1,6 +1,6 @@
 //! Which pulses of two lines belong together if neither of them has numbers.
 
-use super::NumberedPulse;
+use super::{NumberedPulse, moment, time};
 use crate::edges::Pulse;
 
 /// Why two lines cannot be paired by the order of time.
@@ -22,7 +22,7 @@ pub enum PairingError {
     /// Two pulses of one line are near a pulse of the other one.
     #[error(
         "two pulses of one line are near one of the other at {}: which of them belongs to it cannot be told by time alone",
-        time(*at_ps)
+        moment(*at_ps)
     )]
     Ambiguous {
         /// The moment of the earlier of the two (ps).
@@ -34,11 +34,6 @@ pub enum PairingError {
         /// How far apart the pulses of one order may be (ps).
         apart_ps: i64,
     },
-}
-
-/// A time of a capture (ps) in the unit that reads best, to the next ns.
-fn time(ps: i64) -> String {
-    units::format::latency(ps.saturating_add(500).div_euclid(1_000))
 }
 
 /// Pairs the pulses of two lines, in the order of time, that are up to `apart_ps` apart: that much, by what is known of the nodes'

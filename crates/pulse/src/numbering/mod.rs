@@ -91,13 +91,26 @@ impl NumberingCounts {
     }
 }
 
+/// A stretch of a capture's time (ps) in the unit that reads best, to the next ns.
+fn time(ps: i64) -> String {
+    units::format::latency(ps.saturating_add(500).div_euclid(1_000))
+}
+
+/// A moment of a capture (ps), in seconds from its zero on, to the microsecond in which it lies.
+fn moment(ps: i64) -> String {
+    let us = ps.div_euclid(1_000_000);
+    let sign = if us < 0 { "-" } else { "" };
+    format!("{sign}{}.{:06} s", us.unsigned_abs() / 1_000_000, us.unsigned_abs() % 1_000_000)
+}
+
 /// Something that cannot be if all is as it should. The pulses around it got no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberingFault {
     /// Marks of one unbroken row of pulses contradict each other.
     #[error(
-        "marks contradict each other: the pulse at {after_ps} ps has number {found} by the marks from it on, and {expected} by those up to \
-         {before_ps} ps"
+        "marks contradict each other: the pulse at {} has number {found} by the marks from it on, and {expected} by those up to {}",
+        moment(*after_ps),
+        moment(*before_ps)
     )]
     Marks {
         /// The moment of the last pulse that the earlier marks count (ps).
@@ -110,7 +123,7 @@ pub enum NumberingFault {
         found: i64,
     },
     /// A mark does not look as the marks before and after it say.
-    #[error("the mark of order {number}, at {at_ps} ps, does not look like one")]
+    #[error("the mark of order {number}, at {}, does not look like one", moment(*at_ps))]
     Mark {
         /// The number of its order.
         number: u64,
@@ -119,8 +132,9 @@ pub enum NumberingFault {
     },
     /// A row of pulses cannot follow the one before it.
     #[error(
-        "pulses from {from_ps} ps on have numbers from {number} on, which the time since those before them, up to number {before}, does \
-         not allow: does the capture show two runs?"
+        "pulses from {} on have numbers from {number} on, which the time since those before them, up to number {before}, does not allow: \
+         does the capture show two runs?",
+        moment(*from_ps)
     )]
     Order {
         /// The moment of its first pulse (ps).
@@ -162,8 +176,8 @@ pub enum NumberingError {
     Empty,
     /// The pulses do not come as they were ordered.
     #[error(
-        "{pulses} pulses, but nowhere 24 in a row that are a multiple of {interval_ps} ps apart: is it the right channel, level and \
-         interval?"
+        "{pulses} pulses, but nowhere 24 in a row that are a multiple of {} apart: is it the right channel, level and interval?",
+        time(*interval_ps)
     )]
     NoGrid {
         /// How many pulses there are.
@@ -174,8 +188,9 @@ pub enum NumberingError {
     /// The marks do not suffice.
     #[error(
         "{pulses} pulses, but their marks do not say which numbers they have: it takes two marks in a row without a gap, one each {every} \
-         orders, and widths of {width_ps} ps and twice that (here {long} have the latter, and {odd} neither); capture for longer, or \
-         have them marked more often (--mark)"
+         orders, and widths of {} and twice that (here {long} have the latter, and {odd} neither); capture for longer, or have them \
+         marked more often (--mark)",
+        time(*width_ps)
     )]
     Undecided {
         /// How many pulses there are.

@@ -386,3 +386,16 @@ proptest! {
         prop_assert!(share > 0.8, "{} {:?}", share, read.counts);
     }
 }
+
+#[test]
+fn faults_are_said_in_times_that_a_person_reads() {
+    let said = NumberingFault::Mark { number: 50, at_ps: 8_313_135_000_000 }.to_string();
+    assert_eq!(said, "the mark of order 50, at 8.313135 s, does not look like one");
+    let said = NumberingFault::Marks { before_ps: -1_500_000, after_ps: 3_600_000_000_000_000, expected: 3, found: 4 };
+    assert!(
+        said.to_string().contains("at 3600.000000 s has") && said.to_string().ends_with("up to -0.000002 s"),
+        "{said}"
+    );
+    let width = NumberingError::Undecided { pulses: 70, every: 50, width_ps: 60_000_000_000, long: 7, odd: 5 };
+    assert!(width.to_string().contains("widths of 60\u{202f}000 us and twice"), "{width}");
+}

@@ -17,7 +17,8 @@ const RATE_PERCENT: i64 = 2;
 pub struct EdgesClaimed {
     /// Orders whose time the capture covers completely.
     pub covered: u64,
-    /// How many of them surely have no edge: any pulse that has no number may be that of an order whose edge is not found.
+    /// How many of them surely have no edge: any pulse that has no number may be that of an order whose edge is not found, and so may
+    /// one that is too short to be a pulse, since what begins late ends in time.
     pub without_edge: u64,
     /// Orders that the node does not say it carried out, in the whole run.
     pub not_carried_out: u64,
@@ -52,7 +53,10 @@ impl EdgesClaimed {
         });
         let in_gaps = gaps.fold(0_u64, u64::saturating_add).min(within);
         let pulses = u64::try_from(line.pulses.len().saturating_sub(numbered.pulses.len())).unwrap_or(u64::MAX);
-        let may_be_theirs = pulses.saturating_sub(numbered.counts.unclear_orders).saturating_add(line.cut);
+        let may_be_theirs = pulses
+            .saturating_sub(numbered.counts.unclear_orders)
+            .saturating_add(line.cut)
+            .saturating_add(line.glitches_at_rest);
         let lacking = numbered.counts.missing.saturating_sub(in_gaps).saturating_add(before).saturating_add(after);
         Self {
             covered: within.saturating_sub(in_gaps).saturating_add(before).saturating_add(after),
@@ -186,6 +190,24 @@ mod tests {
         let extra_ps = 700 * INTERVAL_PS + INTERVAL_PS / 2;
         channel.spans[0].edges_ps.splice(at..at, [extra_ps, extra_ps + WIDTH_PS]);
         assert_eq!(claimed(&channel, 1_000).without_edge, 0);
+    }
+
+    #[test]
+    fn an_order_that_was_carried_out_so_late_that_its_pulse_is_a_glitch_has_an_edge() {
+        let mut channel = line((0..1_000).filter(|number| *number != 300), &[(-5, 1_010)]);
+        let edges = &mut channel.spans[0].edges_ps;
+        let end_ps = 300 * INTERVAL_PS + INTERVAL_PS / 1_000 + WIDTH_PS;
+        let at = edges.partition_point(|at_ps| *at_ps < end_ps);
+        let late = [end_ps - WIDTH_PS / 10, end_ps];
+        edges.splice(at..at, late);
+        assert_eq!(claimed(&channel, 1_000).without_edge, 0);
+        // Within a pulse it is none.
+        let edges = &mut channel.spans[0].edges_ps;
+        edges.drain(at..at + 2);
+        let inside_ps = 200 * INTERVAL_PS + WIDTH_PS / 2;
+        let at = edges.partition_point(|at_ps| *at_ps < inside_ps);
+        edges.splice(at..at, [inside_ps, inside_ps + WIDTH_PS / 10]);
+        assert!(claimed(&channel, 1_000).is_contradiction());
     }
 
     /// What a capture shows of edges between these moments: the line is low before the first.

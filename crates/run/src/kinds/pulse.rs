@@ -100,7 +100,7 @@ impl Planned {
     }
 }
 
-fn open(acts: &Acts) -> Result<OpenOutput, measure::LineError> {
+fn open(acts: &Acts) -> Result<OpenOutput, measured::OutputError> {
     acts.output.as_ref().map_or_else(|| Ok(OpenOutput::nothing()), OpenOutput::open)
 }
 

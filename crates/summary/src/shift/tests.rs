@@ -79,7 +79,7 @@ fn the_figures_of_a_pair_have_their_signs_and_the_worst_its_number() {
     assert_eq!(said.verdict, WitnessVerdict::Holds);
     assert_eq!(
         said.sentence,
-        "c acted within 90.0 us of b at every order that both carried out; the witness contradicts no node."
+        "c acted within 90.0 us of b at every order that both lines show; the witness contradicts no node."
     );
 }
 

@@ -1,7 +1,10 @@
 //! `punctual lab analyzer`: how far apart two machines act, by the host's clock.
 
-use ::lab::analyzer::{Comparison, DEFAULT_WINDOW_NS, NodeResult, recorded, until_pairs};
-use ::lab::running;
+use std::path::Path;
+
+use ::lab::analyzer::{Comparison, DEFAULT_WINDOW_NS, NodeResult, recorded, until_pairs, whole_log};
+use ::lab::running::{self, Lab};
+use anyhow::Context as _;
 use units::{Ns, format, round_u64};
 
 use super::expect::{self, Expectation, Found};
@@ -13,14 +16,27 @@ use terminal::output;
 /// The nodes have 'analyzer = true' in the scenario, and 'punctual-proof inject pulse' writes pulses in them. Each pulse has a
 /// label. Two pulses belong together if they have the same label, are nearest to each other, and are no farther apart than
 /// the window. The result says when the emulated machines acted. It includes the host's scheduling of their CPUs: the
-/// median of some tens of pulses describes the machines, and the extremes describe the host.
+/// median of some tens of pulses describes the machines, and the extremes describe the host. With --copy nothing is measured: what was
+/// recorded is copied for 'punctual pulse shift', which takes edges of any program.
 #[derive(clap::Args)]
 pub(super) struct AnalyzerArgs {
     /// Name of the lab.
     lab: String,
     /// The two machines; the shift is how much later the second one is. The same machine twice: only its own pulses.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
+    #[arg(long, num_args = 2, value_names = ["A", "B"], required_unless_present = "copy")]
     between: Vec<String>,
+    /// Instead, copy what was recorded of these machines since the lab was started, each to NODE.analyzer.
+    #[arg(
+        long,
+        value_name = "NODE,...",
+        value_delimiter = ',',
+        requires = "to",
+        conflicts_with_all = ["between", "pairs", "expect", "json"]
+    )]
+    copy: Vec<String>,
+    /// The folder that copies go to, here or on a machine of the lab.
+    #[arg(long, value_name = "[NODE:]FOLDER", requires = "copy")]
+    to: Option<String>,
     /// Record from now on until there are this many pairs; without it all recorded pulses count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: Option<u32>,
@@ -42,6 +58,9 @@ pub(super) struct AnalyzerArgs {
 impl AnalyzerArgs {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let lab = running::find(&self.lab)?;
+        if let Some(to) = &self.to {
+            return copy(&lab, &self.copy, to);
+        }
         let [a, b] = self.between.as_slice() else { anyhow::bail!("--between takes two nodes") };
         let found = match self.pairs {
             Some(pairs) => until_pairs(&lab, a, b, self.window.0, usize::try_from(pairs)?, self.patience.to_std())?,
@@ -56,6 +75,22 @@ impl AnalyzerArgs {
         faults.iter().for_each(|fault| output::note(fault));
         Ok(if faults.is_empty() { Exit::Holds } else { Exit::Broken })
     }
+}
+
+/// Copies what was recorded of machines to a folder, of one of them if it is written `NODE:FOLDER`.
+fn copy(lab: &Lab, nodes: &[String], to: &str) -> anyhow::Result<Exit> {
+    let inside = to.split_once(':').filter(|(node, _)| lab.nodes().iter().any(|own| own == node));
+    for node in nodes {
+        let (log, name) = (whole_log(lab, node)?, format!("{node}.analyzer"));
+        match inside {
+            Some((at, folder)) => running::put(lab, at, &format!("{}/{name}", folder.trim_end_matches('/')), log)?,
+            None => {
+                let path = Path::new(to).join(name);
+                std::fs::write(&path, log).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
+    }
+    Ok(Exit::Holds)
 }
 
 fn count(value: usize) -> u64 {

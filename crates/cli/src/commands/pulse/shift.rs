@@ -112,7 +112,7 @@ impl ShiftArgs {
             })
             .collect();
         for (node, _) in &chosen {
-            let is_low = node.output_words.as_ref().is_some_and(|words| words.ends_with("active low"));
+            let is_low = node.output_words.as_ref().is_some_and(|words| words.contains(", active low"));
             if is_low && !self.active_low.contains(&node.node) {
                 let name = &node.node;
                 output::note(&format!(

@@ -34,6 +34,7 @@ use crate::nodes::delays::Delays;
 use crate::nodes::plan::PacketPlan;
 use crate::nodes::{self, OfKind, PacketPlanError};
 pub use crate::nodes::{Dialog, Ends, NodeThreads, PacketError, Role, Setup};
+use crate::parallel_pin::{PinError, take_pin};
 use crate::stop::Stop;
 
 /// The longest lead.
@@ -134,11 +135,31 @@ pub fn check(
     Ok(())
 }
 
+/// Where an output of a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputPlace {
+    /// A line of a GPIO chip, `CHIP/LINE`.
+    Line(String),
+    /// A data pin of a parallel port, `PORT/PIN`.
+    Pin(String),
+}
+
+/// Why an output cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// It is a line.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// It is a pin.
+    #[error(transparent)]
+    Pin(#[from] PinError),
+}
+
 /// An output as this node's policy has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedOutput {
-    /// Its line, `CHIP/LINE`.
-    pub line: String,
+    /// Where it is.
+    pub place: OutputPlace,
     /// Whether its low level is the active one.
     pub active_low: bool,
     /// How long it may be active; `None`: as long as is asked.
@@ -170,13 +191,16 @@ impl OpenOutput {
     /// Opens an output of this node; it is at its safe level then.
     ///
     /// # Errors
-    /// Where its line cannot be had.
-    pub fn open(named: &NamedOutput) -> Result<Self, LineError> {
-        let line = take_output(&named.line, named.active_low)?;
+    /// Where its line or pin cannot be had.
+    pub fn open(named: &NamedOutput) -> Result<Self, OutputError> {
+        let (output, place) = match &named.place {
+            OutputPlace::Line(line) => (Output::Line(take_output(line, named.active_low)?), line),
+            OutputPlace::Pin(pin) => (Output::Pin(take_pin(pin, named.active_low)?), pin),
+        };
         let level = if named.active_low { "low" } else { "high" };
         Ok(Self {
-            output: Output::Line(line),
-            words: Some(format!("{}, active {level}", named.line)),
+            output,
+            words: Some(format!("{place}, active {level}")),
             longest_pulse: named.longest_pulse,
             least_apart: named.least_apart,
         })

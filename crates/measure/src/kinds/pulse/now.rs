@@ -11,6 +11,8 @@ const STEP_NS: i64 = 1_000_000;
 pub(crate) struct Now {
     pub(crate) monotonic_ns: i64,
     pub(crate) realtime_ns: i64,
+    /// How much later than the first clock the second one was read at most (ns): long where the thread was interrupted in between.
+    between_ns: i64,
 }
 
 #[inline(always)]
@@ -26,7 +28,8 @@ pub(crate) fn monotonic() -> i64 {
 impl Now {
     #[inline(always)]
     pub(crate) fn read() -> Self {
-        Self { monotonic_ns: monotonic(), realtime_ns: realtime() }
+        let (monotonic_ns, realtime_ns) = (monotonic(), realtime());
+        Self { monotonic_ns, realtime_ns, between_ns: monotonic() - monotonic_ns }
     }
 
     /// Whether CLOCK_REALTIME was set between an earlier moment and this one.
@@ -34,7 +37,8 @@ impl Now {
     pub(crate) const fn is_stepped_since(&self, earlier: &Self) -> bool {
         let passed_ns = self.monotonic_ns.wrapping_sub(earlier.monotonic_ns);
         let moved_ns = self.realtime_ns.wrapping_sub(earlier.realtime_ns);
-        moved_ns.wrapping_sub(passed_ns).unsigned_abs() > (STEP_NS + passed_ns / 10).unsigned_abs()
+        let allowed_ns = STEP_NS + passed_ns / 10 + self.between_ns + earlier.between_ns;
+        moved_ns.wrapping_sub(passed_ns).unsigned_abs() > allowed_ns.unsigned_abs()
     }
 }
 
@@ -44,10 +48,11 @@ mod tests {
 
     #[test]
     fn a_step_is_told_from_a_correction() {
-        let earlier = Now { monotonic_ns: 5_000_000_000, realtime_ns: 1_000_000_000_000 };
+        let earlier = Now { monotonic_ns: 5_000_000_000, realtime_ns: 1_000_000_000_000, between_ns: 0 };
         let after = |passed_ns, moved_ns| Now {
             monotonic_ns: earlier.monotonic_ns + passed_ns,
             realtime_ns: earlier.realtime_ns + moved_ns,
+            between_ns: 0,
         };
         for (passed_ns, moved_ns, is_stepped) in [
             (50_000_000, 50_000_000, false),
@@ -60,5 +65,18 @@ mod tests {
         ] {
             assert_eq!(after(passed_ns, moved_ns).is_stepped_since(&earlier), is_stepped, "{passed_ns} {moved_ns}");
         }
+    }
+    #[test]
+    fn an_interruption_between_the_readings_of_both_clocks_is_no_step() {
+        let at = |ns: i64, between_ns: i64| Now {
+            monotonic_ns: ns,
+            realtime_ns: 1_000_000_000_000 + ns + between_ns,
+            between_ns,
+        };
+        let (before, interrupted, behind) = (at(0, 50), at(2_000_000, 30_000_000), at(40_000_000, 50));
+        assert!(!interrupted.is_stepped_since(&before) && !behind.is_stepped_since(&interrupted));
+        // What is more than the interruption explains is a step.
+        let stepped = Now { realtime_ns: interrupted.realtime_ns + 32_000_000, ..interrupted };
+        assert!(stepped.is_stepped_since(&before));
     }
 }

@@ -1,6 +1,7 @@
 //! What a node did with its orders, as its controller takes it over.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use ::pulse::account::Obeyed;
 use ::pulse::numbers::OrderNumbers;
@@ -24,6 +25,8 @@ use crate::nodes::clocks_seen::ClocksSeen;
 use crate::nodes::delays::Delays;
 use crate::nodes::plan::Role;
 
+/// How much longer than the lead the node waits for an order that it was not told about any more.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How far back the rate is looked for at which the clocks drift apart (ns).
 const RATE_OVER_NS: i64 = 2_000_000_000;
 
@@ -36,6 +39,7 @@ struct Refusals {
     too_long: u64,
     too_fast: u64,
     too_far: u64,
+    halted: u64,
     failed: u64,
 }
 
@@ -49,6 +53,7 @@ impl Refusals {
             (self.too_long, "for longer than the output may be active"),
             (self.too_fast, "nearer to another one than the output may be switched"),
             (self.too_far, "for a time more than 20 s ahead: the clocks are of different times"),
+            (self.halted, "after the output had lost its guard"),
             (self.failed, "that the output's driver did not carry out"),
         ]
         .into_iter()
@@ -78,6 +83,8 @@ pub(crate) struct Orders {
     to_returned_max_ns: Option<i64>,
     /// Why the output was not guarded any longer: nothing was switched after that.
     unguarded: Option<String>,
+    /// When the output is safe again after the last act, if not before.
+    safe_by: Option<Instant>,
     /// Between what the acting clock lay, less the server's (ns).
     ahead_ns: Option<(i64, i64)>,
 }
@@ -109,6 +116,7 @@ impl Orders {
             to_returned_max_ns: None,
             ahead_ns: None,
             unguarded: None,
+            safe_by: None,
         }
     }
 
@@ -131,6 +139,9 @@ impl Orders {
                 self.to_returned_max_ns =
                     Some(self.to_returned_max_ns.map_or(returned_ns, |most| most.max(returned_ns)));
                 self.to_acted.take_exact(late_ns, done.acted_ns, clocks);
+                // A marked pulse is twice as long, and one that was late ends in time.
+                let longest_ns = self.request.active().unsigned().saturating_mul(2);
+                self.safe_by = Some(Instant::now() + Duration::from_nanos(longest_ns));
                 self.to_returned.take_exact(done.returned_ns - done.acted_ns, done.returned_ns, clocks);
                 true
             }
@@ -157,6 +168,7 @@ impl Orders {
                     Refusal::TooLong => &mut self.refusals.too_long,
                     Refusal::TooFast => &mut self.refusals.too_fast,
                     Refusal::TooFar => &mut self.refusals.too_far,
+                    Refusal::Halted => &mut self.refusals.halted,
                 };
                 *number += 1;
                 false
@@ -241,6 +253,13 @@ impl Beside for Orders {
         while let Ok(done) = self.acting.done.pop() {
             self.take(&done, clocks);
         }
+    }
+
+    fn is_done(&self, arrived: u64, since_sent: Duration) -> bool {
+        let told = self.obeyed.arrived().saturating_add(self.acting.shared.dropped.load(Ordering::Relaxed));
+        // The last order waits for its time, and then its pulse lasts for a while.
+        let longest = Duration::from_nanos(self.request.lead.unsigned()) + PATIENCE;
+        (told >= arrived || since_sent > longest) && self.safe_by.is_none_or(|at| Instant::now() >= at)
     }
 
     fn each_series(&mut self, visit: &mut dyn FnMut(&Place, &mut Delays)) {

@@ -67,6 +67,7 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
         of(3, Fate::Refused(Refusal::TooLong), 0),
         of(4, Fate::Dropped, 0),
         of(5, Fate::Failed, 0),
+        of(6, Fate::Refused(Refusal::Halted), 0),
     ] {
         done.push(one).unwrap();
     }
@@ -77,7 +78,7 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     record.detail = orders.detail(record::PacketRun::default());
     orders.judge(&mut record);
     let counts = record.pulses().unwrap().nodes[0].orders;
-    assert_eq!((counts.acted, counts.beyond, counts.too_late, counts.refused, counts.dropped), (2, 1, 1, 2, 1));
+    assert_eq!((counts.acted, counts.beyond, counts.too_late, counts.refused, counts.dropped), (2, 1, 1, 3, 1));
     assert_eq!(record.pulses().unwrap().nodes[0].ordered_to_returned_max_ns, Some(100_041));
     let detail = |code: ReasonCode| {
         let found = record.validity.reasons().iter().find(|reason| reason.code == code);
@@ -86,7 +87,8 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     let refused = detail(ReasonCode::OrdersRefused);
     assert!(
         refused.contains("1 for longer than the output may be active")
-            && refused.contains("1 that the output's driver"),
+            && refused.contains("1 that the output's driver")
+            && refused.contains("1 after the output had lost its guard"),
         "{refused}"
     );
     assert!(
@@ -98,4 +100,42 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     shared.dropped.store(1, std::sync::atomic::Ordering::Relaxed);
     orders.judge(&mut record);
     assert!(record.validity.has(ReasonCode::SamplesDropped) && record.validity.is_invalid());
+}
+
+#[test]
+fn a_run_does_not_end_while_an_order_waits_or_its_pulse_lasts() {
+    let plan = || ActPlan {
+        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
+        by: ActsBy::Service,
+        lead_ns: 400_000_000,
+        spin_ns: 0,
+    };
+    let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
+    let series = |name| Delays::new(name, 0, 1_000_000_000);
+    let at_once = std::time::Duration::ZERO;
+    let told = |width: Ns, fate: Fate| {
+        let (start, acting) = act::prepare(plan(), Output::Nothing, None);
+        let request = PulseRequest { lead: Ns::from_ms(400), width: Some(width), ..PulseRequest::default() };
+        let mut orders = Orders::new(&request, 0, "b", None, acting, series);
+        let mut done = start.done;
+        done.push(Done {
+            sequence: 0,
+            fate,
+            scheduled_ns: 0,
+            armed_ns: 900,
+            ordered_ns: 1_000,
+            acted_ns: 1_000,
+            returned_ns: 1_040,
+        })
+        .unwrap();
+        orders.take_over(&clocks, &ClocksSeen::new(100_000, series));
+        orders
+    };
+    let late = told(Ns::from_s(3_600), Fate::TooLate);
+    assert!(late.is_done(1, at_once) && !late.is_done(2, at_once), "one of two was told");
+    // What is not told so long after its time never will be.
+    assert!(!late.is_done(2, std::time::Duration::from_millis(1_300)));
+    assert!(late.is_done(2, std::time::Duration::from_millis(1_500)));
+    assert!(!told(Ns::from_s(3_600), Fate::Acted).is_done(1, at_once), "its output is active");
+    assert!(told(Ns(0), Fate::Acted).is_done(1, at_once));
 }

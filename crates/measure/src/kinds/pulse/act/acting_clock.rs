@@ -49,17 +49,15 @@ impl ActingClock {
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
-    /// Whether it was set yet.
+    /// What it was set to last; `None` where it was never set, or is being set right now: whoever sets it may have been interrupted by
+    /// who reads.
     #[inline(always)]
-    pub(crate) fn is_set(&self) -> bool {
-        self.version.load(Ordering::Relaxed) > 0
-    }
-
-    /// What it was set to last; `known` where it is being set right now.
-    #[inline(always)]
-    pub(crate) fn read(&self, known: Ahead) -> Ahead {
+    pub(crate) fn read(&self) -> Option<Ahead> {
         for _ in 0..TRIES {
             let before = self.version.load(Ordering::Acquire);
+            if before == 0 {
+                return None;
+            }
             let ahead = Ahead {
                 ns: self.ns.load(Ordering::Relaxed),
                 at_ns: self.at_ns.load(Ordering::Relaxed),
@@ -67,10 +65,10 @@ impl ActingClock {
             };
             fence(Ordering::Acquire);
             if before % 2 == 0 && self.version.load(Ordering::Relaxed) == before {
-                return ahead;
+                return Some(ahead);
             }
         }
-        known
+        None
     }
 }
 
@@ -90,12 +88,17 @@ mod tests {
     #[test]
     fn what_is_read_was_set_as_one() {
         let clock = ActingClock::default();
+        assert_eq!(clock.read(), None);
+        // Whoever sets it for the first time is interrupted.
+        clock.version.store(1, Ordering::Relaxed);
+        assert_eq!(clock.read(), None);
+        clock.version.store(0, Ordering::Relaxed);
         let is_whole = |ahead: Ahead| ahead.at_ns == ahead.ns * 3 && ahead.ppb == ahead.ns * 5;
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
                 let mut known = Ahead::default();
                 while known.ns < 100_000 {
-                    let read = clock.read(known);
+                    let Some(read) = clock.read() else { continue };
                     assert!(is_whole(read) && read.ns >= known.ns, "{read:?}");
                     known = read;
                 }

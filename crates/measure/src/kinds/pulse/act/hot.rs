@@ -23,6 +23,8 @@ use crate::nodes::receive::hot::{ReceiveCounts, Strangers};
 
 /// How long the thread waits before it looks whether it is to end (ns).
 const LONGEST_WAIT_NS: i64 = 50_000_000;
+/// How long it waits at most while its output is active, before it looks whether that is still guarded (ns).
+const ACTIVE_WAIT_NS: i64 = 10_000_000;
 /// How long it sleeps where the kernel does not let it receive, before it asks again (ns).
 const FAILURE_PAUSE_NS: i64 = 1_000_000;
 /// An order that is so far ahead is of another time (ns): the longest lead is half of it.
@@ -58,6 +60,8 @@ pub(crate) enum Refusal {
     TooFast,
     /// Its time is so far ahead that the clocks cannot be of one time.
     TooFar,
+    /// Nobody guards the output any longer, or nothing more may be switched for another reason.
+    Halted,
 }
 
 /// An order that arrived, and what became of it. All times are the node's CLOCK_REALTIME (ns).
@@ -122,22 +126,38 @@ pub(crate) struct ActLoop<'a, E> {
 /// What the loop holds beside what was prepared.
 struct State {
     counts: ReceiveCounts,
+    /// How far the node's clock is ahead of the server's, once that is known.
     ahead: Ahead,
+    is_clock_known: bool,
     before: Now,
     /// When the output is to be safe again (ns, CLOCK_REALTIME of the node); `None` while it is.
     safe_at_ns: Option<i64>,
     /// When the last order that was carried out was for (ns, CLOCK_REALTIME of the server).
     last_act_ns: i64,
+    /// Nothing more is switched.
+    is_halted: bool,
 }
 
 impl State {
     fn new(clock: &ActingClock) -> Self {
-        Self {
+        let mut state = Self {
             counts: ReceiveCounts::default(),
-            ahead: clock.read(Ahead::default()),
+            ahead: Ahead::default(),
+            is_clock_known: false,
             before: Now::read(),
             safe_at_ns: None,
             last_act_ns: i64::MIN / 2,
+            is_halted: false,
+        };
+        state.look_at(clock);
+        state
+    }
+
+    /// Takes over what is known of the clocks by now.
+    #[inline(always)]
+    fn look_at(&mut self, clock: &ActingClock) {
+        if let Some(ahead) = clock.read() {
+            (self.ahead, self.is_clock_known) = (ahead, true);
         }
     }
 }
@@ -155,15 +175,19 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             if now.is_stepped_since(&state.before) {
                 self.drop_all(&mut state);
             }
+            if !state.is_halted && self.is_to_halt(now.monotonic_ns) {
+                state.is_halted = true;
+                self.drop_all(&mut state);
+            }
             state.before = now;
-            state.ahead = self.clock.read(state.ahead);
+            state.look_at(self.clock);
             let next_ns = self.next_ns(&state);
             match next_ns {
                 Some((at_ns, spin_ns)) if at_ns - now.realtime_ns <= spin_ns => self.act(&mut state),
                 _ => {
-                    let until_ns = next_ns.map_or(LONGEST_WAIT_NS, |(at_ns, spin_ns)| {
-                        (at_ns - spin_ns - now.realtime_ns).min(LONGEST_WAIT_NS)
-                    });
+                    let longest_ns = if state.safe_at_ns.is_some() { ACTIVE_WAIT_NS } else { LONGEST_WAIT_NS };
+                    let until_ns = next_ns
+                        .map_or(longest_ns, |(at_ns, spin_ns)| (at_ns - spin_ns - now.realtime_ns).min(longest_ns));
                     self.wait(now.monotonic_ns + until_ns, &mut state);
                 }
             }
@@ -184,7 +208,14 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
     #[inline(always)]
     fn is_over(&self, monotonic_ns: i64) -> bool {
         let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        is_set(self.stop) || is_set(self.watchdog) || is_set(self.halt) || monotonic_ns > self.end_ns
+        is_set(self.stop) || is_set(self.watchdog) || monotonic_ns > self.end_ns
+    }
+
+    /// Whether nothing more may be switched: orders that come after that are refused.
+    #[inline(always)]
+    fn is_to_halt(&self, monotonic_ns: i64) -> bool {
+        let is_watched = self.guarded.is_none_or(|guarded| guarded.is_watched(monotonic_ns));
+        !is_watched || self.halt.load(Ordering::Relaxed)
     }
 
     /// When something is to be done next (ns, CLOCK_REALTIME), and how long before that the clock is asked. The end of a pulse is
@@ -328,6 +359,8 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             return;
         }
         state.counts.taken += 1;
+        // The clocks may have been compared while this thread waited for the order.
+        state.look_at(self.clock);
         let (act_at_ns, until_ns) = order.map_or((0, 0), |order| (order.act_at_ns, order.until_ns));
         let ordered_ns = state.ahead.on_own(act_at_ns);
         let now_ns = realtime();
@@ -359,7 +392,10 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         if !is_order {
             return Some(Refusal::NoOrder);
         }
-        if !self.clock.is_set() {
+        if state.is_halted {
+            return Some(Refusal::Halted);
+        }
+        if !state.is_clock_known {
             return Some(Refusal::NoClock);
         }
         let apart_ns = self.bounds.least_apart_ns;

@@ -1,6 +1,7 @@
 //! What a node switches.
 
 use kernel::gpio::OutputLine;
+use kernel::parport::OutputPin;
 
 /// An output, at its safe level unless it is told otherwise.
 #[derive(Debug)]
@@ -9,6 +10,8 @@ pub enum Output {
     Nothing,
     /// A line of a GPIO chip.
     Line(OutputLine),
+    /// A data pin of a parallel port.
+    Pin(OutputPin),
 }
 
 impl Output {
@@ -18,6 +21,7 @@ impl Output {
         match self {
             Self::Nothing => true,
             Self::Line(line) => line.set(is_active).is_ok(),
+            Self::Pin(pin) => pin.set(is_active).is_ok(),
         }
     }
 }

@@ -11,11 +11,13 @@ const SESSION: Session = Session { number: 3, key: [5; 16] };
 const MS: i64 = 1_000_000;
 
 /// Has all packets at once, and nothing after that.
-struct Scripted {
+struct Scripted<'a> {
     packets: VecDeque<Vec<u8>>,
+    /// What others do while the loop waits for the next one.
+    meanwhile: &'a dyn Fn(),
 }
 
-impl PacketEndpoint for Scripted {
+impl PacketEndpoint for Scripted<'_> {
     fn send(&mut self, _: &[u8], _: Option<Launch>) -> Result<(), SendError> {
         Ok(())
     }
@@ -25,6 +27,7 @@ impl PacketEndpoint for Scripted {
     }
 
     fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError> {
+        (self.meanwhile)();
         if !self.packets.is_empty() {
             return Ok(true);
         }
@@ -70,13 +73,22 @@ fn obeyed_by(
     bounds: Bounds,
     arming_ns: i64,
 ) -> Vec<Done> {
+    obeyed_while((clock, None, &|| {}), packets, bounds, arming_ns)
+}
+
+fn obeyed_while(
+    (clock, guarded, meanwhile): (&ActingClock, Option<&GuardState>, &dyn Fn()),
+    packets: impl IntoIterator<Item = Vec<u8>>,
+    bounds: Bounds,
+    arming_ns: i64,
+) -> Vec<Done> {
     let (mut ring, _arrived) = RingBuffer::new(256);
     let (mut done, mut told) = RingBuffer::new(256);
     let (strangers, counted, flag) = (Strangers::default(), AtomicU64::new(0), AtomicBool::new(false));
     let hot = ActLoop {
-        end: &mut Scripted { packets: packets.into_iter().collect() },
+        end: &mut Scripted { packets: packets.into_iter().collect(), meanwhile },
         output: &Output::Nothing,
-        guarded: None,
+        guarded,
         session: SESSION,
         flow: 0,
         clock,
@@ -196,4 +208,37 @@ fn an_order_is_for_the_clock_by_which_the_node_acts_and_for_none_before_that_is_
     assert_eq!(fates(&done), [(1, Fate::Acted)]);
     assert_eq!(done[0].ordered_ns, server_ns + 500_000 * MS);
     assert!(done[0].acted_ns >= done[0].ordered_ns);
+}
+
+#[test]
+fn an_order_that_comes_while_the_clocks_are_first_compared_is_for_the_clock_that_is_known_then() {
+    let server_ns = now_ns(ClockId::Realtime) + 20 * MS - 500_000 * MS;
+    let clock = ActingClock::default();
+    // The loop waits for its first order when the controller learns how far the clocks are apart.
+    let learn = || clock.set(Ahead { ns: 500_000 * MS, at_ns: now_ns(ClockId::Realtime), ppb: 0 });
+    let done = obeyed_while((&clock, None, &learn), [packet(0, server_ns, MS)], ANY, 1_000);
+    assert_eq!(fates(&done), [(0, Fate::Acted)]);
+    assert_eq!(done[0].ordered_ns, server_ns + 500_000 * MS);
+    assert!(done[0].acted_ns >= done[0].ordered_ns);
+}
+
+#[test]
+fn nothing_is_switched_while_nobody_guards_the_output_and_each_order_says_so() {
+    let clock = ActingClock::default();
+    clock.set(Ahead::default());
+    let obeyed = |state: &GuardState| {
+        let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
+        let packets = [packet(0, from_ns, MS), packet(1, from_ns + 5 * MS, MS)];
+        fates(&obeyed_while((&clock, Some(state), &|| {}), packets, ANY, 1_000))
+    };
+    let state = || GuardState(kernel::shared_words::SharedWords::make().unwrap().0);
+    let looks = state();
+    looks.looked(i64::MAX / 2);
+    assert_eq!(obeyed(&looks), [(0, Fate::Acted), (1, Fate::Acted)]);
+    assert_eq!(looks.unwatched_ns(), None);
+    let silent = state();
+    silent.looked(now_ns(ClockId::Monotonic) - 1_000 * MS);
+    let halted = Fate::Refused(Refusal::Halted);
+    assert_eq!(obeyed(&silent), [(0, halted), (1, halted)]);
+    assert!(silent.unwatched_ns().is_some_and(|silent_ns| silent_ns >= 1_000 * MS));
 }

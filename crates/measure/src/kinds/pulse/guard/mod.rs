@@ -1,8 +1,8 @@
 //! The guard of an output: a process of its own that makes the output safe however this program ends or is stopped.
 //!
 //! A line that is released keeps or loses its level as its driver likes, and a killed process sets nothing. So the guard shares
-//! the line's descriptor, knows until when the output may be active, and outranks the acting thread. A kernel that dies, and both
-//! processes killed at once, are not covered.
+//! the output's descriptor, knows until when it may be active, and outranks the acting thread. That one in turn switches nothing
+//! while nobody guards. A kernel that dies, and both processes killed or stopped at once, are not covered.
 
 pub(crate) mod state;
 
@@ -11,9 +11,11 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::gpio::OutputLine;
+use kernel::parport::{OutputPin, PinBytes};
+use kernel::process::Signal;
 use kernel::sched::Policy;
 use kernel::shared_words::SharedWords;
 use units::ClockId;
@@ -28,8 +30,8 @@ pub const GUARD_COMMAND: &str = "__output-guard";
 const READY: &str = "ready";
 /// Between two looks: with the grace of an output that is late, far below 100 ms.
 const PERIOD: Duration = Duration::from_millis(5);
-/// A guard that has not looked for so long is stopped or starved (ns).
-const SILENT_NS: i64 = 500_000_000;
+/// How long a guard may take to end once nobody needs it.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The priority of a guard of a thread that is not real-time.
 const LEAST_PRIORITY: u32 = 1;
 
@@ -50,11 +52,17 @@ impl Guard {
     /// # Errors
     /// Where the guard does not come up: then nothing may be switched.
     pub(crate) fn of(output: &Output, priority: u32) -> io::Result<Option<Self>> {
-        let Output::Line(line) = output else { return Ok(None) };
+        let (shared, pin) = match output {
+            Output::Nothing => return Ok(None),
+            Output::Line(line) => (line.share()?, None),
+            Output::Pin(pin) => (pin.share()?, Some(pin.bytes())),
+        };
         let (words, file) = SharedWords::make()?;
         let mut command = Command::new("/proc/self/exe");
         command.arg(GUARD_COMMAND).arg(priority.to_string());
-        command.stdin(Stdio::from(file)).stdout(Stdio::piped()).stderr(Stdio::from(line.share()?));
+        // A line knows its levels itself.
+        command.args(pin.iter().flat_map(|PinBytes { safe, active }| [safe.to_string(), active.to_string()]));
+        command.stdin(Stdio::from(file)).stdout(Stdio::piped()).stderr(Stdio::from(shared));
         let mut child = command.spawn()?;
         let mut said = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?);
         let mut first = String::new();
@@ -75,16 +83,24 @@ impl Guard {
         if let Ok(Some(status)) = self.child.try_wait() {
             return Some(format!("the process that guards the output ended ({status})"));
         }
-        let silent_ns = now_ns(ClockId::Monotonic) - self.state.looked_ns();
-        (silent_ns > SILENT_NS)
-            .then(|| "the process that guards the output does not run: it is stopped, or gets no CPU".to_owned())
+        self.state.unwatched_ns().map(|silent_ns| {
+            let silent = units::format::span(silent_ns);
+            format!("the process that guards the output had not run for {silent}: it was stopped, or got no CPU")
+        })
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It makes the output safe and ends once nobody reads what it says.
+        // It makes the output safe and ends once nobody reads what it says; one that was stopped does so once it goes on.
         drop(self.said.take());
+        let _ = kernel::process::signal(self.child.id(), Signal::Continue);
+        let until = Instant::now() + PATIENCE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(PERIOD);
+        }
+        // Where somebody stops it again and again, this program is not to wait for ever.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
@@ -97,12 +113,10 @@ pub fn guard() -> io::Result<()> {
     // What stops or ends the terminal's programs does not reach it.
     kernel::process::start_session();
     kernel::signals::block_all_but_watchdog();
-    let priority = std::env::args().nth(2).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let prepared = SharedWords::map(io::stdin()).and_then(|words| {
-        // The descriptor stays this process's until it ends.
-        Ok((GuardState(words), OutputLine::shared(io::stderr().as_fd().try_clone_to_owned()?)))
-    });
-    let (state, line) = match prepared {
+    let mut words = std::env::args().skip(2);
+    let priority = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let prepared = SharedWords::map(io::stdin()).and_then(|shared| Ok((GuardState(shared), guarded(words)?)));
+    let (state, output) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
             writeln!(io::stdout(), "{error}")?;
@@ -122,9 +136,21 @@ pub fn guard() -> io::Result<()> {
     state.looked(now_ns(ClockId::Monotonic));
     // A controller that is gone already is no reason to leave the output as it is.
     let _ = writeln!(io::stdout(), "{READY} {}", lacks.join(", "));
-    watch(&state, &|| drop(line.set(false)), &is_gone);
+    watch(&state, &|| _ = output.set(false), &is_gone);
     drop(group);
     Ok(())
+}
+
+/// The output by the descriptor that the controller shares; `words` are a pin's bytes, of a line there are none.
+fn guarded(words: impl Iterator<Item = String>) -> io::Result<Output> {
+    // The descriptor stays this process's until it ends.
+    let file = io::stderr().as_fd().try_clone_to_owned()?;
+    let bytes: Result<Vec<u8>, _> = words.map(|word| word.parse()).collect();
+    match bytes.as_deref() {
+        Ok([]) => Ok(Output::Line(OutputLine::shared(file))),
+        Ok([safe, active]) => Ok(Output::Pin(OutputPin::shared(file, PinBytes { safe: *safe, active: *active }))),
+        _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    }
 }
 
 /// Looks until the controller is gone.
@@ -218,6 +244,6 @@ mod tests {
         watch(&state, &|| made_safe_at.borrow_mut().push(turns.get()), &is_gone);
         assert_eq!(*made_safe_at.borrow(), [2, 3, 7]);
         assert_eq!(state.interventions(), 2);
-        assert!(state.looked_ns() > 0);
+        assert!(state.is_watched(now_ns(ClockId::Monotonic)));
     }
 }
