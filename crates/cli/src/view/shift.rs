@@ -22,7 +22,8 @@ pub(crate) fn text(shift: &ShiftSummary) -> String {
             text.push_str(&paragraph(&format!("{}: {fault}.", line.node)));
         }
     }
-    for pair in &shift.pairs {
+    // What cannot be told of a pair stands in the verdict.
+    for pair in shift.pairs.iter().filter(|pair| pair.figures.is_some()) {
         text.push('\n');
         text.push_str(&of_pair(pair, width));
     }
@@ -130,7 +131,7 @@ fn exactness(pair: &ShiftPair, width: usize) -> String {
 fn parts(parts: &[PartRow]) -> String {
     let mut table = Table::new(&["mean shift by", "likely", "at least", "at most"]);
     for part in parts {
-        table.row(vec![part.words.to_owned(), time(part.likely_ps), time(part.lower_ps), time(part.upper_ps)]);
+        table.row(vec![part.words.clone(), time(part.likely_ps), time(part.lower_ps), time(part.upper_ps)]);
     }
     table.render()
 }

@@ -88,10 +88,10 @@ fn a_rest_beyond_all_errors_is_a_contradiction_and_outranks_the_limit() {
     let within = said(&seen(2_000), None, |_| ());
     assert_eq!((within.verdict, within.contradictions.len()), (WitnessVerdict::Holds, 0));
     let rest = within.pairs[0].parts.last().unwrap();
-    let words: Vec<(&str, &str)> = within.pairs[0].parts.iter().map(|part| (part.name, part.words)).collect();
+    let words: Vec<(&str, &str)> = within.pairs[0].parts.iter().map(|part| (&*part.name, &*part.words)).collect();
     let latencies = [("ordered_to_acted", "ordered time to the act"), ("output", "what switching the output takes")];
     assert_eq!(words, [&[("clock", "clocks")][..], &latencies, &[("rest", "rest")]].concat());
-    assert_eq!((rest.name, rest.likely_ps, rest.lower_ps, rest.upper_ps), ("rest", 2_000 * NS, 0, 4_000 * NS));
+    assert_eq!((&*rest.name, rest.likely_ps, rest.lower_ps, rest.upper_ps), ("rest", 2_000 * NS, 0, 4_000 * NS));
     let clock = within.pairs[0].parts.first().unwrap();
     assert_eq!((clock.likely_ps, clock.lower_ps, clock.upper_ps), (38_000 * NS, 36_000 * NS, 40_000 * NS));
     let beyond = said(&seen(2_001), Some(1), |_| ());
