@@ -82,6 +82,21 @@ pub fn time(ps: i64) -> String {
     latency(ns(ps))
 }
 
+/// How exact each shift is, as a sentence without its full stop.
+#[must_use]
+pub fn exactness(figures: &ShiftFigures) -> String {
+    let error = figures.error_ps.map_or_else(
+        || "How exact each shift is, the capture does not say".to_owned(),
+        |ps| format!("Each shift is right to within {}", time(ps)),
+    );
+    let rate = figures.capture_rate_ppb.map_or_else(String::new, |ppb| {
+        let tenths = ppb.unsigned_abs() / 100;
+        let way = if ppb < 0 { "slower" } else { "faster" };
+        format!("; the capture's clock is {}.{} ppm {way} than the server's", tenths / 10, tenths % 10)
+    });
+    format!("{error}{rate}")
+}
+
 fn ns(ps: i64) -> i64 {
     ps.saturating_add(500).div_euclid(1_000)
 }

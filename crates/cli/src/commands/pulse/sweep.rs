@@ -218,7 +218,11 @@ impl SweepArgs {
         if let Some(folder) = &self.output {
             let file = folder.join(SWEEP_FILE);
             std::fs::write(&file, &json).with_context(|| format!("cannot write {}", file.display()))?;
-            output::note(&format!("what it came to is in {}: 'punctual report {}' shows it", file.display(), folder.display()));
+            output::note(&format!(
+                "what it came to is in {}: 'punctual report {}' shows it",
+                file.display(),
+                folder.display()
+            ));
         }
         if self.json {
             output::data(&json);
