@@ -199,7 +199,7 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
             }
         };
         let sentence = shift.sentence.strip_prefix("Invalid: ").unwrap_or(&shift.sentence);
-        said.push((state, word, named(name, &capital(sentence))));
+        said.push((state, word, named(name, sentence)));
     }
     for NamedSweep { name, document } in &input.sweeps {
         let (state, word) = document.conclusion.shortest_cycle().map_or_else(
@@ -247,12 +247,6 @@ fn of_other_runs(input: &TogetherInput) -> Option<(HeadlineState, String, String
 
 fn limit_words(limit_ns: i64) -> String {
     format!(" {} between nodes", span(limit_ns))
-}
-
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}", letters.as_str())
 }
 
 /// The most severe first: what is no result, then what does not hold.

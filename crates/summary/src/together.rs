@@ -117,8 +117,7 @@ pub fn own_rows(runs: &[Record], sweeps: &[NamedSweep]) -> Vec<PulseRow> {
 fn shift_row(named: &NamedShift, pair: &ShiftPair) -> PulseRow {
     let NamedShift { name, shift } = named;
     let figures = pair.figures.as_ref();
-    let us =
-        |of: fn(&ShiftFigures) -> f64| figures.map(|figures| microseconds(units::round_u64(of(figures) / 1_000.0)));
+    let us = |of: fn(&ShiftFigures) -> f64| figures.map(|figures| in_us(of(figures) / 1_000.0));
     PulseRow {
         source: name.clone(),
         published: false,
@@ -145,9 +144,9 @@ fn published_row(row: &PublishedPulses) -> PulseRow {
         path: Some(path.to_owned()),
         interval: microseconds(interval_ns),
         lead: microseconds(lead_ns),
-        min: Some(microseconds(min_ns)),
-        max: Some(microseconds(max_ns)),
-        mean: Some(microseconds(mean_ns)),
+        min: Some(in_us(approx_f64(min_ns))),
+        max: Some(in_us(approx_f64(max_ns))),
+        mean: Some(in_us(approx_f64(mean_ns))),
         missed: missed.map(count),
         invalid: false,
     }
@@ -178,9 +177,9 @@ fn rows_of_run(record: &Record, run: &PulseRun, name: &str) -> Vec<PulseRow> {
                 path: path.clone(),
                 interval: microseconds(run.interval_ns),
                 lead: microseconds(run.lead_ns),
-                min: figures.lowest_ns.map(|ns| signed_us(units::approx_f64_i64(ns))),
-                max: series.worst_ns(record.sign(series)).map(|ns| signed_us(units::approx_f64_i64(ns))),
-                mean: figures.mean_ns.map(signed_us),
+                min: figures.lowest_ns.map(|ns| in_us(units::approx_f64_i64(ns))),
+                max: series.worst_ns(record.sign(series)).map(|ns| in_us(units::approx_f64_i64(ns))),
+                mean: figures.mean_ns.map(in_us),
                 missed: missed(run.trials.missed, run.trials.scheduled, run.trials.unknown),
                 invalid: record.validity.is_invalid(),
             })
@@ -190,10 +189,15 @@ fn rows_of_run(record: &Record, run: &PulseRun, name: &str) -> Vec<PulseRow> {
     run.nodes.iter().flat_map(of_node).collect()
 }
 
-/// A time in us with its sign.
-fn signed_us(ns: f64) -> String {
-    let magnitude = microseconds(units::round_u64(ns.abs()));
-    if ns < -0.5 && magnitude != "0.0" { format!("-{magnitude}") } else { magnitude }
+/// A time in us with its sign; below a microsecond with three decimals, since a latency of 42 ns is not none.
+fn in_us(ns: f64) -> String {
+    let whole_ns = units::round_u64(ns.abs());
+    let magnitude = match whole_ns {
+        0 => return "0".to_owned(),
+        1..1_000 => format!("0.{whole_ns:03}"),
+        _ => microseconds(whole_ns),
+    };
+    if ns < 0.0 { format!("-{magnitude}") } else { magnitude }
 }
 
 /// The cost of setting and clearing a line, of each run of `gpio`: the paper's figure 9, its own values last. Empty without a run.

@@ -39,9 +39,6 @@ struct Planted {
 fn shifted(node: &Planted, seed: u64) -> Shift {
     let mut random = Random::new(seed);
     let late = |number: u32| {
-        if number % 9_001 == 77 {
-            return None;
-        }
         let swing = node.swing_us * (f64::from(number) / 9_000.0).sin();
         let tail = if number % 700 == 3 { -node.tail_us * (1.0 - random.unit()).ln() } else { 0.0 };
         let far = if number == 81_234 { node.far_us } else { 0.0 };

@@ -79,9 +79,9 @@ fn a_planted_shift_stands_in_the_table_without_its_sign_and_before_what_is_publi
     assert_eq!(
         published,
         [
-            [Some("14 h"), Some("socket"), Some("0.0"), Some("265"), Some("10.6"), Some("400")],
-            [Some("15 h"), Some("XDP"), Some("0.0"), Some("101"), Some("9.4"), Some("350")],
-            [Some("1 h"), Some("XDP"), Some("0.0"), Some("84.0"), Some("8.4"), Some("250")],
+            [Some("14 h"), Some("socket"), Some("0"), Some("265"), Some("10.6"), Some("400")],
+            [Some("15 h"), Some("XDP"), Some("0"), Some("101"), Some("9.4"), Some("350")],
+            [Some("1 h"), Some("XDP"), Some("0"), Some("84.0"), Some("8.4"), Some("250")],
         ]
     );
     assert_eq!(theirs.iter().map(|row| row.missed.as_deref()).collect::<Vec<_>>(), [None, Some("0"), None]);
@@ -215,7 +215,7 @@ fn what_nodes_say_of_themselves_is_named_and_of_a_sweep_only_what_confirmed_its_
     assert_eq!(named, expected);
     // 999 of 40 ns and one of 23 us; 999 of 60 us and one of 310 us.
     let figures = |row: &PulseRow| [&row.min, &row.max, &row.mean].map(|value| value.clone().unwrap());
-    assert_eq!(figures(&rows[0]), ["0.0", "23.0", "0.1"]);
+    assert_eq!(figures(&rows[0]), ["0.040", "23.0", "0.063"]);
     assert_eq!(figures(&rows[1]), ["60.0", "310", "60.3"]);
     assert_eq!((rows[0].duration.as_deref(), rows[0].missed.as_deref()), (Some("1 s"), Some("0 of 1\u{202f}000")));
     let mut invalid = run("other", "by hand");
