@@ -218,7 +218,7 @@ fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
         "--explore",
         "2s",
         "--max-lead",
-        "900ms",
+        "120ms",
         "--margin",
         "1ms",
         "--tolerance",

@@ -54,6 +54,9 @@ pub(crate) fn parsed<T: DeserializeOwned>(text: &str, schema: &'static str, vers
 }
 
 #[cfg(test)]
+pub(crate) mod held;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,13 +1,15 @@
 //! The tables of nodes that act together, of shifts and runs whose truth is known.
 
 use pulse::edges::ActiveLevel;
-use pulse::sweep::{Answer, BoardCount, Claim, Conclusion, CycleConclusion, NeededLead};
+use pulse::sweep::{Answer, BoardCount, Claim, Conclusion, CycleConclusion, Failure, NeededLead, PhaseDifference};
 use pulse::witness::{CaptureReading, LineOfNode, witness_run};
 use record::Series;
 use samples::pulses;
+use serde_json::Value;
 
 use super::*;
-use crate::shift::NamedLine;
+use crate::document::held::against;
+use crate::shift::{NamedLine, ShiftDocument};
 use crate::sweep::{SweepRun, SweepStep};
 
 const INTERVAL_PS: i64 = 1_000_000_000;
@@ -240,7 +242,73 @@ fn a_sweep_and_a_shift_are_read_back_as_they_were_written() {
     let document = swept().document;
     let text = serde_json::to_string(&document).unwrap();
     assert_eq!(SweepDocument::from_json(&text).unwrap(), document);
-    let document = crate::shift::ShiftDocument::new(shift(&pulses(|_| ()), planted));
+    let document = ShiftDocument::new(shift(&pulses(|_| ()), planted));
     let text = serde_json::to_string(&document).unwrap();
-    assert_eq!(crate::shift::ShiftDocument::from_json(&text).unwrap(), document);
+    assert_eq!(ShiftDocument::from_json(&text).unwrap(), document);
+}
+
+/// A document as it is written.
+fn written(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).unwrap()
+}
+
+#[test]
+fn what_is_written_is_what_the_published_schemas_say() {
+    let schema = |name: &str| -> Value {
+        let file = format!("{}/../../docs/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+    };
+    let (sweeps, shifts) = (schema("sweep-1"), schema("shift-1"));
+    let mut of_all_answers = swept().document;
+    of_all_answers.conclusion.cycles.extend(all_failures());
+    for document in [swept().document, of_all_answers] {
+        assert_eq!(against(&sweeps, &written(&document)), [""; 0]);
+    }
+    // One that holds, one that is contradicted, one of which nothing can be said.
+    for late_ps in [2_000_000, 50_000_000, 400_000_000] {
+        let document = ShiftDocument::new(shift(&pulses(|_| ()), |_| late_ps));
+        assert_eq!(against(&shifts, &written(&document)), [""; 0]);
+    }
+    // What holds them against the schema sees what is wrong.
+    let whole = written(&swept().document);
+    let changed = |change: fn(&mut Value)| {
+        let mut value = whole.clone();
+        change(&mut value);
+        against(&sweeps, &value)
+    };
+    assert_eq!(changed(|value| value["more"] = 1.into()), ["/more: the schema does not name it"]);
+    assert!(!changed(|value| value["conclusion"]["cycles"][0]["answer"]["lead_ns"] = "320".into()).is_empty());
+    assert!(!changed(|value| value["runs"][0]["step"] = "tried".into()).is_empty());
+    let lacks = changed(|value| drop(value["conclusion"].as_object_mut().unwrap().remove("alpha")));
+    assert_eq!(lacks, ["/conclusion: lacks alpha"]);
+}
+
+/// A cycle for each way in which one fails.
+fn all_failures() -> Vec<CycleConclusion> {
+    let failure = Failure {
+        is_of_attempt: true,
+        lead_ns: 1,
+        orders: 10,
+        lost: 1,
+        late: 0,
+        worst_ns: None,
+        miss_rate_at_least: 0.1,
+        is_shown_worse: true,
+        longest_burst: None,
+        boards: Vec::new(),
+    };
+    let answers = [
+        Answer::Loses(failure.clone()),
+        Answer::TooLate(failure),
+        Answer::Unsettled { first_lead_ns: 1, last_lead_ns: 2, worst_ns: 3, raised: 4 },
+        Answer::OutOfTime { needed_ns: 1, left_ns: 0, lead_ns: None },
+    ];
+    let cycle = |answer| CycleConclusion {
+        cycle_ns: 1_000,
+        answer,
+        explored: Vec::new(),
+        phase_difference: Some(PhaseDifference { p50_ns: -1, p99_ns: 2, worst_ns: 3 }),
+        attempts: Vec::new(),
+    };
+    answers.into_iter().map(cycle).collect()
 }
