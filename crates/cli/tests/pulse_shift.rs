@@ -406,7 +406,7 @@ fn a_shift_that_was_kept_stands_on_the_page_beside_its_run_and_what_others_publi
     }
     // Of a folder with the record beside it, and one that is of a later version.
     let folder = run.folder.path().to_path_buf();
-    let (data, stderr) = report(&page, &[folder.clone()]);
+    let (data, stderr) = report(&page, &[folder]);
     assert_eq!(data["page"]["together"]["shifts"][0]["name"], "shift");
     assert!(stderr.contains("the page shows what") && stderr.contains("shift.json says"), "{stderr}");
     let newer = fs::read_to_string(&shift).unwrap().replacen("\"version\": 1", "\"version\": 2", 1);

@@ -9,6 +9,7 @@ use samples::pulses;
 use serde_json::{Value, json};
 use summary::shift::{NamedLine, ShiftSummary};
 use summary::sweep::{SweepDocument, SweepRun, SweepStep};
+use units::round_i64;
 
 use super::*;
 use crate::page::{Generated, Page, ReportInput, Results};
@@ -90,7 +91,7 @@ fn a_planted_shift_comes_back_in_the_data_of_the_page() {
     assert_eq!((&pair["first"], &pair["second"]), (&json!("b"), &json!("c")));
     let figures = &pair["figures"];
     let of = |name: &str| figures[name].as_f64().unwrap_or_else(|| panic!("{name}: {figures}"));
-    assert_eq!([of("min_ns"), of("max_ns"), of("worst_ns")], [-90_000.0, 40_000.0, -90_000.0]);
+    assert_eq!(["min_ns", "max_ns", "worst_ns"].map(|name| round_i64(of(name))), [-90_000, 40_000, -90_000]);
     assert_eq!((of("mean_ns"), of("worst_order"), of("error_ns")), (39_935.0, 1_234.0, 10.0));
     // 1,999 of 40 us and one of -90 us.
     assert!((of("sd_ns") - 130_000.0 * (1_999.0_f64).sqrt() / 2_000.0).abs() < 1e-3, "{figures}");
@@ -104,7 +105,7 @@ fn a_planted_shift_comes_back_in_the_data_of_the_page() {
     assert_eq!((track["length_ns"].as_f64(), column("from_ns")[0]), (Some(2e6), 0.0));
     let farthest = column("min_ns").iter().position(|ns| *ns < 0.0).unwrap();
     assert_eq!((column("min_ns")[farthest], column("from_ns")[farthest]), (-90_000.0, 1_234e6));
-    assert_eq!(column("orders").iter().sum::<f64>(), 2_000.0);
+    assert_eq!(round_i64(column("orders").iter().sum()), 2_000);
     assert_eq!((&pair["from_zero"]["count"], &pair["below_zero"]["count"]), (&json!(1_999), &json!(1)));
     assert_eq!((&pair["from_zero"]["max_ns"], &pair["below_zero"]["max_ns"]), (&json!(40_000), &json!(90_000)));
     let rows = page["together"]["shift_rows"].as_array().unwrap();
@@ -122,12 +123,14 @@ fn a_planted_shift_comes_back_in_the_data_of_the_page() {
 fn the_parts_of_the_page_add_up_and_have_their_bounds() {
     let page = value(&page(vec![named("a", 1_500, None)], Vec::new(), Vec::new()))["page"].clone();
     let parts = page["together"]["shifts"][0]["pairs"][0]["parts"].as_array().unwrap().clone();
-    let of = |place: usize| ["likely_ns", "lower_ns", "upper_ns"].map(|name| parts[place][name].as_f64().unwrap());
+    let of = |place: usize| {
+        ["likely_ns", "lower_ns", "upper_ns"].map(|name| round_i64(parts[place][name].as_f64().unwrap()))
+    };
     assert_eq!((&parts[0]["words"], &parts[3]["words"]), (&json!("clocks"), &json!("rest")));
-    assert_eq!(of(0), [38_500.0, 36_500.0, 40_500.0]);
-    assert_eq!(of(3), [1_500.0, -500.0, 3_500.0]);
-    let sum: f64 = (0..4).map(|place| of(place)[0]).sum();
-    assert_eq!(sum, 40_000.0);
+    assert_eq!(of(0), [38_500, 36_500, 40_500]);
+    assert_eq!(of(3), [1_500, -500, 3_500]);
+    let sum: i64 = (0..4).map(|place| of(place)[0]).sum();
+    assert_eq!(sum, 40_000);
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Documents {
         Ok((documents, others))
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.shifts.is_empty() && self.sweeps.is_empty()
     }
 
