@@ -50,6 +50,9 @@ test("the vertical axis holds every shift with its error, none, and a limit that
   const columns = [shiftColumns(pair(), [0, 1], 300)];
   const { range: [low, high], limitBeyond } = shiftRange(shift(), columns);
   assert.ok(low < -1010 && high > 90_010 && !limitBeyond, `${low} ${high}`);
+  const coarse = pair({ figures: { ...pair().figures!, error_ns: 20_000 } });
+  const wide = shiftRange(shift({ pairs: [coarse] }), columns).range;
+  assert.ok(wide[0] < -21_000 && wide[1] > 110_000, "the error of each is in view");
   const limited = shiftRange(shift({ limit_ns: 100_000 }), columns);
   assert.ok(limited.range[0] < -100_000 && limited.range[1] > 100_000 && !limited.limitBeyond);
   const far = shiftRange(shift({ limit_ns: 1_000_000 }), columns);

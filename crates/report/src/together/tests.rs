@@ -193,8 +193,17 @@ fn of_a_pair_of_which_nothing_can_be_said_the_page_has_the_reason_and_no_number(
     assert_eq!(view["headline"]["sentence"].as_str().unwrap().matches("no order in common").count(), 1);
 }
 
-/// A sweep over 1 ms whose orders need up to 310 us: `loses` some of them at the attempt, or none.
-fn swept(loses: bool) -> (NamedSweep, Vec<Record>) {
+/// How the first attempt of a sweep ends.
+#[derive(Clone, Copy, PartialEq)]
+enum First {
+    Holds,
+    Loses,
+    /// One order needs more than its lead.
+    IsLate,
+}
+
+/// A sweep over 1 ms whose orders need up to 310 us.
+fn swept(first: First) -> (NamedSweep, Vec<Record>) {
     let plan = SweepPlan {
         cycles_ns: vec![1_000_000],
         max_miss: 0.01,
@@ -207,19 +216,24 @@ fn swept(loses: bool) -> (NamedSweep, Vec<Record>) {
         load: "none".to_owned(),
     };
     let mut sweep = Sweep::new(plan).unwrap();
-    let (mut runs, mut records) = (Vec::new(), Vec::new());
+    let (mut runs, mut records): (Vec<SweepRun>, Vec<Record>) = (Vec::new(), Vec::new());
     while let Some(run) = sweep.next().run().copied() {
         let confirms = matches!(sweep.next(), Step::Confirm { .. });
-        let lost = if confirms && loses { 30 } else { 0 };
+        let is_first = confirms && runs.iter().all(|run| run.step == SweepStep::Explore);
+        let lost = if is_first && first == First::Loses { 30 } else { 0 };
+        let late = u64::from(is_first && first == First::IsLate);
+        let missed = lost + late;
         let mut record = pulses(|of| {
             (of.interval_ns, of.lead_ns) = (run.cycle_ns, run.lead_ns);
-            of.trials = PulseTrials { scheduled: run.orders, kept: run.orders - lost, missed: lost, ..of.trials };
-            if lost > 0 {
-                (of.trials.bursts, of.trials.longest_burst, of.trials.longest_burst_ns) = (1, lost, 29_000_000);
+            of.trials =
+                PulseTrials { scheduled: run.orders, kept: run.orders - missed, missed, too_late: late, ..of.trials };
+            if missed > 0 {
+                (of.trials.bursts, of.trials.longest_burst) = (1, missed);
+                of.trials.longest_burst_ns = (missed - 1) * run.cycle_ns;
             }
             for node in &mut of.nodes {
                 node.orders.scheduled = run.orders;
-                (node.orders.acted, node.orders.lost) = (run.orders - lost, lost);
+                (node.orders.acted, node.orders.lost, node.orders.too_late) = (run.orders - missed, lost, late);
             }
         });
         record.id = format!("run {}", run.number);
@@ -237,7 +251,7 @@ fn swept(loses: bool) -> (NamedSweep, Vec<Record>) {
 
 #[test]
 fn a_sweep_shows_what_its_runs_needed_and_which_of_them_confirmed_the_lead() {
-    let (sweep, mut records) = swept(false);
+    let (sweep, mut records) = swept(First::Holds);
     // On a page runs stand in the order of their time, whatever the sweep's numbers are.
     records.reverse();
     let view = value(&page(Vec::new(), vec![sweep], records));
@@ -272,8 +286,20 @@ fn a_sweep_shows_what_its_runs_needed_and_which_of_them_confirmed_the_lead() {
 }
 
 #[test]
+fn a_lead_that_failed_and_the_longer_one_that_held_are_told_apart() {
+    let (sweep, records) = swept(First::IsLate);
+    let view = value(&page(Vec::new(), vec![sweep], records));
+    let leads = view["page"]["together"]["sweeps"][0]["cycles"][0]["leads"].as_array().unwrap().clone();
+    let of = |place: usize| (leads[place]["words"].as_str().unwrap(), leads[place]["missed"].as_u64().unwrap());
+    assert_eq!((leads.len(), of(2), of(3)), (4, ("attempt that failed", 1), ("confirmed", 0)));
+    assert_eq!((&leads[2]["confirmed"], &leads[2]["p50_ns"]), (&json!(false), &Value::Null));
+    assert_eq!((&leads[2]["lead_ns"], &leads[2]["worst_ns"]), (&json!(320_000), &json!(320_001)));
+    assert!(leads[3]["lead_ns"].as_u64() > Some(320_000), "{leads:?}");
+}
+
+#[test]
 fn a_sweep_that_confirms_nothing_claims_nothing() {
-    let (sweep, records) = swept(true);
+    let (sweep, records) = swept(First::Loses);
     let view = value(&page(Vec::new(), vec![sweep], records));
     assert_eq!(
         (&view["headline"]["state"], &view["headline"]["word"]),
