@@ -58,7 +58,7 @@ pub fn summary(
     };
     ShiftSummary {
         run: record.id.clone(),
-        label: record.label.clone(),
+        label: if record.label == record.measurement.name() { String::new() } else { record.label.clone() },
         path: run.packets.flows.first().and_then(|flow| crate::packet::path_of(flow).0),
         interval_ns: run.interval_ns,
         lead_ns: run.lead_ns,

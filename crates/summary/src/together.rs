@@ -1,7 +1,7 @@
 //! What is said of several runs of nodes that act together, beside what others have published: the table of shifts, what the nodes say of
 //! themselves where nobody watched, and the columns of the paper's figures 9 and 10.
 
-use record::{LatencyRole, Measurement, PacketFlow, PulseRun, Record};
+use record::{Figure, LatencyRole, PacketFlow, PulseRun, Record, Series};
 use schemars::JsonSchema;
 use serde::Serialize;
 use units::approx_f64;
@@ -203,9 +203,10 @@ fn in_us(ns: f64) -> String {
 /// The cost of setting and clearing a line, of each run of `gpio`: the paper's figure 9, its own values last. Empty without a run.
 #[must_use]
 pub fn cost_columns(runs: &[Record]) -> Vec<ScenarioColumn> {
-    let of_gpio = runs.iter().filter(|run| run.measurement == Measurement::Gpio);
-    let ours = of_gpio.flat_map(|run| {
-        let named = run.series.iter().filter(|series| series.taken() > 0);
+    let ours = runs.iter().filter(|run| run.measurement.kind().figure == Figure::Costs).flat_map(|run| {
+        let cost = run.measurement.kind().by_role(LatencyRole::OutputCost).map(|latency| latency.name);
+        let is_cost = move |series: &&Series| series.taken() > 0 && cost == Some(&*series.name);
+        let named = run.series.iter().filter(is_cost);
         named.map(move |series| {
             let figures = Figures::of(&series.histogram, None);
             ScenarioColumn {

@@ -319,6 +319,7 @@ fn a_sweep_that_confirms_nothing_claims_nothing() {
 fn the_page_of_a_line_s_cost_has_the_paper_s_beside_it() {
     let mut gpio = samples::record_of(record::Measurement::Gpio, &[2_000, 4_000]);
     gpio.label = "line".to_owned();
+    gpio.series.iter_mut().for_each(|series| "acted_to_returned".clone_into(&mut series.name));
     let view = value(&page(vec![named("a", 0, None)], Vec::new(), vec![gpio]));
     let costs = view["page"]["together"]["costs"].as_array().unwrap();
     let of = |place: usize| ["min_ns", "mean_ns", "max_ns"].map(|name| costs[place][name].as_f64().unwrap());

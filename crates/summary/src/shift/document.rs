@@ -56,7 +56,7 @@ pub enum WitnessVerdict {
 pub struct ShiftSummary {
     /// Identity of the run's record.
     pub run: String,
-    /// The label under which the run was measured.
+    /// The label under which the run was measured; empty if nobody gave it one.
     pub label: String,
     /// The way of the orders through the systems ("UDP over IPv4"); `None` if it is not known.
     pub path: Option<String>,

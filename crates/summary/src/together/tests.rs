@@ -3,7 +3,7 @@
 use pulse::edges::ActiveLevel;
 use pulse::sweep::{Answer, BoardCount, Claim, Conclusion, CycleConclusion, Failure, NeededLead, PhaseDifference};
 use pulse::witness::{CaptureReading, LineOfNode, witness_run};
-use record::Series;
+use record::{Measurement, Series};
 use samples::pulses;
 use serde_json::Value;
 
@@ -142,6 +142,7 @@ fn the_cost_of_a_line_stands_beside_the_paper_s() {
     record.label = "line".to_owned();
     for series in &mut record.series {
         "up and down".clone_into(&mut series.variant);
+        "acted_to_returned".clone_into(&mut series.name);
     }
     let columns = cost_columns(&[record]);
     let of = |one: &ScenarioColumn| (one.name.clone(), one.min_ns, one.mean_ns, one.sd_ns, one.max_ns);
@@ -254,11 +255,9 @@ fn written(document: &impl Serialize) -> Value {
 
 #[test]
 fn what_is_written_is_what_the_published_schemas_say() {
-    let schema = |name: &str| -> Value {
-        let file = format!("{}/../../docs/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
-        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
-    };
-    let (sweeps, shifts) = (schema("sweep-1"), schema("shift-1"));
+    let schema = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+    let sweeps = schema(include_str!("../../../../docs/schema/sweep-1.json"));
+    let shifts = schema(include_str!("../../../../docs/schema/shift-1.json"));
     let mut of_all_answers = swept().document;
     of_all_answers.conclusion.cycles.extend(all_failures());
     for document in [swept().document, of_all_answers] {

@@ -83,9 +83,7 @@ impl Documents {
         match kind {
             Kind::Shift => {
                 let shift = ShiftDocument::from_json(&text).with_context(cannot)?.shift;
-                // A run that nobody named has the name of its kind.
-                let is_named = !shift.label.is_empty() && shift.label != record::Measurement::Pulse.name();
-                let name = if is_named { shift.label.clone() } else { name.to_owned() };
+                let name = if shift.label.is_empty() { name.to_owned() } else { shift.label.clone() };
                 self.shifts.push(NamedShift { name, shift });
             }
             Kind::Sweep => {
@@ -120,17 +118,20 @@ fn kind_of(path: &Path) -> Option<Kind> {
     struct Head {
         schema: String,
     }
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
+    let file = opened(path)?;
     let head: Head = serde_json::from_reader(BufReader::new(file)).ok()?;
     Kind::of(&head.schema)
 }
 
+/// A regular file, opened: a pipe would block, and what was read of it would be missing from whoever reads it next.
+fn opened(path: &Path) -> Option<File> {
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    File::open(path).ok()
+}
+
 /// Whether a file of a folder begins as this program writes a document: records are larger, and are not read twice.
 fn begins_as_document(file: &Path) -> bool {
-    let Ok(opened) = File::open(file) else { return false };
-    if !opened.metadata().is_ok_and(|data| data.is_file()) {
-        return false;
-    }
+    let Some(opened) = opened(file) else { return false };
     let mut head = Vec::new();
     let is_read = opened.take(HEAD_BYTES).read_to_end(&mut head).is_ok();
     let head = String::from_utf8_lossy(&head);
