@@ -75,7 +75,7 @@ describe("behavior", () => {
 
   it("draws the shift of each node with its worst order, zooms into it and reads it out", { skip: !wants("together") }, async () => {
     const { page, wrong, close } = await open("together");
-    assert.equal(await page.textContent(".verdict .word"), "Does not hold 50.0 us between nodes");
+    assert.equal(await page.textContent(".verdict .word"), "Does not hold 50.0 us against press-1");
     assert.match(await page.textContent(".facts"), /worst, press-2\+50\.6.usagainst press-1, order 85.403, beyond the limit.*worst, press-3-11\.0.us/);
     const rows = await page.locator("#shift .scroll").first().locator("tbody tr").allTextContents();
     assert.equal(rows.length, 2);

@@ -395,7 +395,7 @@ fn a_shift_that_was_kept_stands_on_the_page_beside_its_run_and_what_others_publi
     {
         let (data, _) = report(&page, &files);
         assert_eq!((&data["page"]["kind"], &data["headline"]["state"]), (&"together".into(), &"broken".into()));
-        assert_eq!(data["headline"]["word"], "Does not hold 50.0 us between nodes");
+        assert_eq!(data["headline"]["word"], "Does not hold 50.0 us against b");
         let figures = &data["page"]["together"]["shifts"][0]["pairs"][0]["figures"];
         assert_eq!((&figures["max_ns"], &figures["worst_order"]), (&90_000.0.into(), &777.into()), "{figures}");
         assert_eq!(data["page"]["results"]["runs"].as_array().unwrap().len(), files.len() - 1);

@@ -185,6 +185,9 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
     for NamedShift { name, shift } in &input.shifts {
         let worst = shift.pairs.iter().filter_map(|pair| pair.figures.as_ref());
         let worst_ps = worst.map(|figures| figures.worst_ps.unsigned_abs()).max();
+        // All figures are against the first node: two others may be farther apart.
+        let first = shift.pairs.first().map_or("", |pair| &*pair.first);
+        let limit_words = |limit_ns: i64| format!(" {} against {first}", span(limit_ns));
         let (state, word) = match (shift.verdict, shift.limit_ns, worst_ps) {
             (WitnessVerdict::Invalid, ..) => (HeadlineState::CannotTell, "Invalid".to_owned()),
             (WitnessVerdict::Broken, limit_ns, _) => {
@@ -195,7 +198,7 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
             }
             (WitnessVerdict::Holds, None, worst_ps) => {
                 let worst = worst_ps.map_or_else(String::new, |ps| latency(ps.saturating_add(500) / 1_000));
-                (HeadlineState::NoDeadline, format!("Within {worst} of each other; no limit stated"))
+                (HeadlineState::NoDeadline, format!("Within {worst} of {first}; no limit stated"))
             }
         };
         let sentence = shift.sentence.strip_prefix("Invalid: ").unwrap_or(&shift.sentence);
@@ -243,10 +246,6 @@ fn of_other_runs(input: &TogetherInput) -> Option<(HeadlineState, String, String
         let runs = if others.len() == 1 { "The run itself" } else { "The runs themselves" };
         (headline.state, headline.word, format!("{runs}: {}", headline.sentence))
     })
-}
-
-fn limit_words(limit_ns: i64) -> String {
-    format!(" {} between nodes", span(limit_ns))
 }
 
 /// The most severe first: what is no result, then what does not hold.

@@ -84,7 +84,7 @@ function Needed({ cycle, results, suffix }: { cycle: SweepCycleView; results: Re
   if (runs.length === 0) return <p class="nothing">The records of this cycle are not on the page. Name the sweep{"\u2019"}s folder: punctual report FOLDER</p>;
   return (
     <>
-      <LatencyPlot id={`needed${suffix}`} title={title} caption={title} what="orders" runs={runs} caveats={false} />
+      <LatencyPlot id={`needed${suffix}`} title={title} caption={title} what="orders" limit="confirmed lead" runs={runs} caveats={false} />
       <p class="note">{cycle.lead_ns == null ? "No lead is confirmed at this cycle." : `The limit is the lead that is confirmed, ${format.span(cycle.lead_ns)}.`}</p>
     </>
   );

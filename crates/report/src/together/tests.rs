@@ -142,7 +142,7 @@ fn a_contradiction_stands_on_top_whatever_else_holds() {
     assert!(headline.sentence.contains("leaves 2.0 us without a reason"), "{}", headline.sentence);
     assert_eq!(headline.lines.len(), 1);
     assert!(
-        headline.lines[0].starts_with("Holds 100 us between nodes. good: c acted within 90.0 us"),
+        headline.lines[0].starts_with("Holds 100 us against b. good: c acted within 90.0 us"),
         "{:?}",
         headline.lines
     );
@@ -164,9 +164,9 @@ fn the_worst_of_all_that_is_said_is_the_answer() {
         let view = headline(&TogetherInput { shifts, ..TogetherInput::default() });
         (view.state, view.word)
     };
-    assert_eq!(of(0, Some(90_000)), (HeadlineState::Holds, "Holds 90.0 us between nodes".to_owned()));
-    assert_eq!(of(0, Some(89_999)), (HeadlineState::Broken, "Does not hold 90.0 us between nodes".to_owned()));
-    assert_eq!(of(0, None), (HeadlineState::NoDeadline, "Within 90.0 us of each other; no limit stated".to_owned()));
+    assert_eq!(of(0, Some(90_000)), (HeadlineState::Holds, "Holds 90.0 us against b".to_owned()));
+    assert_eq!(of(0, Some(89_999)), (HeadlineState::Broken, "Does not hold 90.0 us against b".to_owned()));
+    assert_eq!(of(0, None), (HeadlineState::NoDeadline, "Within 90.0 us of b; no limit stated".to_owned()));
     // A run that broke its own limit breaks the page, though the nodes were near each other.
     let mut late = pulses(|run| run.nodes[1].orders.beyond = 3);
     late.verdict = Some(analysis::verdict(&late, 10_000));
