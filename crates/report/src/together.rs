@@ -243,19 +243,24 @@ fn of_other_runs(input: &TogetherInput) -> Option<(HeadlineState, String, String
     let headline = summary::headline(&summary::Measured { assessment: None, runs: &others });
     let is_judged = !matches!(headline.state, HeadlineState::NoDeadline | HeadlineState::Empty);
     is_judged.then(|| {
+        // What a witness contradicts reads as no result, whatever the record says.
+        let mut doubted = input.shifts.iter().filter(|named| named.shift.verdict == WitnessVerdict::Invalid);
+        let is_doubted = doubted.any(|named| others.iter().any(|run| run.id == named.shift.run));
+        if is_doubted && headline.state == HeadlineState::Holds {
+            let word = "The nodes' own word, which the witness does not bear out".to_owned();
+            return (HeadlineState::NoDeadline, word, format!("{}: {}", headline.word, headline.sentence));
+        }
         let runs = if others.len() == 1 { "The run itself" } else { "The runs themselves" };
         (headline.state, headline.word, format!("{runs}: {}", headline.sentence))
     })
 }
 
-/// The most severe first: what is no result, then what does not hold.
+/// The most severe first: what is no result, then what does not hold. Else what the page is about, before its runs.
 const fn rank(state: HeadlineState) -> u8 {
     match state {
         HeadlineState::CannotTell => 0,
         HeadlineState::Broken => 1,
-        HeadlineState::Holds => 2,
-        HeadlineState::NoDeadline => 3,
-        HeadlineState::Empty => 4,
+        HeadlineState::Holds | HeadlineState::NoDeadline | HeadlineState::Empty => 2,
     }
 }
 

@@ -7,7 +7,8 @@ use units::format;
 
 use super::escape;
 use super::table::{self, Column};
-use crate::view::{ShiftPairView, ShiftView, SweepView, TogetherView};
+use crate::exact::Exact;
+use crate::view::{LeadRowView, ShiftFiguresView, ShiftPairView, ShiftView, SweepView, TogetherView};
 
 /// Writes what witnesses saw, what sweeps came to, and both beside what others published.
 pub(super) fn plain_together(page: &mut String, together: &TogetherView) {
@@ -62,7 +63,7 @@ fn plain_shift(page: &mut String, shift: &ShiftView) {
     ];
     let row = |pair: &ShiftPairView| {
         let figures = pair.figures.as_ref();
-        let of = |value: fn(&crate::view::ShiftFiguresView) -> f64| figures.map(|figures| latency(value(figures)));
+        let of = |value: fn(&ShiftFiguresView) -> f64| figures.map(|figures| latency(value(figures)));
         vec![
             Some(format!("{} against {}", pair.second, pair.first)),
             figures.map(|figures| format::count(figures.orders.as_u64())),
@@ -110,6 +111,33 @@ fn plain_sweep(page: &mut String, sweep: &SweepView) {
     for cycle in &sweep.cycles {
         sentence(page, &cycle.sentence);
     }
+    let head = [
+        Column::Words("cycle"),
+        Column::Words("run"),
+        Column::Figures("lead given"),
+        Column::Figures("orders"),
+        Column::Figures("missed"),
+        Column::Figures("needed: median"),
+        Column::Figures("99 %"),
+        Column::Figures("99.9 %"),
+        Column::Figures("worst"),
+    ];
+    let known = |ns: Option<Exact>| ns.map(|ns| format::latency(ns.as_u64()));
+    let leads = sweep.cycles.iter().flat_map(|cycle| cycle.leads.iter().map(move |lead| (cycle.cycle_ns, lead)));
+    let row = |(cycle_ns, lead): (Exact, &LeadRowView)| {
+        vec![
+            Some(format::span(cycle_ns.as_u64())),
+            Some(lead.words.clone()),
+            Some(format::span(lead.lead_ns.as_u64())),
+            Some(format::count(lead.orders.as_u64())),
+            Some(format::count(lead.missed.as_u64())),
+            known(lead.p50_ns),
+            known(lead.p99_ns),
+            known(lead.p99_9_ns),
+            known(lead.worst_ns),
+        ]
+    };
+    table::plain(page, &head, leads.map(row));
     page.push_str("</section>\n");
 }
 

@@ -158,6 +158,24 @@ fn a_contradiction_stands_on_top_whatever_else_holds() {
 }
 
 #[test]
+fn what_a_witness_contradicts_never_reads_as_held() {
+    let mut run = pulses(|_| ());
+    run.verdict = Some(analysis::verdict(&run, 100_000));
+    let of = |rest_ns| {
+        let results = Results { runs: vec![run.clone()], ..Results::default() };
+        headline(&TogetherInput { shifts: vec![named("a", rest_ns, None)], results, ..TogetherInput::default() })
+    };
+    let good = of(0);
+    // The page is about the shift, for which no limit was stated.
+    assert_eq!((good.state, &*good.word), (HeadlineState::NoDeadline, "Within 90.0 us of b; no limit stated"));
+    assert!(good.lines[0].starts_with("Holds 100 us. The run itself: "), "{:?}", good.lines);
+    let bad = of(2_001);
+    assert_eq!((bad.state, bad.lines.len()), (HeadlineState::CannotTell, 1));
+    let words = "The nodes' own word, which the witness does not bear out. Holds 100 us: ";
+    assert!(bad.lines[0].starts_with(words), "{:?}", bad.lines);
+}
+
+#[test]
 fn the_worst_of_all_that_is_said_is_the_answer() {
     let of = |rest_ns, limit_ns| {
         let shifts = vec![named("a", rest_ns, limit_ns)];
@@ -254,7 +272,8 @@ fn a_sweep_shows_what_its_runs_needed_and_which_of_them_confirmed_the_lead() {
     let (sweep, mut records) = swept(First::Holds);
     // On a page runs stand in the order of their time, whatever the sweep's numbers are.
     records.reverse();
-    let view = value(&page(Vec::new(), vec![sweep], records));
+    let input = page(Vec::new(), vec![sweep], records);
+    let (view, html) = (value(&input), crate::render_html(&input));
     assert_eq!(
         (&view["headline"]["state"], &view["headline"]["word"]),
         (&json!("holds"), &json!("Confirmed: 320 us ahead at a cycle of 1 ms"))
@@ -281,6 +300,9 @@ fn a_sweep_shows_what_its_runs_needed_and_which_of_them_confirmed_the_lead() {
         assert_eq!(shown["id"], format!("run {}", run["number"]));
     }
     assert_eq!((runs.len(), &runs[2]["step"]), (3, &json!("confirm")));
+    for words in ["<td>confirmed</td><td class=\"number\">320 us</td>", "<td class=\"number\">310 us</td></tr>"] {
+        assert!(html.contains(words), "{words}");
+    }
     let own = view["page"]["together"]["own_rows"].as_array().unwrap();
     assert!(own.len() == 4 && own.iter().all(|row| row["source"] == "s, confirmed"), "{own:?}");
 }
