@@ -59,7 +59,6 @@ function exactnessOf(shift: ShiftView): string[] {
 }
 
 function Shift({ shift, isNamed, isAlone }: { shift: ShiftView; isNamed: boolean; isAlone: boolean }) {
-  const suffix = "";
   const invalid = shift.verdict === "invalid";
   const pairs = knownPairs(shift);
   const several = shift.pairs.length > 1;
@@ -73,10 +72,10 @@ function Shift({ shift, isNamed, isAlone }: { shift: ShiftView; isNamed: boolean
         : <>
             <Table head={SHIFT_HEAD} rows={shiftRows(shift)} words={1} invalid={shift.pairs.map(() => invalid)} />
             <p class="note">Of each order: how much later {several ? "each node" : pairs[0]!.second} switched than {pairs[0]!.first}. Negative is earlier.</p>
-            <ShiftOverTime shift={shift} suffix={suffix} />
+            <ShiftOverTime shift={shift} />
             {exactnessOf(shift).map((words) => <p class="note">{words}</p>)}
-            <ShiftDistributions shift={shift} suffix={suffix} />
-            <ShiftParts shift={shift} suffix={suffix} />
+            <ShiftDistributions shift={shift} />
+            <ShiftParts shift={shift} />
           </>}
       <Lines lines={shift.lines} invalid={invalid} />
     </div>

@@ -19,15 +19,13 @@ type Canvas = () => HTMLCanvasElement | null;
 
 interface Props {
   shift: ShiftView;
-  /** Tells the figures of several witnesses apart. */
-  suffix: string;
 }
 
 const doubtOf = (shift: ShiftView): Doubted => ({
   state: shift.verdict === "invalid" ? "invalid" : "valid", invalid_because: shift.contradictions[0] ?? null });
 
 /** One line for each node against the first, with its error. */
-export function ShiftOverTime({ shift, suffix }: Props) {
+export function ShiftOverTime({ shift }: Props) {
   const canvas = useRef<Canvas>(() => null);
   const [zoomed, setZoomed] = useState<[number, number] | null>(null);
   const [cursor, setCursor] = useState<number | null>(null);
@@ -46,7 +44,7 @@ export function ShiftOverTime({ shift, suffix }: Props) {
   const block = Math.max(...pairs.map(({ over_time: track }) => track.length_ns));
   return (
     <Figure
-      id={`shift-time${suffix}`} caption="Shift over time" title={`Shift over time, ${shift.name}`} picture={() => canvas.current()}
+      id="shift-time" caption="Shift over time" title={`Shift over time, ${shift.name}`} picture={() => canvas.current()}
       controls={<button disabled={zoomed === null} title="Back to the first view (double-click)" onClick={() => setZoomed(null)}>Reset</button>}
       note={`Later than ${pairs[0]!.first} is up; strokes from the lowest to the highest of ${format.span(Math.round(block))}, or of a column of the picture, never averaged. ${isExact ? "Band: the error of each." : "How exact each is, the capture does not say."}`}
       table={() => ({
@@ -91,11 +89,11 @@ function rowsOf(pairs: ShiftPairView[]) {
   });
 }
 
-export function ShiftDistributions({ shift, suffix }: Props) {
-  return <div class="pair">{knownPairs(shift).map((pair, i) => <Distribution shift={shift} pair={pair} suffix={i === 0 ? suffix : `${suffix}-${pair.second}`} />)}</div>;
+export function ShiftDistributions({ shift }: Props) {
+  return <div class="pair">{knownPairs(shift).map((pair, i) => <Distribution shift={shift} pair={pair} suffix={i === 0 ? "" : `-${i + 1}`} />)}</div>;
 }
 
-function Distribution({ shift, pair, suffix }: Props & { pair: ShiftPairView }) {
+function Distribution({ shift, pair, suffix }: Props & { pair: ShiftPairView; suffix: string }) {
   const canvas = useRef<Canvas>(() => null);
   const [zoomed, setZoomed] = useState<[number, number] | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
@@ -147,7 +145,7 @@ function Distribution({ shift, pair, suffix }: Props & { pair: ShiftPairView }) 
 }
 
 /** The parts of the mean of each node. */
-export function ShiftParts({ shift, suffix }: Props) {
+export function ShiftParts({ shift }: Props) {
   const canvas = useRef<Canvas>(() => null);
   const pairs = useMemo(() => knownPairs(shift).filter(({ parts }) => parts.length > 0), [shift]);
   const invalid = shift.verdict === "invalid";
@@ -158,7 +156,7 @@ export function ShiftParts({ shift, suffix }: Props) {
     <>
       {pairs.length > 0 && (
         <Figure
-          id={`shift-parts${suffix}`} caption="What the mean shift is made of" title={`What the mean shift is made of, ${shift.name}`} picture={() => canvas.current()}
+          id="shift-parts" caption="What the mean shift is made of" title={`What the mean shift is made of, ${shift.name}`} picture={() => canvas.current()}
           note="Each part begins where the one above it ends, and the last one ends at the mean (triangle); what makes the node earlier goes to the left. Strokes: what a part can be at least and at most, by the records and the capture. A rest whose stroke does not reach back to its beginning has no reason."
           table={() => ({
             head: ["node", "part", "likely", "at least", "at most"], words: 2,

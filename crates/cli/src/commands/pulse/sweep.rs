@@ -15,6 +15,7 @@ use crate::begin::AnywayArgs;
 use crate::commands::packet::{ThreadArgs, path};
 use crate::exit::Exit;
 use crate::other_node::OtherNode;
+use crate::save;
 use crate::session;
 use crate::view::live::LiveRun;
 use terminal::{output, wrap};
@@ -216,13 +217,14 @@ impl SweepArgs {
         let document = SweepDocument::new(sentence.clone(), (**conclusion).clone(), runs);
         let json = serde_json::to_string_pretty(&document)?;
         if let Some(folder) = &self.output {
-            let file = folder.join(SWEEP_FILE);
-            std::fs::write(&file, &json).with_context(|| format!("cannot write {}", file.display()))?;
-            output::note(&format!(
-                "what it came to is in {}: 'punctual report {}' shows it",
-                file.display(),
-                folder.display()
-            ));
+            // Hours of orders are not lost for want of a place: it is printed all the same.
+            match save::write_or_fall_back(&folder.join(SWEEP_FILE), json.as_bytes()) {
+                Ok(saved) => {
+                    saved.announce();
+                    output::note(&format!("'punctual report {}' shows what it came to", folder.display()));
+                }
+                Err(error) => output::error(&error),
+            }
         }
         if self.json {
             output::data(&json);
