@@ -30,6 +30,7 @@ import { WorstOverTime } from "./sections/time.tsx";
 import { Reasons, Verdict } from "./sections/verdict.tsx";
 import { WorstSamples } from "./sections/worst.tsx";
 import { toHash, type State, type Store } from "./state.ts";
+import { Together } from "./together/section.tsx";
 import { choose } from "./theme.ts";
 
 interface Props {
@@ -80,6 +81,7 @@ function Page({ view, failure, notice }: Omit<Props, "store">) {
         <Contents />
         {/* What people look at comes before what they read. */}
         {plotted && <Latency results={plotted} />}
+        {view.page.kind === "together" && <Together together={view.page.together} results={view.page.results} />}
         {overview
           ? <Many view={view} results={results!} overview={overview} />
           : <><Reasons view={view} /><Told page={view.page} /></>}
@@ -99,6 +101,8 @@ function Told({ page }: { page: View["page"] }) {
         : <p class="nothing">One of the two groups has no run.</p>;
     case "campaign":
       return <Campaign campaign={page.campaign} />;
+    case "together":
+      return page.results.runs.length > 0 ? <Measured results={page.results} beside /> : null;
     case "runs":
     case "assessment":
     case "program":
@@ -143,8 +147,9 @@ function Latency({ results }: { results: Results }) {
   );
 }
 
-/** What was measured and read of a machine; of a single run of many without what the page says of all. */
-function Measured({ results, single = false }: { results: Results; single?: boolean }) {
+/** What was measured and read of a machine; of a single run of many without what the page says of all. `beside`: it is not what the page
+ * is about. */
+function Measured({ results, single = false, beside = false }: { results: Results; single?: boolean; beside?: boolean }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const clocks = useMemo(() => runsOf(results, "offsets").filter((run) => run.sync), [results]);
   const packets = useMemo(() => runsOf(results, "delays").filter((run) => run.packets), [results]);
@@ -177,7 +182,7 @@ function Measured({ results, single = false }: { results: Results; single?: bool
       )}
       {(single
         ? wakeups.length > 0
-        : wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length + acting.length === 0)) && <Latency results={results} />}
+        : !beside && wakeups.every((run) => run.series.length === 0) && (wakeups.length > 0 || clocks.length + packets.length + acting.length === 0)) && <Latency results={results} />}
       {wakeups.some((run) => run.answers) && <Section id="answers" title="Edges that were answered"><Answers runs={wakeups} /></Section>}
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (

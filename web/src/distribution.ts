@@ -56,6 +56,8 @@ export interface DistributionChoice {
   range: [number, number];
   log: boolean;
   deadline: number;
+  /** What the deadline is called, if it is none. */
+  limit?: string;
   columns: number;
 }
 
@@ -206,7 +208,7 @@ function drawOverlay(
   const written: Box[] = [];
   if (Number.isFinite(deadline) && deadline >= shown.grid.edges[0]! && deadline <= edge) {
     const broken = traces.some((trace) => !trace.invalid && num(trace.histogram.max_ns) > deadline);
-    written.push(...drawDeadline(plot, theme, deadlineLabel(deadline, broken), deadline, broken));
+    written.push(...drawDeadline(plot, theme, deadlineLabel(deadline, broken, choice.limit), deadline, broken));
   }
   const beyond = beyondText(shown);
   if (beyond !== "") {

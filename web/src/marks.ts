@@ -126,8 +126,8 @@ export function drawDeadline(
   drawText(ctx, deadlineLabel(deadline, broken), box.left + 5 * pixelRatio, y - 9 * pixelRatio, color, theme.background);
 }
 
-export function deadlineLabel(deadline: number, broken: boolean): string {
-  return `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`;
+export function deadlineLabel(deadline: number, broken: boolean, word = "deadline"): string {
+  return `${word} ${format.latency(deadline)}${broken ? ", broken" : ""}`;
 }
 
 /** The sign of everything invalid or not known: diagonal lines over it. */

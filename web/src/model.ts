@@ -147,7 +147,7 @@ export function words(name: string): string {
 }
 
 /** Why a run does not mean what was asked, in one sentence. */
-export function invalidReason(run: RunView): string {
+export function invalidReason(run: Pick<RunView, "invalid_because">): string {
   const because = run.invalid_because ?? "it is marked invalid";
   return `${because[0]!.toUpperCase()}${because.slice(1)}`;
 }

@@ -30,7 +30,7 @@ interface Layout {
   foot: number;
 }
 
-export function layoutOf(bars: Bar[], width: number): Layout {
+export function layoutOf(bars: Pick<Bar, "condition">[], width: number): Layout {
   const left = leftOf(width);
   const slot = (width - left - 8) / Math.max(1, bars.length);
   const longest = Math.min(LONGEST, Math.max(1, ...bars.map(({ condition }) => condition.length))) * LETTER;
@@ -125,7 +125,7 @@ function drawBar(ctx: CanvasRenderingContext2D, theme: Theme, bar: Bar, x: numbe
   if (bar.min_ns <= 0 && slot > 40) drawText(ctx, `\u25be ${format.latency(bar.min_ns)}`, x, toY(bar.min_ns) - 8, theme.text, theme.background);
 }
 
-function drawName(ctx: CanvasRenderingContext2D, theme: Theme, name: string, x: number, y: number, slot: number, slanted: boolean): void {
+export function drawName(ctx: CanvasRenderingContext2D, theme: Theme, name: string, x: number, y: number, slot: number, slanted: boolean): void {
   ctx.fillStyle = theme.text;
   if (!slanted) {
     ctx.textAlign = "center";

@@ -40,8 +40,11 @@ export function clipped(ctx: CanvasRenderingContext2D, box: Box, draw: () => voi
   ctx.restore();
 }
 
+/** What says whether something is a result. */
+export type Doubted = Pick<RunView, "state" | "invalid_because">;
+
 /** The sign of an invalid run over a plot: washed out, hatched and named so; the first plot has the reason too. */
-export function drawInvalid(ctx: CanvasRenderingContext2D, theme: Theme, run: RunView, box: Box, withReason = false): void {
+export function drawInvalid(ctx: CanvasRenderingContext2D, theme: Theme, run: Doubted, box: Box, withReason = false): void {
   if (run.state !== "invalid") return;
   ctx.save();
   ctx.globalAlpha = 0.35;

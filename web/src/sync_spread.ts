@@ -6,7 +6,7 @@ import * as format from "./format.ts";
 import type { RunView } from "./generated/view.d.ts";
 import { drawShape, drawText, type Box } from "./marks.ts";
 import { ratio, wedgeOf, type AllanDot, type Dot, type Signed } from "./sync.ts";
-import { begin, clipped, drawInvalid, drawValueAxis, LEFT, line, RIGHT, tick } from "./sync_axes.ts";
+import { begin, clipped, drawInvalid, drawValueAxis, LEFT, line, RIGHT, tick, type Doubted } from "./sync_axes.ts";
 import type { Theme } from "./theme.ts";
 
 // Distribution
@@ -37,7 +37,9 @@ export function drawLinearFoot(ctx: CanvasRenderingContext2D, theme: Theme, box:
 }
 
 export interface Distributed {
-  run: RunView;
+  run: Doubted;
+  /** What the axis is of. */
+  name?: string;
   signed: Signed;
   range: [number, number];
   median: number;
@@ -80,7 +82,7 @@ export function drawDistribution(ctx: CanvasRenderingContext2D, width: number, h
     ctx.textAlign = "right";
     if (signed.beyond > 0) drawText(ctx, `${format.count(signed.beyond)} beyond \u25b8`, box.left + box.width - 4, box.top + 10, theme.text, theme.background);
   }
-  drawName(ctx, theme, box, "offset");
+  drawName(ctx, theme, box, shown.name ?? "offset");
   drawInvalid(ctx, theme, run, box);
 }
 

@@ -10,7 +10,7 @@ import { blankCanvases, isNoWiderThanNarrow, it, NARROW, ONLY, open, overflow, P
 import "./many.mjs";
 import "./data.mjs";
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "few", "several", "many", "many-kinds", "many-200", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "spoiled", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none", "events", "responses", "answers", "costs", "orders", "orders-missed"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "few", "several", "many", "many-kinds", "many-200", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "comparison-clocks", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "spoiled", "load", "program", "program-quiet", "program-invalid", "sync", "sync-lost", "sync-unbounded", "packets", "packets-lost", "packets-paths", "packets-invalid", "packets-none", "events", "responses", "answers", "costs", "orders", "orders-missed", "together", "together-contradicted", "together-unknown", "together-scenarios", "together-sweep", "together-none"];
 
 /** A page that is longer than three windows lists its sections, each with a link to it. */
 async function hasContents(page, height) {
@@ -71,6 +71,91 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
 describe("behavior", () => {
   it("stays within its size: 16 CPUs of 100 million samples in 2 MB", { skip: !wants("long") }, () => {
     assert.ok(statSync(join(samples, "long.html")).size <= 2_000_000);
+  });
+
+  it("draws the shift of each node with its worst order, zooms into it and reads it out", { skip: !wants("together") }, async () => {
+    const { page, wrong, close } = await open("together");
+    assert.equal(await page.textContent(".verdict .word"), "Does not hold 50.0 us against press-1");
+    assert.match(await page.textContent(".facts"), /worst, press-2\+50\.6.usagainst press-1, order 85.403, beyond the limit.*worst, press-3-11\.0.us/);
+    const rows = await page.locator("#shift .scroll").first().locator("tbody tr").allTextContents();
+    assert.equal(rows.length, 2);
+    assert.match(rows[0], /^press-2120.000\+901 ns.*\+50\.6 us85.403\u00b110 ns$/);
+    const figure = page.locator("[data-figure='shift-time']");
+    const canvas = figure.locator("canvas");
+    await canvas.scrollIntoViewIfNeeded();
+    const box = await canvas.boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.waitForFunction(() => /^At [0-9.]+ s: press-2 \+.* orders\); press-3 -.*orders\)\.$/.test(document.querySelector("[data-figure='shift-time'] .readout").textContent));
+    assert.ok(await figure.locator("button:has-text('Reset')").isDisabled());
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 + 80, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    await figure.locator("button:has-text('Reset'):not([disabled])").click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='shift-time']")]);
+    const lines = readFileSync(await download.path(), "utf8").trim().split("\n").map((line) => line.split(","));
+    assert.equal(lines[0].join(), "node,against,validity,from_ns,orders,min_ns,mean_ns,max_ns,error_ns");
+    assert.equal((Math.max(...lines.slice(1).filter(([node]) => node === "press-2").map((line) => Number(line[7]))) / 1000).toFixed(1), "50.6");
+    await page.click("[data-figure='shift-parts'] button:has-text('Table')");
+    assert.match(await page.textContent("[data-figure='shift-parts'] table"), /press-2clocks\+3\.0 us\+583 ns\+5\.4 us/);
+    assert.match(await page.textContent("table[data-rows='shift'] .published"), /^OSIE \(published\)shift between two boards, by a logic analyzer14.hsocket5004000265.*10\.6/);
+    assert.equal(await page.locator("table[data-rows='shift'] .published").count(), 3);
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("begins with what a witness contradicts, and hatches its numbers", { skip: !wants("together-contradicted") }, async () => {
+    const { page, wrong, close } = await open("together-contradicted");
+    assert.equal(await page.textContent(".verdict .word"), "Invalid");
+    assert.match(await page.textContent(".verdict .sentence"), /^press-2 was 41\.0.us later than press-1 in the mean, of which what both nodes say leaves 38\.9.us without a reason/);
+    assert.match(await page.textContent("#shift .caveat.invalid"), /do not agree.*leaves 38\.9.us without a reason/);
+    assert.match(await page.textContent(".facts .hatched"), /invalidnot a result/);
+    assert.equal(await page.locator("#shift .acting > .scroll tr.invalid").count(), 1);
+    assert.equal(await page.locator("table[data-rows='shift'] tr.invalid").count(), 1);
+    assert.deepEqual(wrong, []);
+    await close();
+    const plain = await open("together-contradicted", { javaScriptEnabled: false });
+    assert.match(await plain.page.textContent("main"), /a clock that is off \(invalid: not a result\)/);
+    await plain.close();
+    const unknown = await open("together-unknown");
+    assert.match(await unknown.page.textContent("#shift .nothing"), /Nothing can be said.*--mark 1000/);
+    await unknown.page.click("#shift button:has-text('without marks')");
+    assert.match(await unknown.page.textContent("#shift"), /paired by time alone/);
+    assert.match(await unknown.page.textContent("[data-figure='shift-time']"), /How exact each is, the capture does not say/);
+    assert.deepEqual(unknown.wrong, []);
+    await unknown.close();
+  });
+
+  it("shows the lead that each run of a sweep needed, and the distribution of a chosen cycle", { skip: !wants("together-sweep") }, async () => {
+    const { page, wrong, close } = await open("together-sweep");
+    assert.match(await page.textContent(".verdict .word"), /^Confirmed: 303 us ahead at a cycle of 500 us$/);
+    assert.match(await page.textContent(".facts"), /cycles confirmed2 of 3.*shortest cycle500.us.*shortest lead161.us/);
+    assert.match(await page.textContent("[data-figure='needed']"), /heavy: confirmed, 303 us ahead, light: explored/);
+    await page.click("#leads button:has-text('cycle 250 us')");
+    await page.waitForFunction(() => /heavy: tried, 223 us ahead/.test(document.querySelector("[data-figure='needed']").textContent));
+    assert.match(await page.textContent("#leads"), /No lead is confirmed at this cycle/);
+    await page.click("[data-figure='sweep-leads'] button:has-text('Table')");
+    const rows = await page.locator("[data-figure='sweep-leads'] tbody tr").allTextContents();
+    assert.equal(rows.length, 10);
+    assert.match(rows[6], /^500 usconfirmed303 us66.8470/);
+    assert.match(await page.textContent("#beside .nothing"), /No shift of these nodes was seen by a witness/);
+    assert.equal(await page.locator("table[data-rows='shift'] tbody tr:not(.published)").count(), 0, "no other quantity stands among shifts");
+    assert.match(await page.textContent("table[data-rows='own']"), /three cycles, confirmedpress-1: ordered time to the act/);
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("sets scenarios beside the paper's, as far as its text prints them", { skip: !wants("together-scenarios") }, async () => {
+    const { page, wrong, close } = await open("together-scenarios");
+    await page.click("[data-figure='scenarios'] button:has-text('Table')");
+    const rows = await page.locator("[data-figure='scenarios'] tbody tr").allTextContents();
+    assert.equal(rows.length, 7);
+    assert.match(rows[0], /^RT-SMSpress-2 against press-1120.000\u2013/);
+    assert.match(rows[4], /^paper, Test 4 \(published\).*\u20131\.0 us\u2013\u2013$/);
+    assert.match(rows[5], /^paper, RT-SMS \(published\).*3\.2 us\u201360\.0 us$/);
+    await page.click("[data-figure='line-costs'] button:has-text('Table')");
+    assert.match(await page.textContent("[data-figure='line-costs'] tbody"), /paper, Test 4 \(published\)up and down, a million times\u201322\.0 us24\.0 us\u2013\u201350\.0 us/);
+    assert.deepEqual(wrong, []);
+    await close();
   });
 
   it("names what a calibration found wrong in words", { skip: !wants("calibration-failed") }, async () => {

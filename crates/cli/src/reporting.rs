@@ -3,8 +3,9 @@
 use profile::Profile;
 use profile::check::{Finding, Findings};
 use record::{Record, ToolVersion};
-use report::{CampaignInput, ComparisonInput, Generated, Page, ReportInput, Results};
+use report::{CampaignInput, ComparisonInput, Generated, Page, ReportInput, Results, TogetherInput};
 use summary::Assessment;
+use summary::together::{NamedShift, NamedSweep};
 
 /// The whole page, of runs with the labels under which they were measured.
 pub(crate) fn render(
@@ -21,6 +22,18 @@ pub(crate) fn render(
     findings.sort_by_key(|finding| finding.severity);
     let profile = profile.and_then(|profile| serde_json::to_value(profile).ok());
     page(title, Page::from_results(assessment, Results { runs, labels, profile, findings }))
+}
+
+/// The page of nodes that act together: what witnesses saw and sweeps came to, with their runs.
+pub(crate) fn render_together(
+    title: String,
+    shifts: Vec<NamedShift>,
+    sweeps: Vec<NamedSweep>,
+    runs: Vec<Record>,
+    labels: Vec<String>,
+) -> String {
+    let results = Results { runs, labels, ..Results::default() };
+    page(title, Page::together(TogetherInput { shifts, sweeps, results }))
 }
 
 /// The page of a comparison.

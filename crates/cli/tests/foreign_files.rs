@@ -152,7 +152,7 @@ fn a_folder_says_what_is_taken_and_what_is_skipped_and_why() {
         for part in [
             ": 2 records; skipped: ",
             "numbers.txt (bare numbers",
-            "profile.json (other documents of punctual)",
+            "profile.json (documents of punctual that are no records)",
             "nothing (empty)",
             "pipe (no regular files)",
             "below (folders: name them",

@@ -195,3 +195,69 @@ fn a_request_with_a_list_of_partners_is_carried_out() {
     assert_eq!(pulses(&record).nodes.len(), 2, "{}", said(&output));
     assert_eq!(pulses(&record).trials.scheduled, 50);
 }
+
+#[test]
+fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
+    let nodes: Vec<Listening> =
+        ["one", "two"].iter().map(|name| Listening::start("127.0.0.1", &["--name", name])).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = folder.path().join("night");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args([
+        "pulse",
+        "sweep",
+        "--sched-priority",
+        "other",
+        "--no-sync",
+        "--interval",
+        "2ms",
+        "--max-miss",
+        "0.1",
+    ]);
+    command.args([
+        "--explore",
+        "2s",
+        "--max-lead",
+        "120ms",
+        "--margin",
+        "1ms",
+        "--tolerance",
+        "900ms",
+        "--load",
+        "tests",
+    ]);
+    for node in &nodes {
+        command.arg("--to").arg(format!("{}={}", node.to(), node.token().display()));
+    }
+    let output = command.arg("--json").arg("-o").arg(&sweep).output().unwrap();
+    // Whether a lead holds is the machine's affair.
+    assert!([0, 1].contains(&code(&output)), "{}", said(&output));
+    let kept = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
+    let document = summary::sweep::SweepDocument::from_json(&kept).unwrap();
+    assert_eq!(kept.trim(), stdout(&output).trim());
+    assert!(document.runs.len() >= 3, "{document:?}");
+    for run in &document.runs {
+        let record = read(&sweep.join(run.file.as_ref().unwrap()));
+        assert_eq!((&record.id, pulses(&record).lead_ns), (&run.record, run.lead_ns));
+        assert!(run.file.as_ref().unwrap().ends_with(&format!("{}.json", run.step.word())), "{run:?}");
+    }
+    let claims: Vec<u64> = document.conclusion.claims().map(|claim| claim.lead_ns).collect();
+    assert_eq!(claims.len(), usize::from(code(&output) == 0));
+    let confirming = document.conclusion.claims().filter_map(|claim| document.confirming(claim));
+    assert_eq!(confirming.map(|run| run.lead_ns).collect::<Vec<_>>(), claims);
+
+    let page = folder.path().join("page.html");
+    let made =
+        Command::new(env!("CARGO_BIN_EXE_punctual")).arg("report").arg(&sweep).arg("-o").arg(&page).output().unwrap();
+    assert_eq!(code(&made), 0, "{}", said(&made));
+    let html = std::fs::read_to_string(&page).unwrap();
+    let data = html.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let of_page = &data["page"]["together"]["sweeps"][0];
+    assert_eq!((&of_page["name"], &of_page["sentence"]), (&"night".into(), &document.sentence.clone().into()));
+    let cycle = &of_page["cycles"][0];
+    assert_eq!(cycle["lead_ns"].as_u64(), claims.first().copied());
+    assert_eq!(cycle["runs"].as_array().unwrap().len(), document.runs.len());
+    let own = data["page"]["together"]["own_rows"].as_array().unwrap();
+    assert_eq!(own.len(), 4 * claims.len(), "two nodes and two latencies of what was confirmed: {own:?}");
+}

@@ -328,7 +328,10 @@ fn a_node_that_says_it_acted_where_no_edge_is_contradicts_the_witness() {
 fn a_limit_is_held_against_the_worst_shift() {
     let run = Run::new(|_| ());
     run.capture("a.vcd", &vcd(&two(MARK)));
-    assert_eq!(run.json(&["a.vcd"], &["--limit", "90us"]).1, 0);
+    assert_eq!(run.json(&["a.vcd"], &["--limit", "90001ns"]).1, 0);
+    // The worst is 90 us, right to within a nanosecond.
+    let (open, exit) = run.json(&["a.vcd"], &["--limit", "90us"]);
+    assert_eq!((exit, &open["verdict"]), (3, &"cannot-tell".into()));
     // The first node is the record's, in whichever order the lines are named.
     let (named, _) = run.json(&["a.vcd"], &["--line", "c=D1", "--line", "b=D0"]);
     assert_eq!(
@@ -358,6 +361,79 @@ fn without_marks_edges_are_paired_by_time_or_not_at_all() {
     let (said, exit) = ambiguous.json(&["a.vcd"], &[]);
     assert_eq!((exit, &said["pairs"][0]["figures"]), (3, &Value::Null));
     assert!(said["sentence"].as_str().unwrap().contains("by time alone pulses cannot be paired either"), "{said}");
+    // The text says so once.
+    let text = stdout(&ambiguous.shift(&["a.vcd"], &[])).replace('\n', " ");
+    assert_eq!(text.matches("by time alone pulses cannot be paired either").count(), 1, "{text}");
+    assert!(text.contains("Invalid: nothing can be said of c"), "{text}");
+}
+
+/// The data of a page.
+fn data_of(page: &Path) -> Value {
+    let html = fs::read_to_string(page).unwrap();
+    let (_, data) = html.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Makes a page of files; what it says on stderr, too.
+fn report(page: &Path, files: &[PathBuf]) -> (Value, String) {
+    let output = punctual(&["report", "-o"]).arg(page).args(files).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    (data_of(page), said(&output))
+}
+
+#[test]
+fn a_shift_that_was_kept_stands_on_the_page_beside_its_run_and_what_others_published() {
+    let run = Run::new(|_| ());
+    run.capture("a.vcd", &vcd(&two(MARK)));
+    let shift = run.path("shift.json");
+    let output = run.shift(&["a.vcd"], &["--limit", "50us", "-o", shift.to_str().unwrap()]);
+    assert_eq!(code(&output), 1, "{}", said(&output));
+    assert!(stdout(&output).contains("Beyond the limit of 50.0 us"), "what is kept is said too");
+    let printed = run.json(&["a.vcd"], &["--limit", "50us"]).0;
+    assert_eq!(serde_json::from_str::<Value>(&fs::read_to_string(&shift).unwrap()).unwrap(), printed);
+
+    let page = run.path("page.html");
+    for files in
+        [vec![run.path("run.json"), shift.clone()], vec![shift.clone(), run.path("run.json")], vec![shift.clone()]]
+    {
+        let (data, _) = report(&page, &files);
+        assert_eq!((&data["page"]["kind"], &data["headline"]["state"]), (&"together".into(), &"broken".into()));
+        assert_eq!(data["headline"]["word"], "Does not hold 50.0 us against b");
+        let figures = &data["page"]["together"]["shifts"][0]["pairs"][0]["figures"];
+        assert_eq!((&figures["max_ns"], &figures["worst_order"]), (&90_000.0.into(), &777.into()), "{figures}");
+        assert_eq!(data["page"]["results"]["runs"].as_array().unwrap().len(), files.len() - 1);
+        let rows = data["page"]["together"]["shift_rows"].as_array().unwrap();
+        assert_eq!((rows.len(), &rows[0]["max"], &rows[0]["published"]), (4, &"90.0".into(), &false.into()));
+        // A run that nobody named is called by the file.
+        assert_eq!(rows[0]["source"], "shift");
+    }
+    // Of a folder with the record beside it, and one that is of a later version.
+    let folder = run.folder.path().to_path_buf();
+    let (data, stderr) = report(&page, &[folder]);
+    assert_eq!(data["page"]["together"]["shifts"][0]["name"], "shift");
+    assert!(stderr.contains("the page shows what") && stderr.contains("shift.json says"), "{stderr}");
+    let newer = fs::read_to_string(&shift).unwrap().replacen("\"version\": 1", "\"version\": 2", 1);
+    fs::write(&shift, newer).unwrap();
+    let output = punctual(&["report", "-o"]).arg(&page).arg(&shift).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(
+        said(&output).contains("it is version 2 of 'punctual/shift', and this program reads version 1"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn a_contradiction_is_what_the_page_begins_with() {
+    let run = Run::new(|run| run.nodes[1].clock_ahead_ns = Some((-1_000, 1_000)));
+    run.capture("a.vcd", &vcd(&two(MARK)));
+    let shift = run.path("shift.json");
+    assert_eq!(code(&run.shift(&["a.vcd"], &["-o", shift.to_str().unwrap()])), 3);
+    let (data, _) = report(&run.path("page.html"), &[run.path("run.json"), shift]);
+    assert_eq!((&data["headline"]["state"], &data["headline"]["word"]), (&"cannot-tell".into(), &"Invalid".into()));
+    let sentence = data["headline"]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("c was 41.0 us later than b in the mean"), "{sentence}");
+    assert!(sentence.contains("leaves 41.0 us without a reason, with all errors of 8.0 us"), "{sentence}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::view::{
 };
 use crate::{
     answer, campaign, comparison, conditions, explanation, load, overview, packet, program, pulse, rhythm, run, sync,
-    tail,
+    tail, together,
 };
 
 impl View {
@@ -54,6 +54,9 @@ fn page(page: &Page, state: HeadlineState) -> PageView {
         Page::Assessment(concluded, measured) => {
             let results = results(measured, concluded.claim.as_ref());
             PageView::Assessment { assessment: assessment(concluded), results }
+        }
+        Page::Together(input) => {
+            PageView::Together { together: Box::new(together::view(input)), results: results(&input.results, None) }
         }
         Page::Comparison(input) => PageView::Comparison { comparison: comparison::view(input).map(Box::new) },
         Page::Campaign(input) => PageView::Campaign { campaign: Box::new(campaign::view(input)) },

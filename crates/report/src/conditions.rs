@@ -18,6 +18,7 @@ const LONGEST_COMMAND: usize = 70;
 pub(crate) fn of_page(page: &Page) -> Vec<ConditionView> {
     match page {
         Page::Runs(results) | Page::Assessment(_, results) | Page::Program(results) => of_results(page, results),
+        Page::Together(input) => of_results(page, &input.results),
         Page::Comparison(input) => {
             let runs = || input.a.iter().chain(&input.b);
             let both = |of: &dyn Fn(&Record) -> Option<String>| {

@@ -5,13 +5,14 @@ use units::format;
 
 use crate::page::Page;
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{campaign, comparison};
+use crate::{campaign, comparison, together};
 
 pub(crate) fn headline(page: &Page) -> HeadlineView {
     match page {
         Page::Calibration(calibration) => calibration_headline(calibration),
         Page::Comparison(input) => comparison::headline(&input.comparison),
         Page::Campaign(input) => campaign::headline(&input.result),
+        Page::Together(input) => together::headline(input),
         Page::Runs(_) | Page::Assessment(..) | Page::Program(_) => {
             let measured = summary::Measured { assessment: page.assessment(), runs: page.runs() };
             let Headline { state, word, sentence, lines, deadline_ns } = summary::headline(&measured);

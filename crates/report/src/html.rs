@@ -14,6 +14,7 @@ mod rhythm;
 mod sync;
 mod table;
 mod tail;
+mod together;
 mod top;
 
 use std::fmt::Write as _;
@@ -24,7 +25,7 @@ use summary::run::SeriesSummary;
 use units::format;
 
 use crate::page::{Page, ReportInput};
-use crate::view::{OverviewView, ResultsView, TailView, View};
+use crate::view::{OverviewView, PageView, ResultsView, TailView, View};
 
 /// The viewer, built by `web/build.sh`.
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
@@ -112,6 +113,9 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     }
     if let Page::Campaign(input) = &input.page {
         campaign::plain_campaign(&mut sections, &input.result);
+    }
+    if let PageView::Together { together, .. } = &view.page {
+        together::plain_together(&mut sections, together);
     }
     let runs = input.page.runs();
     if let Some(results) = view.page.results().filter(|_| !runs.is_empty()) {

@@ -28,24 +28,26 @@ mod rhythm;
 mod run;
 mod sync;
 mod tail;
+mod together;
 mod view;
 
 pub use coarse::{Resolution, bin_from_ns, bin_index};
 pub use exact::{Exact, Instant};
 pub use html::render_html;
-pub use page::{CampaignInput, ComparisonInput, Generated, Page, PageKind, ReportInput, Results};
+pub use page::{CampaignInput, ComparisonInput, Generated, Page, PageKind, ReportInput, Results, TogetherInput};
 pub use view::{
     ActingNodeView, ActingRowView, AnswerView, AssessmentView, BasisView, Bins, ByCauseView, CalibrationCheckView,
     CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView, CampaignReasonView,
     CampaignView, CauseChangeView, CauseView, ChangeView, ClaimView, ComparisonView, ConditionView, CurveView,
     DelayPartView, ExpectationView, ExplainedFrom, ExplainedSampleView, ExplanationView, FollowedThreadView,
     FollowingCostView, GeneratedView, GroupView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView,
-    LateCauseView, LateCausesView, LoadPartView, LoadTurnView, LoadView, MaximaView, MomentView, OverviewView,
-    PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView, PacketExplanationView,
-    PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView, PartRowView, PartsView, PreemptionView,
-    ProgramView, PulseView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunRowView,
-    RunView, SCHEMA, SeenView, SeriesView, ShareView, SidesView, SignedRunView, SignedSamplesView, SpoiledView,
-    StateView, StretchView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView, SyncSpreadView,
-    SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TailView, TallyView, TimelineView, TotalsView,
-    VERSION, VerdictView, View, WitnessSecondView, WorstOfView, WorstView,
+    LateCauseView, LateCausesView, LeadRowView, LoadPartView, LoadTurnView, LoadView, MaximaView, MomentView,
+    OverviewView, PacketArrivalsView, PacketClocksView, PacketDelayView, PacketDelaysView, PacketErrorView,
+    PacketExplanationView, PacketFlowView, PacketPartView, PacketView, PacketWorstView, PageView, PartRowView,
+    PartsView, PreemptionView, ProgramView, PulseView, QuantileView, ReasonView, ResultsView, RhythmScanView,
+    RhythmView, RowView, RunRowView, RunView, SCHEMA, SeenView, SeriesView, ShareView, ShiftFiguresView, ShiftPairView,
+    ShiftPartView, ShiftTrackView, ShiftView, SidesView, SignedRunView, SignedSamplesView, SpoiledView, StateView,
+    StretchView, SweepCycleView, SweepRunView, SweepView, SyncAllanView, SyncBoundView, SyncEventView, SyncSourceView,
+    SyncSpreadView, SyncStateChangeView, SyncStateView, SyncTrackView, SyncView, TailView, TallyView, TimelineView,
+    TogetherView, TotalsView, VERSION, VerdictView, View, WitnessSecondView, WorstOfView, WorstView,
 };

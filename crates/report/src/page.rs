@@ -6,6 +6,7 @@ use analysis::compare::Comparison;
 use campaign::result::CampaignResult;
 use profile::check::Finding;
 use record::{Record, ToolVersion};
+use summary::together::{NamedShift, NamedSweep};
 use summary::{Assessment, Measured};
 
 use crate::view::CalibrationView;
@@ -41,6 +42,8 @@ pub enum Page {
     Assessment(Box<Assessment>, Results),
     /// Runs of a user's own program.
     Program(Results),
+    /// Nodes that act together, with what witnesses saw and sweeps came to.
+    Together(Box<TogetherInput>),
     /// Two groups of runs.
     Comparison(Box<ComparisonInput>),
     /// A campaign: several conditions, with the results of each.
@@ -61,6 +64,17 @@ pub struct Results {
     pub profile: Option<serde_json::Value>,
     /// Findings from the profile, the most severe first.
     pub findings: Vec<Finding>,
+}
+
+/// The input for the page of nodes that act together.
+#[derive(Clone, Debug, Default)]
+pub struct TogetherInput {
+    /// What witnesses saw, each with a name of its own.
+    pub shifts: Vec<NamedShift>,
+    /// What sweeps came to, each with a name of its own.
+    pub sweeps: Vec<NamedSweep>,
+    /// Their runs, and others that are shown beside them.
+    pub results: Results,
 }
 
 /// The input for the page of a comparison.
@@ -85,6 +99,14 @@ pub struct CampaignInput {
 }
 
 impl Results {
+    /// Gives each run a name of its own, and keeps the labels by which they are grouped.
+    fn name_runs(&mut self) {
+        if self.labels.len() != self.runs.len() {
+            self.labels = self.runs.iter().map(|run| run.label.clone()).collect();
+        }
+        tell_labels_apart(&mut self.runs);
+    }
+
     /// The label by which a run is grouped; `None` for imports, whose label is the name of their file.
     pub(crate) fn label_of(&self, at: usize) -> Option<&str> {
         let run = self.runs.get(at).filter(|run| !run.manifest().is_imported())?;
@@ -101,6 +123,8 @@ pub enum PageKind {
     Assessment,
     /// The kind of [`Page::Program`].
     Program,
+    /// The kind of [`Page::Together`].
+    Together,
     /// The kind of [`Page::Comparison`].
     Comparison,
     /// The kind of [`Page::Campaign`].
@@ -111,8 +135,15 @@ pub enum PageKind {
 
 impl PageKind {
     /// All kinds of pages.
-    pub const ALL: [Self; 6] =
-        [Self::Runs, Self::Assessment, Self::Program, Self::Comparison, Self::Campaign, Self::Calibration];
+    pub const ALL: [Self; 7] = [
+        Self::Runs,
+        Self::Assessment,
+        Self::Program,
+        Self::Together,
+        Self::Comparison,
+        Self::Campaign,
+        Self::Calibration,
+    ];
 
     /// The name of the kind in a [`View`](crate::View).
     #[must_use]
@@ -121,6 +152,7 @@ impl PageKind {
             Self::Runs => "runs",
             Self::Assessment => "assessment",
             Self::Program => "program",
+            Self::Together => "together",
             Self::Comparison => "comparison",
             Self::Campaign => "campaign",
             Self::Calibration => "calibration",
@@ -134,6 +166,7 @@ impl PageKind {
             Self::Runs => "/runs",
             Self::Assessment => "/assessments",
             Self::Program => "/programs",
+            Self::Together => "/together",
             Self::Comparison => "/comparisons",
             Self::Campaign => "/campaigns",
             Self::Calibration => "/calibrations",
@@ -142,13 +175,17 @@ impl PageKind {
 }
 
 impl Page {
+    /// Makes the page of nodes that act together.
+    #[must_use]
+    pub fn together(mut input: TogetherInput) -> Self {
+        input.results.name_runs();
+        Self::Together(Box::new(input))
+    }
+
     /// Makes the page of some runs, with the conclusion from them if there is one.
     #[must_use]
     pub fn from_results(assessment: Option<Assessment>, mut results: Results) -> Self {
-        if results.labels.len() != results.runs.len() {
-            results.labels = results.runs.iter().map(|run| run.label.clone()).collect();
-        }
-        tell_labels_apart(&mut results.runs);
+        results.name_runs();
         match assessment {
             Some(assessment) => Self::Assessment(Box::new(assessment), results),
             None if !results.runs.is_empty() && results.runs.iter().all(|run| run.app().is_some()) => {
@@ -165,6 +202,7 @@ impl Page {
             Self::Runs(_) => PageKind::Runs,
             Self::Assessment(..) => PageKind::Assessment,
             Self::Program(_) => PageKind::Program,
+            Self::Together(_) => PageKind::Together,
             Self::Comparison(_) => PageKind::Comparison,
             Self::Campaign(_) => PageKind::Campaign,
             Self::Calibration(_) => PageKind::Calibration,
@@ -176,6 +214,7 @@ impl Page {
     pub const fn results(&self) -> Option<&Results> {
         match self {
             Self::Runs(results) | Self::Assessment(_, results) | Self::Program(results) => Some(results),
+            Self::Together(input) => Some(&input.results),
             Self::Comparison(_) | Self::Campaign(_) | Self::Calibration(_) => None,
         }
     }

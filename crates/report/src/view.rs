@@ -16,6 +16,7 @@ mod pulse;
 mod rhythm;
 mod sync;
 mod tail;
+mod together;
 mod top;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,10 @@ pub use self::sync::{
     SyncTrackView, SyncView,
 };
 pub use self::tail::{ByCauseView, ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
+pub use self::together::{
+    LeadRowView, ShiftFiguresView, ShiftPairView, ShiftPartView, ShiftTrackView, ShiftView, SweepCycleView,
+    SweepRunView, SweepView, TogetherView,
+};
 pub use self::top::{AssessmentView, ChangeView, ConditionView, LateCauseView, LateCausesView, TotalsView};
 use crate::exact::{Exact, Instant};
 
@@ -99,6 +104,13 @@ pub enum PageView {
         /// The measured runs.
         results: ResultsView,
     },
+    /// Nodes that act together: what witnesses saw and sweeps came to, with their runs.
+    Together {
+        /// What they saw and came to.
+        together: Box<TogetherView>,
+        /// The measured runs.
+        results: ResultsView,
+    },
     /// Two groups of runs side by side.
     Comparison {
         /// The comparison; null if a group has no run.
@@ -120,7 +132,10 @@ impl PageView {
     /// What was measured on a machine; `None` for pages that do not show it.
     pub(crate) const fn results(&self) -> Option<&ResultsView> {
         match self {
-            Self::Runs { results } | Self::Assessment { results, .. } | Self::Program { results } => Some(results),
+            Self::Runs { results }
+            | Self::Assessment { results, .. }
+            | Self::Program { results }
+            | Self::Together { results, .. } => Some(results),
             Self::Comparison { .. } | Self::Campaign { .. } | Self::Calibration { .. } => None,
         }
     }

@@ -9,6 +9,7 @@ mod assessment;
 pub mod campaign;
 pub mod columns;
 pub mod comparison;
+mod document;
 pub mod explanation;
 pub mod headline;
 pub mod late;
@@ -18,6 +19,7 @@ mod measured;
 pub mod packet;
 mod percent;
 pub mod program;
+pub mod published;
 pub mod pulse;
 pub mod rhythm;
 pub mod run;
@@ -25,6 +27,7 @@ pub mod shift;
 pub mod sweep;
 pub mod sync;
 pub mod tail;
+pub mod together;
 pub mod totals;
 mod whole;
 
@@ -34,6 +37,7 @@ pub use assess::{
     is_line_of_causes, late_causes,
 };
 pub use assessment::{Answer, Assessment, Change};
+pub use document::DocumentError;
 pub use headline::{Headline, HeadlineState, headline};
 pub use late_table::{LateTable, LateTableRow, late_table};
 pub use measured::{Measured, are_delays, are_many, are_offsets, label};

@@ -1,170 +1,18 @@
 //! What a witness says of nodes that act together: how far apart their edges lay, what that is made of, and whether it contradicts them.
 
+mod document;
+
 use pulse::numbering::NumberingError;
 use pulse::shift::{Part, Shift, ShiftBlock, ShiftParts};
 use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen};
 use record::{LatencyRole, PulseNode, PulseRun, Record};
-use serde::Serialize;
 use units::format::{count, latency, span};
 
+pub use self::document::{
+    BlockRow, PartRow, SHIFT_SCHEMA, SHIFT_VERSION, ShiftDocument, ShiftFigures, ShiftPair, ShiftSummary, ShownLine,
+    WitnessVerdict,
+};
 use crate::run::Figures;
-
-/// What a witness came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WitnessVerdict {
-    /// It contradicts no node, and each shift is within the limit if there is one.
-    Holds,
-    /// A shift is beyond the limit.
-    Broken,
-    /// It contradicts a node, the run is invalid, or nothing can be said of a pair.
-    Invalid,
-}
-
-/// What a witness says of the nodes of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShiftSummary {
-    /// Identity of the run's record.
-    pub run: String,
-    /// What was ordered and on which line each node was seen, as a sentence without its full stop.
-    pub about: String,
-    /// What each line shows, the first node's first.
-    pub lines: Vec<ShownLine>,
-    /// Each node against the first.
-    pub pairs: Vec<ShiftPair>,
-    /// How far a shift may be from none, against the first node (ns); `None` without a limit.
-    pub limit_ns: Option<i64>,
-    /// What makes the result invalid, each as a sentence without its full stop.
-    pub contradictions: Vec<String>,
-    /// Shifts beyond the limit, each as a sentence without its full stop.
-    pub beyond: Vec<String>,
-    /// What all of it came to.
-    pub verdict: WitnessVerdict,
-    /// The same as a sentence.
-    pub sentence: String,
-}
-
-/// What a line shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ShownLine {
-    /// Name of the node.
-    pub node: String,
-    /// The channel, and its file where there are several.
-    pub channel: String,
-    /// Pulses of which both edges are shown.
-    pub pulses: u64,
-    /// Those that have the number of an order; `None` where they were paired by time.
-    pub numbered: Option<u64>,
-    /// Orders between the first and the last numbered one without a pulse; `None` as for `numbered`.
-    pub missing: Option<u64>,
-    /// Pulses that no order made; `None` as for `numbered`.
-    pub extra: Option<u64>,
-    /// Pulses neither as wide as ordered nor as a mark is.
-    pub odd: u64,
-    /// Edges that belong to the one before them: the line bounced.
-    pub bounces: u64,
-    /// Groups of edges that left the level as it was.
-    pub glitches: u64,
-    /// Pulses of which the capture shows one edge alone.
-    pub cut: u64,
-    /// Orders that the node says it carried out.
-    pub acted: u64,
-    /// Orders of the run.
-    pub scheduled: u64,
-    /// Orders whose time the capture covers completely; `None` as for `numbered`.
-    pub covered: Option<u64>,
-    /// How many of those surely have no edge; `None` as for `numbered`.
-    pub without_edge: Option<u64>,
-    /// What its marks contradict, as a sentence without its full stop; `None` if nothing.
-    pub fault: Option<String>,
-}
-
-/// The shift of a node against the first one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShiftPair {
-    /// The node that the other is held against.
-    pub first: String,
-    /// The node whose shift it is: positive if it was later.
-    pub second: String,
-    /// How pulses of one order were told, or why nothing can be said, as a sentence without its full stop.
-    pub paired: String,
-    /// Orders between the first and the last of both lines that are not in the figures, as a sentence without its full stop; `None` if
-    /// there are none.
-    pub not_matched: Option<String>,
-    /// The shift; `None` if nothing can be said.
-    pub figures: Option<ShiftFigures>,
-    /// What the mean shift is made of: the clocks, the acting, the output and the rest; empty if it is not known.
-    pub parts: Vec<PartRow>,
-    /// Why it is not known, as a sentence without its full stop.
-    pub not_split: Option<String>,
-    /// The shift over time; blocks without an order are left out.
-    pub blocks: Vec<BlockRow>,
-}
-
-/// The shift of two nodes, over all orders that both lines show.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShiftFigures {
-    /// Orders of which both lines have a pulse.
-    pub orders: u64,
-    /// Orders of which the first line alone has a pulse with a number.
-    pub only_first: u64,
-    /// Orders of which the second line alone has one.
-    pub only_second: u64,
-    /// Orders of which neither has one.
-    pub neither: u64,
-    /// Least shift (ps).
-    pub min_ps: i64,
-    /// Mean shift (ps).
-    pub mean_ps: f64,
-    /// Greatest shift (ps).
-    pub max_ps: i64,
-    /// Median of the shift (ns), from its histogram.
-    pub p50_ns: Option<i64>,
-    /// What 99 of 100 shifts are within, to either side (ns), from their histogram; `None` of fewer than 1,000 orders.
-    pub within_p99_ns: Option<u64>,
-    /// The shift farthest from none (ps).
-    pub worst_ps: i64,
-    /// The order that had it: its number, or with pulses paired by time its place among the pulses, from 0 on.
-    pub worst_order: u64,
-    /// When the first line switched for it (ps, on the capture's clock).
-    pub worst_at_ps: i64,
-    /// By how much each shift may be off, to either side (ps); `None` if that is not known.
-    pub error_ps: Option<i64>,
-    /// How fast the capture's clock goes against the server's (parts per billion); `None` where pulses were paired by time.
-    pub capture_rate_ppb: Option<i64>,
-    /// How long a block is (ps).
-    pub block_ps: i64,
-}
-
-/// A part of the mean shift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PartRow {
-    /// `clock`, the latency from the ordered time to the act, `output` or `rest`.
-    pub name: &'static str,
-    /// The same in words.
-    pub words: &'static str,
-    /// What it most likely is (ps).
-    pub likely_ps: i64,
-    /// The least that it can be (ps).
-    pub lower_ps: i64,
-    /// The most that it can be (ps).
-    pub upper_ps: i64,
-}
-
-/// The shift in a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BlockRow {
-    /// When it begins (ps, on the capture's clock).
-    pub from_ps: i64,
-    /// Orders in it.
-    pub orders: u64,
-    /// Least shift (ps).
-    pub min_ps: i64,
-    /// Mean shift (ps).
-    pub mean_ps: f64,
-    /// Greatest shift (ps).
-    pub max_ps: i64,
-}
 
 impl From<&ShiftBlock> for BlockRow {
     fn from(block: &ShiftBlock) -> Self {
@@ -202,14 +50,27 @@ pub fn summary(
     contradictions.extend(pairs.iter().zip(&seen.pairs).filter_map(|(pair, seen)| contradiction(pair, seen)));
     let undecided = pairs.iter().filter(|pair| pair.figures.is_none());
     contradictions.extend(undecided.map(|pair| format!("nothing can be said of {}: {}", pair.second, pair.paired)));
-    let beyond: Vec<String> = pairs.iter().filter_map(|pair| beyond(pair, limit_ns?)).collect();
-    let verdict = match (contradictions.is_empty(), beyond.is_empty()) {
-        (false, _) => WitnessVerdict::Invalid,
-        (true, false) => WitnessVerdict::Broken,
-        (true, true) => WitnessVerdict::Holds,
+    let held = || pairs.iter().filter_map(|pair| held(pair, limit_ns?));
+    // A shift that is surely beyond it outranks those that may be.
+    let worst = if contradictions.is_empty() { held().map(|(held, _)| held).max() } else { None };
+    let verdict = match worst {
+        _ if !contradictions.is_empty() => WitnessVerdict::Invalid,
+        Some(Held::Beyond) => WitnessVerdict::Broken,
+        Some(Held::Open) => WitnessVerdict::CannotTell,
+        Some(Held::Within) | None => WitnessVerdict::Holds,
     };
+    let said = worst.unwrap_or(Held::Beyond);
+    let beyond: Vec<String> =
+        held().filter(|(held, _)| *held == said && *held != Held::Within).map(|(_, words)| words).collect();
     ShiftSummary {
         run: record.id.clone(),
+        label: if record.label == record.measurement.name() { String::new() } else { record.label.clone() },
+        path: run.packets.flows.first().and_then(|flow| crate::packet::path_of(flow).0),
+        interval_ns: run.interval_ns,
+        lead_ns: run.lead_ns,
+        scheduled: run.trials.scheduled,
+        missed: run.trials.missed,
+        unknown: run.trials.unknown,
         about: about(run, lines),
         sentence: sentence(verdict, &contradictions, &beyond, &pairs, limit_ns),
         lines: shown,
@@ -225,6 +86,21 @@ pub fn summary(
 #[must_use]
 pub fn time(ps: i64) -> String {
     latency(ns(ps))
+}
+
+/// How exact each shift is, as a sentence without its full stop.
+#[must_use]
+pub fn exactness(figures: &ShiftFigures) -> String {
+    let error = figures.error_ps.map_or_else(
+        || "How exact each shift is, the capture does not say".to_owned(),
+        |ps| format!("Each shift is right to within {}", time(ps)),
+    );
+    let rate = figures.capture_rate_ppb.map_or_else(String::new, |ppb| {
+        let tenths = ppb.unsigned_abs() / 100;
+        let way = if ppb < 0 { "slower" } else { "faster" };
+        format!("; the capture's clock is {}.{} ppm {way} than the server's", tenths / 10, tenths % 10)
+    });
+    format!("{error}{rate}")
 }
 
 fn ns(ps: i64) -> i64 {
@@ -344,6 +220,10 @@ fn figures(shift: &Shift, capture_rate_ppb: Option<i64>) -> ShiftFigures {
         min_ps: shift.min_ps,
         mean_ps: shift.mean_ps,
         max_ps: shift.max_ps,
+        deviation_ps: shift.deviation_ps,
+        nearest_ps: shift.nearest_ps,
+        mean_distance_ps: shift.mean_distance_ps,
+        span_ps: shift.span_ps,
         p50_ns: signed.quantile_ns(0.5),
         within_p99_ns: to_either_side.stated_quantile_ns(0.99),
         worst_ps: shift.farthest.shift_ps,
@@ -352,6 +232,8 @@ fn figures(shift: &Shift, capture_rate_ppb: Option<i64>) -> ShiftFigures {
         error_ps: shift.error_ps,
         capture_rate_ppb,
         block_ps: shift.block_ps,
+        later: shift.later.clone(),
+        earlier: shift.earlier.clone(),
     }
 }
 
@@ -365,9 +247,9 @@ fn part_rows(record: &Record, likely: &ShiftParts, bounds: &ShiftParts) -> Vec<P
         (("output", output.1), likely.output, bounds.output),
         (("rest", "rest"), likely.rest, bounds.rest),
     ];
-    let row = |((name, words), likely, bounds): ((_, _), Part, Part)| PartRow {
-        name,
-        words,
+    let row = |((name, words), likely, bounds): ((&str, &str), Part, Part)| PartRow {
+        name: name.to_owned(),
+        words: words.to_owned(),
         likely_ps: likely.ps,
         lower_ps: bounds.ps.saturating_sub(bounds.error_ps),
         upper_ps: bounds.ps.saturating_add(bounds.error_ps),
@@ -404,19 +286,38 @@ fn contradiction(pair: &ShiftPair, seen: &PairSeen) -> Option<String> {
     })
 }
 
-fn beyond(pair: &ShiftPair, limit_ns: i64) -> Option<String> {
+/// How a pair stands to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    Within,
+    /// The error of a shift leaves it open, or is not known.
+    Open,
+    Beyond,
+}
+
+/// How the worst shift of a pair stands to the limit, with what it was; `None` if nothing can be said of the pair.
+fn held(pair: &ShiftPair, limit_ns: i64) -> Option<(Held, String)> {
     let figures = pair.figures.as_ref()?;
-    let is_beyond = figures.worst_ps.unsigned_abs() > limit_ns.unsigned_abs().saturating_mul(1_000);
-    is_beyond.then(|| {
-        format!(
-            "{} was {} {} than {} at order {}",
-            pair.second,
-            time(figures.worst_ps.saturating_abs()),
-            if figures.worst_ps < 0 { "earlier" } else { "later" },
-            pair.first,
-            count(figures.worst_order)
-        )
-    })
+    let (worst_ps, limit_ps) = (figures.worst_ps.unsigned_abs(), limit_ns.unsigned_abs().saturating_mul(1_000));
+    let held = match figures.error_ps.map(i64::unsigned_abs) {
+        Some(error_ps) if worst_ps.saturating_add(error_ps) <= limit_ps => Held::Within,
+        Some(error_ps) if worst_ps.saturating_sub(error_ps) > limit_ps => Held::Beyond,
+        _ => Held::Open,
+    };
+    let error = match figures.error_ps {
+        _ if held != Held::Open => String::new(),
+        Some(error_ps) => format!(", right to within {}", time(error_ps)),
+        None => ", and how exact that is the capture does not say (--resolution)".to_owned(),
+    };
+    let words = format!(
+        "{} was {} {} than {} at order {}{error}",
+        pair.second,
+        time(figures.worst_ps.saturating_abs()),
+        if figures.worst_ps < 0 { "earlier" } else { "later" },
+        pair.first,
+        count(figures.worst_order)
+    );
+    Some((held, words))
 }
 
 fn sentence(
@@ -431,16 +332,29 @@ fn sentence(
         WitnessVerdict::Broken => {
             format!("Beyond the limit of {}: {}.", limit_ns.map_or_else(String::new, span), beyond.join("; "))
         }
+        WitnessVerdict::CannotTell => {
+            let limit = limit_ns.map_or_else(String::new, span);
+            format!("Whether the limit of {limit} holds cannot be told: {}.", beyond.join("; "))
+        }
         WitnessVerdict::Holds => {
             let worst = pairs.iter().filter_map(|pair| pair.figures.as_ref().map(|figures| (pair, figures)));
             let worst = worst.max_by_key(|(_, figures)| figures.worst_ps.unsigned_abs());
             let shown = worst.map_or_else(String::new, |(pair, figures)| {
-                format!(
-                    "{} acted within {} of {} at every order that both lines show",
-                    if pairs.len() == 1 { &*pair.second } else { "Every node" },
-                    time(figures.worst_ps.saturating_abs()),
-                    pair.first
-                )
+                let who = if pairs.len() == 1 { &*pair.second } else { "Every node" };
+                let worst_ps = figures.worst_ps.saturating_abs();
+                match pairs.iter().filter_map(|pair| pair.figures.as_ref()).map(|figures| figures.error_ps).collect() {
+                    // What is claimed is the bound, and not what was seen.
+                    Some(errors) => {
+                        let error_ps = Vec::<i64>::into_iter(errors).max().unwrap_or(0);
+                        let within = time(worst_ps.saturating_add(error_ps));
+                        format!("{who} acted within {within} of {} at every order that both lines show", pair.first)
+                    }
+                    None => format!(
+                        "{who} was up to {} from {} by a capture that does not say how exact it is, at every order that both lines show",
+                        time(worst_ps),
+                        pair.first
+                    ),
+                }
             });
             let limit = limit_ns.map_or_else(String::new, |ns| format!(", within the limit of {}", span(ns)));
             let is_split = pairs.iter().all(|pair| !pair.parts.is_empty());

@@ -1,7 +1,11 @@
 //! What is said of a sweep for the smallest safe lead: before it begins, of each cycle, and in one sentence at the end.
 
+mod document;
+
 use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, Failure, SweepForecast};
 use units::format::{count, latency, span};
+
+pub use self::document::{SWEEP_SCHEMA, SWEEP_VERSION, SweepDocument, SweepRun, SweepStep};
 
 /// A share of orders in words: "1 in 100 000".
 #[must_use]

@@ -5,13 +5,26 @@
 use std::fs;
 use std::path::PathBuf;
 
+use summary::shift::{SHIFT_VERSION, ShiftDocument};
+use summary::sweep::{SWEEP_VERSION, SweepDocument};
 use summary::{ASSESSMENT_VERSION, AssessmentDocument};
 
 #[test]
 fn assessment_schema_is_published() {
     let path = format!("docs/schema/assessment-{ASSESSMENT_VERSION}.json");
-    let made = format!("{:#}\n", schemars::schema_for!(AssessmentDocument).to_value());
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(&path);
+    published(&path, &schemars::schema_for!(AssessmentDocument).to_value());
+}
+
+#[test]
+fn schemas_of_sweeps_and_shifts_are_published() {
+    published(&format!("docs/schema/sweep-{SWEEP_VERSION}.json"), &schemars::schema_for!(SweepDocument).to_value());
+    published(&format!("docs/schema/shift-{SHIFT_VERSION}.json"), &schemars::schema_for!(ShiftDocument).to_value());
+}
+
+/// Compares the committed document with what the code makes.
+fn published(path: &str, schema: &serde_json::Value) {
+    let made = format!("{schema:#}\n");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
         fs::write(&file, &made).unwrap();
     }

@@ -6,6 +6,7 @@ export const ROUTES: Readonly<Record<View["page"]["kind"], string>> = {
   runs: "/runs",
   assessment: "/assessments",
   program: "/programs",
+  together: "/together",
   comparison: "/comparisons",
   campaign: "/campaigns",
   calibration: "/calibrations",

@@ -123,6 +123,11 @@ export interface View {
         results: ResultsView2;
       }
     | {
+        kind: "together";
+        results: ResultsView3;
+        together: TogetherView;
+      }
+    | {
         /**
          * The comparison; null if a group has no run.
          */
@@ -3103,6 +3108,567 @@ export interface ResultsView2 {
   totals?: TotalsView | null;
 }
 /**
+ * The measured runs.
+ */
+export interface ResultsView3 {
+  /**
+   * Findings from the profile, the most severe first.
+   */
+  findings: Finding[];
+  /**
+   * What makes wake-ups late; null if the deadline holds, or if no run was examined for it.
+   */
+  late_causes?: LateCausesView | null;
+  /**
+   * What the page begins with if it has many runs; null if they are few, and shown side by side.
+   */
+  overview?: OverviewView | null;
+  /**
+   * Everything that was read from the node.
+   */
+  profile?: {
+    [k: string]: unknown;
+  };
+  /**
+   * The runs in the order in which they are shown.
+   */
+  runs: RunView[];
+  /**
+   * Predicted worst cases of each wake-up run, those under load first.
+   */
+  tails: TailView[];
+  /**
+   * The sums over all runs of wake-ups that are not invalid; null if there is none. The sentence of the headline uses the
+   * same numbers.
+   */
+  totals?: TotalsView | null;
+}
+/**
+ * What they saw and came to.
+ */
+export interface TogetherView {
+  /**
+   * The shift between nodes by scenario; empty without a witness.
+   */
+  apart: ScenarioColumn[];
+  /**
+   * Where the published columns are from.
+   */
+  columns_source: string;
+  /**
+   * The cost of setting and clearing a line, by scenario; empty without a run of it.
+   */
+  costs: ScenarioColumn[];
+  /**
+   * What the nodes say of themselves.
+   */
+  own_rows: PulseRow[];
+  /**
+   * Where the published rows are from.
+   */
+  rows_source: string;
+  /**
+   * How far apart nodes switched, by witnesses; those that others published last.
+   */
+  shift_rows: PulseRow[];
+  /**
+   * What each witness saw.
+   */
+  shifts: ShiftView[];
+  /**
+   * What each sweep came to.
+   */
+  sweeps: SweepView[];
+}
+/**
+ * A column of a figure that shows scenarios side by side.
+ */
+export interface ScenarioColumn {
+  /**
+   * What it is of, in a few words.
+   */
+  about: string;
+  /**
+   * Whether it is no result.
+   */
+  invalid: boolean;
+  /**
+   * The greatest, to either side (ns).
+   */
+  max_ns?: number | null;
+  /**
+   * The mean (ns), with its sign.
+   */
+  mean_ns?: number | null;
+  /**
+   * The least (ns); null where the figure has none.
+   */
+  min_ns?: number | null;
+  /**
+   * The scenario: the name of its run.
+   */
+  name: string;
+  /**
+   * Whether somebody else has published it.
+   */
+  published: boolean;
+  /**
+   * Values that it is of, in words; null if that is not known.
+   */
+  samples?: string | null;
+  /**
+   * The standard deviation (ns).
+   */
+  sd_ns?: number | null;
+}
+/**
+ * A row of the table of nodes that act together, in words; times in us.
+ */
+export interface PulseRow {
+  /**
+   * How long it took.
+   */
+  duration?: string | null;
+  /**
+   * From one order to the next (us).
+   */
+  interval: string;
+  /**
+   * Whether its run or its witness is invalid: no result.
+   */
+  invalid: boolean;
+  /**
+   * How long after its schedule each order was to be carried out (us).
+   */
+  lead: string;
+  /**
+   * The greatest (us).
+   */
+  max?: string | null;
+  /**
+   * The mean (us).
+   */
+  mean?: string | null;
+  /**
+   * The least (us).
+   */
+  min?: string | null;
+  /**
+   * Schedules that were missed: "3 of 120 000"; `None` if that is not known.
+   */
+  missed?: string | null;
+  /**
+   * What least, greatest and mean are of.
+   */
+  of: string;
+  /**
+   * The way of the orders.
+   */
+  path?: string | null;
+  /**
+   * Whether somebody else has published it.
+   */
+  published: boolean;
+  /**
+   * Whose it is: the name of the run, or of who published it.
+   */
+  source: string;
+}
+/**
+ * What a witness saw of a run.
+ */
+export interface ShiftView {
+  /**
+   * What was ordered and on which line each node was seen, as a sentence without its full stop.
+   */
+  about: string;
+  /**
+   * What makes it no result, each as a sentence without its full stop.
+   */
+  contradictions: string[];
+  /**
+   * How far a shift may be from none (ns); null without a limit.
+   */
+  limit_ns?: Exact | null;
+  /**
+   * What each line shows, the first node's first.
+   */
+  lines: ShownLine[];
+  /**
+   * Its name among others.
+   */
+  name: string;
+  /**
+   * Each node against the first.
+   */
+  pairs: ShiftPairView[];
+  /**
+   * The same as a sentence.
+   */
+  sentence: string;
+  /**
+   * What it came to.
+   */
+  verdict: "holds" | "broken" | "cannot-tell" | "invalid";
+}
+/**
+ * What a line shows.
+ */
+export interface ShownLine {
+  /**
+   * Orders that the node says it carried out.
+   */
+  acted: number;
+  /**
+   * Edges that belong to the one before them: the line bounced.
+   */
+  bounces: number;
+  /**
+   * The channel, and its file where there are several.
+   */
+  channel: string;
+  /**
+   * Orders whose time the capture covers completely; `None` as for `numbered`.
+   */
+  covered?: number | null;
+  /**
+   * Pulses of which the capture shows one edge alone.
+   */
+  cut: number;
+  /**
+   * Pulses that no order made; `None` as for `numbered`.
+   */
+  extra?: number | null;
+  /**
+   * What its marks contradict, as a sentence without its full stop; `None` if nothing.
+   */
+  fault?: string | null;
+  /**
+   * Groups of edges that left the level as it was.
+   */
+  glitches: number;
+  /**
+   * Orders between the first and the last numbered one without a pulse; `None` as for `numbered`.
+   */
+  missing?: number | null;
+  /**
+   * Name of the node.
+   */
+  node: string;
+  /**
+   * Those that have the number of an order; `None` where they were paired by time.
+   */
+  numbered?: number | null;
+  /**
+   * Pulses neither as wide as ordered nor as a mark is.
+   */
+  odd: number;
+  /**
+   * Pulses of which both edges are shown.
+   */
+  pulses: number;
+  /**
+   * Orders of the run.
+   */
+  scheduled: number;
+  /**
+   * How many of those surely have no edge; `None` as for `numbered`.
+   */
+  without_edge?: number | null;
+}
+/**
+ * The shift of a node against the first one.
+ */
+export interface ShiftPairView {
+  /**
+   * Shifts at which it was earlier, by their magnitude; null if there are none.
+   */
+  below_zero?: HistogramView | null;
+  /**
+   * The shift; null if nothing can be said.
+   */
+  figures?: ShiftFiguresView | null;
+  /**
+   * The node that the other is held against.
+   */
+  first: string;
+  from_zero: HistogramView3;
+  /**
+   * Orders that are not in the figures, as a sentence without its full stop; null if there are none.
+   */
+  not_matched?: string | null;
+  /**
+   * Why that is not known, as a sentence without its full stop.
+   */
+  not_split?: string | null;
+  over_time: ShiftTrackView;
+  /**
+   * How pulses of one order were told, or why nothing can be said, as a sentence without its full stop.
+   */
+  paired: string;
+  /**
+   * What its mean is made of; empty if that is not known. They add up to the mean.
+   */
+  parts: ShiftPartView[];
+  /**
+   * The node whose shift it is: positive if it was later.
+   */
+  second: string;
+}
+/**
+ * The figures of a shift.
+ */
+export interface ShiftFiguresView {
+  /**
+   * By how much each shift may be off, to either side (ns); null if that is not known.
+   */
+  error_ns?: number | null;
+  /**
+   * How exact each shift is, as a sentence without its full stop.
+   */
+  exactness: string;
+  /**
+   * Greatest shift (ns).
+   */
+  max_ns: number;
+  /**
+   * Mean shift (ns).
+   */
+  mean_ns: number;
+  /**
+   * Median of the shift (ns).
+   */
+  median_ns?: Exact | null;
+  /**
+   * Least shift (ns).
+   */
+  min_ns: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  orders: number | string;
+  /**
+   * Standard deviation (ns).
+   */
+  sd_ns: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  span_ns: number | string;
+  /**
+   * What 99 of 100 shifts are within, to either side (ns); null of too few orders.
+   */
+  within_p99_ns?: Exact | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  worst_at_ns: number | string;
+  /**
+   * The shift farthest from none (ns).
+   */
+  worst_ns: number;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  worst_order: number | string;
+}
+/**
+ * A histogram with exact statistics.
+ */
+export interface HistogramView3 {
+  bins: Bins;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest sample (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean of the samples (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest sample (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * The quantiles for which there are enough samples.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that are in no bin, because an import's source gave only their range.
+   */
+  unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
+}
+/**
+ * The shift over time.
+ */
+export interface ShiftTrackView {
+  /**
+   * Where each begins, from the first order that both lines show (ns).
+   */
+  from_ns: Exact[];
+  /**
+   * Length of a stretch (ns).
+   */
+  length_ns: number;
+  /**
+   * Greatest shift of each (ns).
+   */
+  max_ns: number[];
+  /**
+   * Mean shift of each (ns).
+   */
+  mean_ns: number[];
+  /**
+   * Least shift of each (ns).
+   */
+  min_ns: number[];
+  /**
+   * Orders in each.
+   */
+  orders: Exact[];
+}
+/**
+ * A part of the mean shift.
+ */
+export interface ShiftPartView {
+  /**
+   * What it most likely is (ns).
+   */
+  likely_ns: number;
+  /**
+   * The least that it can be (ns).
+   */
+  lower_ns: number;
+  /**
+   * The most that it can be (ns).
+   */
+  upper_ns: number;
+  /**
+   * What it is, in a few words.
+   */
+  words: string;
+}
+/**
+ * What a sweep for the smallest lead came to.
+ */
+export interface SweepView {
+  /**
+   * Each cycle.
+   */
+  cycles: SweepCycleView[];
+  /**
+   * Its name among others.
+   */
+  name: string;
+  /**
+   * What it came to, as a sentence.
+   */
+  sentence: string;
+}
+/**
+ * What a sweep found at a cycle.
+ */
+export interface SweepCycleView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  cycle_ns: number | string;
+  /**
+   * The lead that is confirmed (ns); null if none is.
+   */
+  lead_ns?: Exact | null;
+  /**
+   * The lead that orders needed beside the one that they had, run by run.
+   */
+  leads: LeadRowView[];
+  /**
+   * The runs that it rests on, whose records are on this page.
+   */
+  runs: SweepRunView[];
+  /**
+   * The same as a sentence.
+   */
+  sentence: string;
+  /**
+   * What came of it, in a word or two: "confirmed", "loses orders".
+   */
+  word: string;
+}
+/**
+ * The lead that the orders of a run needed, beside the one that they had.
+ */
+export interface LeadRowView {
+  /**
+   * Whether it confirmed the lead.
+   */
+  confirmed: boolean;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lead_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  missed: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  orders: number | string;
+  /**
+   * What half of the schedules needed at most (ns); null where it is not known.
+   */
+  p50_ns?: Exact | null;
+  /**
+   * What 99.9 % of them needed at most (ns).
+   */
+  p99_9_ns?: Exact | null;
+  /**
+   * What 99 % of them needed at most (ns).
+   */
+  p99_ns?: Exact | null;
+  /**
+   * What the run was for and how it ended, in a few words.
+   */
+  words: string;
+  /**
+   * What the worst of them needed (ns); null if all were lost.
+   */
+  worst_ns?: Exact | null;
+}
+/**
+ * A run of a sweep.
+ */
+export interface SweepRunView {
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  lead_ns: number | string;
+  /**
+   * Which run of the sweep it is, from 1 on.
+   */
+  number: number;
+  /**
+   * Its place among the runs of the page.
+   */
+  run: number;
+  /**
+   * What it was for.
+   */
+  step: "explore" | "confirm";
+}
+/**
  * A comparison of two groups of runs.
  */
 export interface ComparisonView {
@@ -3872,12 +4438,12 @@ export interface SidesView {
    * Samples below zero, by their magnitude; null if there are none.
    */
   below_zero?: HistogramView | null;
-  from_zero: HistogramView3;
+  from_zero: HistogramView4;
 }
 /**
  * A histogram with exact statistics.
  */
-export interface HistogramView3 {
+export interface HistogramView4 {
   bins: Bins;
   /**
    * An integer: a JSON number if that is exact, otherwise its decimal digits as text
@@ -3920,7 +4486,7 @@ export interface SidesView1 {
    * Samples below zero, by their magnitude; null if there are none.
    */
   below_zero?: HistogramView | null;
-  from_zero: HistogramView3;
+  from_zero: HistogramView4;
 }
 /**
  * The lowest and the highest sample of each interval of a run.

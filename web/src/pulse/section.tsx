@@ -71,7 +71,7 @@ export function NeededLead({ runs }: { runs: RunView[] }) {
   if (shown.every((run) => run.series.length === 0)) return <p class="nothing">It is not known: no order arrived.</p>;
   return (
     <>
-      <LatencyPlot id="needed-lead" title="The lead that orders needed" what="orders" runs={shown} caveats={false} />
+      <LatencyPlot id="needed-lead" title="The lead that orders needed" what="orders" limit="given lead" runs={shown} caveats={false} />
       <p class="note">The limit is the lead that they had: an order that needed more was not carried out.</p>
     </>
   );

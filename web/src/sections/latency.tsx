@@ -26,13 +26,15 @@ interface Props {
   caveats?: boolean;
   /** Whether curves differ by dashes too, and what their colors mean if not all have one. */
   dashed?: string;
+  /** What the limit is called, if it is no deadline. */
+  limit?: string;
   /** More buttons before its own. */
   switches?: ComponentChildren;
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true, dashed, switches }: Props) {
+export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true, dashed, limit, switches }: Props) {
   const [state, store] = useChoices();
   const main = id === "latency";
   // Only the first plot keeps its view in the URL; the others keep it for themselves.
@@ -54,7 +56,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
   const [from, to] = range ?? first.range;
   const log = chosenLog ?? (range === null && first.log);
   const { spec, shown } = useMemo(() => {
-    const choice = { range: [from, to] as [number, number], log, deadline, columns: innerWidth < 600 ? 120 : 240 };
+    const choice = { range: [from, to] as [number, number], log, deadline, columns: innerWidth < 600 ? 120 : 240, ...(limit === undefined ? {} : { limit }) };
     const drawn = distribution(traces, choice);
     return { shown: drawn, spec: distributionSpec(traces, drawn, choice, stepped) };
   }, [traces, from, to, log]);

@@ -7,6 +7,7 @@ import { resultsOf, runsOf, type Results } from "../model.ts";
 import type { Overview } from "../overview.ts";
 import { packetFacts } from "../packet/facts.ts";
 import { syncFacts } from "../sync.ts";
+import { togetherFacts } from "../together/facts.ts";
 import { Remedy, Sure } from "./causes.tsx";
 import { FindingLink } from "./finding_link.tsx";
 
@@ -32,6 +33,8 @@ interface Fact {
   under: string;
   invalid?: boolean;
   broken?: boolean;
+  /** What is said of it if it is broken; "late" where absent. */
+  breach?: string;
 }
 
 function worstOf(run: RunView): { ns: number; where: string } | null {
@@ -90,6 +93,7 @@ function manyFacts(overview: Overview, results: Results): Fact[] {
 export function factsOf(view: View): Fact[] {
   const { page } = view;
   if (page.kind === "campaign") return campaignFacts(page.campaign);
+  if (page.kind === "together") return togetherFacts(page.together);
   const results = resultsOf(page);
   if (results?.overview) return manyFacts(results.overview, results);
   const runs = results ? runsOf(results, "wakeups") : [];
@@ -191,11 +195,11 @@ export function Verdict({ view }: { view: View }) {
       <p class="sentence">{headline.sentence}</p>
       {facts.length > 0 && (
         <dl class="facts">
-          {facts.map(({ name, value, under, invalid, broken }) => (
+          {facts.map(({ name, value, under, invalid, broken, breach }) => (
             <div class={invalid ? "fact hatched" : "fact"}>
               <dt>{name}</dt>
               <dd class={broken ? "broken-text" : ""}>{value}</dd>
-              <dd class="muted">{[under, broken && !name.startsWith("beyond") && name !== "broken" ? "late" : ""].filter((part) => part !== "").join(", ")}</dd>
+              <dd class="muted">{[under, broken && !name.startsWith("beyond") && name !== "broken" ? breach ?? "late" : ""].filter((part) => part !== "").join(", ")}</dd>
             </div>
           ))}
         </dl>

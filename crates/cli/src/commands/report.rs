@@ -1,5 +1,7 @@
 //! `punctual report`: one HTML page of runs.
 
+mod documents;
+
 use std::path::{Path, PathBuf};
 
 use profile::Profile;
@@ -7,6 +9,7 @@ use profile::check::Findings;
 use record::Record;
 use summary::Assessment;
 
+use self::documents::Documents;
 use crate::exit::Exit;
 use crate::records::{self, RecordArgs};
 use crate::{reporting, save};
@@ -14,7 +17,8 @@ use terminal::output;
 
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Records, other programs' results, or folders of them: of an assessment, of a campaign, any
+    /// Records, other programs' results, or folders of them: of an assessment, of a campaign, of a sweep, any; and what 'punctual pulse
+    /// shift -o' kept
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     #[command(flatten)]
@@ -30,7 +34,8 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let (runs, labels) = self.read.all_labeled(&self.runs)?;
+        let (documents, paths) = Documents::take(&self.runs)?;
+        let (runs, labels) = self.read.all_labeled(&paths)?;
         records::warn_of_invalid(&runs);
         let companions = match self.runs.as_slice() {
             // One conclusion fits one folder; of several, none speaks for all.
@@ -38,8 +43,16 @@ impl ReportArgs {
             _ => Companions::default(),
         };
         let concluded = companions.assessment.is_some();
-        let title = self.title.unwrap_or_else(|| title(&runs, concluded));
-        let html = companions.render(title, runs, labels);
+        let title = self.title.unwrap_or_else(|| match machines(runs.iter().filter(|run| run.pulses().is_some())) {
+            _ if documents.is_empty() => title(&runs, concluded),
+            none if none.is_empty() => "Nodes that act together".to_owned(),
+            servers => format!("Nodes that act together, ordered by {servers}"),
+        });
+        let html = if documents.is_empty() {
+            companions.render(title, runs, labels)
+        } else {
+            reporting::render_together(title, documents.shifts, documents.sweeps, runs, labels)
+        };
         save::write_or_fall_back(&self.output, html.as_bytes())?.announce();
         if html.len() > LARGE_PAGE_BYTES {
             let size = units::format::bytes(html.len() as u64);
@@ -67,7 +80,7 @@ fn title(runs: &[Record], concluded: bool) -> String {
 }
 
 /// The machines of some runs: their names, or how many there are.
-fn machines(runs: &[Record]) -> String {
+fn machines<'a>(runs: impl IntoIterator<Item = &'a Record>) -> String {
     /// Machines that are named; more are counted.
     const NAMED: usize = 3;
     let mut names: Vec<&str> = Vec::new();

@@ -110,7 +110,7 @@ impl RecordArgs {
             false => Skip::Loudly(format!("{error:#}")),
         })?;
         let record = self.content(file, &content, false).map_err(|refused| match refused {
-            Refused::OtherDocument(_) => Skip::Quietly("other documents of punctual"),
+            Refused::OtherDocument(_) => Skip::Quietly("documents of punctual that are no records"),
             Refused::BareNumbers => Skip::Quietly("bare numbers that name no program: name a file to have it imported"),
             Refused::Unknown(_) => match serde_json::from_slice::<serde::de::IgnoredAny>(&content) {
                 Err(error) if is_json || names_our_schema(&head) => damaged(&format!("it is no whole JSON: {error}")),

@@ -1,6 +1,6 @@
 //! What a witness saw of nodes that act together, on a terminal.
 
-use summary::shift::{PartRow, ShiftPair, ShiftSummary, ShownLine, time};
+use summary::shift::{PartRow, ShiftPair, ShiftSummary, ShownLine, exactness, time};
 use units::format::{count, latency, span};
 
 use super::blocks;
@@ -22,7 +22,8 @@ pub(crate) fn text(shift: &ShiftSummary) -> String {
             text.push_str(&paragraph(&format!("{}: {fault}.", line.node)));
         }
     }
-    for pair in &shift.pairs {
+    // What cannot be told of a pair stands in the verdict.
+    for pair in shift.pairs.iter().filter(|pair| pair.figures.is_some()) {
         text.push('\n');
         text.push_str(&of_pair(pair, width));
     }
@@ -84,7 +85,7 @@ fn of_pair(pair: &ShiftPair, width: usize) -> String {
         text.push_str(&wrap::paragraph(&format!("{sentence}."), "  ", width));
     }
     text.push_str(&over_time(pair));
-    text.push_str(&exactness(pair, width));
+    text.push_str(&wrap::paragraph(&format!("{}.", exactness(figures)), "  ", width));
     if !pair.parts.is_empty() {
         text.push_str(&parts(&pair.parts));
     }
@@ -112,25 +113,10 @@ fn over_time(pair: &ShiftPair) -> String {
     format!("  farthest, over {}: {drawn}\n", span(span_ps / 1_000))
 }
 
-fn exactness(pair: &ShiftPair, width: usize) -> String {
-    let Some(figures) = &pair.figures else { return String::new() };
-    let error = figures.error_ps.map_or_else(
-        || "how exact each shift is, the capture does not say".to_owned(),
-        |ps| format!("each shift is right to within {}", time(ps)),
-    );
-    let rate = figures.capture_rate_ppb.map_or_else(String::new, |ppb| {
-        let tenths = ppb.unsigned_abs() / 100;
-        let way = if ppb < 0 { "slower" } else { "faster" };
-        format!("; the capture's clock is {}.{} ppm {way} than the server's", tenths / 10, tenths % 10)
-    });
-    let sentence = format!("{}{}{rate}.", error[..1].to_uppercase(), &error[1..]);
-    wrap::paragraph(&sentence, "  ", width)
-}
-
 fn parts(parts: &[PartRow]) -> String {
     let mut table = Table::new(&["mean shift by", "likely", "at least", "at most"]);
     for part in parts {
-        table.row(vec![part.words.to_owned(), time(part.likely_ps), time(part.lower_ps), time(part.upper_ps)]);
+        table.row(vec![part.words.clone(), time(part.likely_ps), time(part.lower_ps), time(part.upper_ps)]);
     }
     table.render()
 }

@@ -24,6 +24,14 @@ pub struct Shift {
     pub max_ps: i64,
     /// The mean shift (ps), of an exact sum.
     pub mean_ps: f64,
+    /// The population standard deviation of the shift (ps).
+    pub deviation_ps: f64,
+    /// The least distance of both edges of an order, to either side (ps).
+    pub nearest_ps: i64,
+    /// The mean of these distances (ps), of an exact sum: the shift without its sign.
+    pub mean_distance_ps: f64,
+    /// From the first to the last order that both lines show (ps, on the capture's clock).
+    pub span_ps: i64,
     /// The shift that is farthest from none, to either side.
     pub farthest: ShiftOfOrder,
     /// By how much each shift may be off, to either side (ps): the capture's resolution, since an edge lies between two samples; `None`
@@ -80,11 +88,23 @@ struct Sums {
     min_ps: i64,
     max_ps: i64,
     sum_ps: i128,
+    nearest_ps: i64,
+    distances_ps: i128,
+    /// The mean so far (ps) and the sum of the squares of what differs from it, by Welford's method: no difference of two large numbers.
+    running_ps: (f64, f64),
 }
 
 impl Default for Sums {
     fn default() -> Self {
-        Self { count: 0, min_ps: i64::MAX, max_ps: i64::MIN, sum_ps: 0 }
+        Self {
+            count: 0,
+            min_ps: i64::MAX,
+            max_ps: i64::MIN,
+            sum_ps: 0,
+            nearest_ps: i64::MAX,
+            distances_ps: 0,
+            running_ps: (0.0, 0.0),
+        }
     }
 }
 
@@ -95,13 +115,29 @@ impl Sums {
         self.min_ps = self.min_ps.min(shift_ps);
         self.max_ps = self.max_ps.max(shift_ps);
         self.sum_ps += i128::from(shift_ps);
+        self.nearest_ps = self.nearest_ps.min(shift_ps.saturating_abs());
+        self.distances_ps += i128::from(shift_ps.saturating_abs());
+        let (mean_ps, squares) = self.running_ps;
+        let off_ps = units::approx_f64_i64(shift_ps) - mean_ps;
+        let mean_ps = mean_ps + off_ps / units::approx_f64(self.count);
+        self.running_ps = (mean_ps, squares + off_ps * (units::approx_f64_i64(shift_ps) - mean_ps));
     }
 
     fn mean_ps(&self) -> f64 {
+        self.mean_of(self.sum_ps)
+    }
+
+    /// A sum over all shifts, divided by their number.
+    fn mean_of(&self, sum: i128) -> f64 {
         let count = i128::from(self.count.max(1));
-        let (whole, rest) = (self.sum_ps.div_euclid(count), self.sum_ps.rem_euclid(count));
+        let (whole, rest) = (sum.div_euclid(count), sum.rem_euclid(count));
         units::approx_f64_i64(units::clamp_i64(whole))
             + units::approx_f64_i64(units::clamp_i64(rest)) / units::approx_f64(self.count.max(1))
+    }
+
+    /// The population standard deviation (ps).
+    fn deviation_ps(&self) -> f64 {
+        (self.running_ps.1 / units::approx_f64(self.count.max(1))).sqrt()
     }
 
     fn block(&self, from_ps: i64) -> ShiftBlock {
@@ -161,6 +197,10 @@ impl Shift {
             min_ps: all.min_ps,
             max_ps: all.max_ps,
             mean_ps: all.mean_ps(),
+            deviation_ps: all.deviation_ps(),
+            nearest_ps: all.nearest_ps,
+            mean_distance_ps: all.mean_of(all.distances_ps),
+            span_ps,
             farthest,
             error_ps: resolution_ps,
             block_ps,

@@ -19,6 +19,11 @@ fn a_shift_is_the_second_line_less_the_first_one_order_by_order() {
     assert_eq!((shift.only_first, shift.only_second, shift.neither, shift.outside), (1, 1, 0, [2, 2]));
     assert_eq!((shift.later.count(), shift.later.max_ns(), shift.earlier.max_ns()), (2, Some(1), Some(3)));
     assert_eq!(shift.blocks.len(), 3);
+    // 1 000, -3 000 and 0: without their signs, and how they scatter.
+    assert_eq!((shift.nearest_ps, shift.span_ps), (0, 40_000));
+    assert!((shift.mean_distance_ps - 4_000.0 / 3.0).abs() < 1e-9, "{shift:?}");
+    let squares: f64 = [1_000.0_f64, -3_000.0, 0.0].iter().map(|ps| (ps + 2_000.0 / 3.0).powi(2)).sum();
+    assert!((shift.deviation_ps - (squares / 3.0).sqrt()).abs() < 1e-9, "{shift:?}");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! What came of a sweep: for each cycle a lead that is confirmed, or the reason why there is none, with all numbers that its sentence
 //! needs.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::outcome::{BoardCount, Burst, NeededLead};
 use super::spending::{burst_interval_ns, miss_rate_below};
 use super::step::{OrderRun, Phase};
 
 /// What came of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
     /// Each cycle that was asked for, the shortest first.
     pub cycles: Vec<CycleConclusion>,
@@ -50,7 +51,7 @@ impl Conclusion {
 }
 
 /// What came of one cycle.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CycleConclusion {
     /// From one order to the next (ns).
     pub cycle_ns: u64,
@@ -69,7 +70,7 @@ pub struct CycleConclusion {
 }
 
 /// An exploration. Nothing is claimed of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Explored {
     /// How earlier orders lay when new ones arrived.
     pub phase: Phase,
@@ -90,7 +91,7 @@ pub struct Explored {
 }
 
 /// The second exploration less the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseDifference {
     /// By how much the median is longer (ns).
     pub p50_ns: i64,
@@ -101,7 +102,7 @@ pub struct PhaseDifference {
 }
 
 /// An attempt to confirm a lead.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// How long before its moment each order was sent (ns).
     pub lead_ns: u64,
@@ -122,7 +123,7 @@ pub struct Attempt {
 }
 
 /// What is known of a lead at a cycle.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "kebab-case", rename_all_fields = "snake_case")]
 pub enum Answer {
     /// "At a cycle of 500 us, ordered 320 us ahead, none of 529,832 orders in 265 s was lost or late. If orders are missed
@@ -172,7 +173,7 @@ pub enum Answer {
 }
 
 /// A confirmed lead, with all that limits what it says.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// From one order to the next (ns).
     pub cycle_ns: u64,
@@ -204,7 +205,7 @@ pub struct Claim {
 }
 
 /// The orders that show why a cycle fails.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// Whether an attempt to confirm a lead showed it; else explorations did.
     pub is_of_attempt: bool,

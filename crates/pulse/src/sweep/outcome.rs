@@ -1,6 +1,7 @@
 //! What a run of orders came to, and whether that can be.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::step::OrderRun;
 
@@ -9,7 +10,7 @@ pub const BURST_GAP_NS: u64 = 1_000_000_000;
 
 /// The lead that schedules needed: from the moment for which the order was to be sent until the last of the boards was armed
 /// (`scheduled_to_armed`). Schedules that a board did not receive are not among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NeededLead {
     /// What half of the schedules needed at most (ns).
     pub p50_ns: u64,
@@ -22,7 +23,7 @@ pub struct NeededLead {
 }
 
 /// Misses less than [`BURST_GAP_NS`] apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// How many schedules were missed in it, at least 1.
     pub misses: u64,
@@ -31,7 +32,7 @@ pub struct Burst {
 }
 
 /// What one of the boards did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BoardCount {
     /// Orders that never reached it.
     pub lost: u64,

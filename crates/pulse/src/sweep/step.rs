@@ -1,6 +1,7 @@
 //! What a sweep asks for next.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::conclusion::Conclusion;
 
@@ -30,7 +31,7 @@ impl OrderRun {
 /// How earlier orders lie when a new one arrives at a board.
 ///
 /// A board that waits for the moment of an earlier order may spin, and then takes a new one later, or sooner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Ordered as early as allowed. Where that is more than a cycle, earlier orders wait at the board, their moments anywhere.

@@ -388,6 +388,7 @@ kinds! {
                 to: "the same thread's reading right after the driver has written it; the edge lies in between",
                 at: "returned at",
                 sign: Sign::NotNegative,
+                role: LatencyRole::OutputCost,
                 ..LATENCY
             },
         ],

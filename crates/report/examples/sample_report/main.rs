@@ -19,6 +19,7 @@ mod rhythm;
 mod spoiled;
 mod synthetic;
 mod tail;
+mod together;
 
 use std::path::Path;
 use std::time::Instant;
@@ -34,7 +35,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 56] = [
+    let cases: [Case; 62] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -85,6 +86,12 @@ fn main() -> std::io::Result<()> {
         ("costs", || bare("Costs of calls on press-7", vec![clock(1_300), gpio(1_400)])),
         ("orders", || bare("Two presses, ordered by line-1", vec![orders::together()])),
         ("orders-missed", || bare("Two presses, ordered by line-1", vec![orders::missed()])),
+        ("together", || page("Three presses, ordered by line-1", together::witnessed())),
+        ("together-contradicted", || page("Two presses, ordered by line-1", together::contradicted())),
+        ("together-unknown", || page("Two presses, ordered by line-1", together::unknown())),
+        ("together-scenarios", || page("Two presses in four scenarios", together::scenarios())),
+        ("together-sweep", || page("Two presses, ordered by line-1", together::sweep())),
+        ("together-none", || page("Two presses, ordered by line-1", together::nothing())),
         ("packets", || bare("press-7 and camera-2", packets::both_ways())),
         ("packets-lost", || bare("press-7 to camera-2", packets::lossy())),
         ("packets-paths", || bare("press-7 to camera-2", packets::by_path())),

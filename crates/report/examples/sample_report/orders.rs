@@ -1,6 +1,8 @@
 //! Runs of two nodes that act when a third one orders it: as it should be, and with orders that were missed.
 
+use pulse::sweep::OrderRun;
 use record::{Detail, Histogram, OrderCounts, PulseRun, ReasonCode, Record, Validity};
+use units::format::span;
 use units::{Ns, Random, Timestamp, round_u64};
 
 use crate::synthetic::START_REALTIME_NS;
@@ -66,6 +68,51 @@ fn run(label: &str, seed: u64, change: impl FnOnce(&mut PulseRun)) -> Record {
     }
     record.validity = Validity::default();
     record.verdict = Some(analysis::verdict(&record, 100_000));
+    record
+}
+
+/// Both act on every order, under a label.
+pub(crate) fn labeled(label: &str) -> Record {
+    run(label, 79, |_| ())
+}
+
+/// A run of a sweep: `loses` orders that no lead mends, or `fails` by one order that needed more than its lead.
+pub(crate) fn of_sweep(number: u32, ordered: &OrderRun, confirms: bool, loses: bool, fails: bool) -> Record {
+    let word = if confirms { "confirm" } else { "explore" };
+    let label = format!("{word} {} {}", span(ordered.cycle_ns), span(ordered.lead_ns));
+    let orders = ordered.orders;
+    let lost = if loses { orders / 50 } else { 0 };
+    let too_late = u64::from(fails);
+    let mut record = run(&label, u64::from(number), |run| {
+        (run.interval_ns, run.lead_ns) = (ordered.cycle_ns, ordered.lead_ns);
+        for node in &mut run.nodes {
+            node.orders = OrderCounts { scheduled: orders, acted: orders, ..OrderCounts::default() };
+        }
+        let acted = orders - lost - too_late;
+        run.nodes[1].orders = OrderCounts { scheduled: orders, acted, lost, too_late, ..OrderCounts::default() };
+        run.trials =
+            record::PulseTrials { scheduled: orders, kept: acted, missed: lost + too_late, too_late, ..run.trials };
+        if lost + too_late > 0 {
+            (run.trials.bursts, run.trials.longest_burst) = (1, lost + too_late);
+            run.trials.longest_burst_ns = (lost + too_late - 1) * ordered.cycle_ns;
+        }
+    });
+    record.id = format!("{}-{number}", record.id);
+    let mut random = Random::new(u64::from(number) + 500);
+    for series in &mut record.series {
+        if series.name != "scheduled_to_armed" {
+            continue;
+        }
+        let mut histogram = Histogram::new();
+        let most_ns = if fails { ordered.lead_ns } else { ordered.lead_ns.min(252_000) };
+        for (bin, count) in drawn(&mut random, 118_000.0, 19_000.0, orders).bins().map(|bin| (bin.from_ns, bin.count)) {
+            histogram.record_n(bin.min(most_ns), count);
+        }
+        if fails && series.node == "press-2" {
+            histogram.record_n(ordered.lead_ns + 31_000, 1);
+        }
+        series.histogram = histogram;
+    }
     record
 }
 

@@ -1,6 +1,6 @@
 //! The flows of a run with their delays, as tables.
 
-use record::{ClockRelation, LatencyRole, PacketFlow, Record, Series, Uncertainty};
+use record::{ClockRelation, LatencyRole, PacketFlow, PacketRun, Record, Series, Uncertainty};
 use serde::Serialize;
 
 use super::{
@@ -76,8 +76,20 @@ pub fn summary(record: &Record) -> Option<PacketSummary> {
     Some(PacketSummary {
         flows: run.flows.iter().map(|flow| flow_summary(flow, record)).collect(),
         hardware: run.hardware.iter().map(record::HardwareStamps::in_words).collect(),
-        clocks: run.clocks.iter().flat_map(clocks).collect(),
+        clocks: compared(record, run).into_iter().flat_map(clocks).collect(),
     })
+}
+
+/// How the clocks of nodes were compared. Of nodes that act only how the clock of each lies beside the server's: both ends of an exchange
+/// saw the same, and the acting one's is said.
+fn compared<'a>(record: &Record, run: &'a PacketRun) -> Vec<&'a ClockRelation> {
+    let is_acting = |clocks: &ClockRelation| run.flows.iter().any(|flow| flow.to == clocks.node);
+    let rank = |clocks: &ClockRelation| (clocks.offset.is_some(), is_acting(clocks));
+    let is_said = |one: &&ClockRelation| {
+        let other = run.clocks.iter().find(|other| (&other.node, &other.partner) == (&one.partner, &one.node));
+        record.pulses().is_none() || other.is_none_or(|other| rank(one) >= rank(other))
+    };
+    run.clocks.iter().filter(is_said).collect()
 }
 
 fn flow_summary(flow: &PacketFlow, record: &Record) -> FlowSummary {
@@ -131,4 +143,51 @@ fn remarks(flow: &PacketFlow) -> Vec<String> {
         );
     }
     remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Spread;
+    use samples::{packets, pulses};
+
+    use super::*;
+
+    #[test]
+    fn of_nodes_that_act_each_pair_of_clocks_is_said_once_by_the_one_that_acts() {
+        let spread = |median_ns| Spread {
+            count: 9,
+            median_ns,
+            lowest_ns: median_ns,
+            highest_ns: median_ns,
+            mean_ns: 0.0,
+            deviation_ns: 0.0,
+        };
+        let clocks = |node: &str, partner: &str, offset| ClockRelation {
+            node: node.to_owned(),
+            partner: partner.to_owned(),
+            offset,
+            ..ClockRelation::default()
+        };
+        let of = |relations: Vec<ClockRelation>| {
+            let said = summary(&pulses(|run| run.packets.clocks = relations)).unwrap().clocks;
+            said.into_iter().map(|sentence| sentence.split(':').next().unwrap().to_owned()).collect::<Vec<String>>()
+        };
+        let known = || Some(spread(1_000));
+        let both = vec![
+            clocks("a", "b", known()),
+            clocks("b", "a", known()),
+            clocks("a", "c", known()),
+            clocks("c", "a", known()),
+        ];
+        assert_eq!(of(both), ["Clock of b less that of a", "Clock of c less that of a"]);
+        // What the server alone saw is said too.
+        let half = vec![clocks("a", "b", known()), clocks("b", "a", None), clocks("a", "c", known())];
+        assert_eq!(of(half), ["Clock of a less that of b", "Clock of a less that of c"]);
+        // Of packets alone neither node leads, and both are said.
+        let mut record = packets(&[4_000], 300, 0, record::Validity::default());
+        if let record::Detail::Packet(run) = &mut record.detail {
+            run.clocks = vec![clocks("a", "b", known()), clocks("b", "a", known())];
+        }
+        assert_eq!(summary(&record).unwrap().clocks.len(), 2);
+    }
 }

@@ -88,10 +88,10 @@ fn a_rest_beyond_all_errors_is_a_contradiction_and_outranks_the_limit() {
     let within = said(&seen(2_000), None, |_| ());
     assert_eq!((within.verdict, within.contradictions.len()), (WitnessVerdict::Holds, 0));
     let rest = within.pairs[0].parts.last().unwrap();
-    let words: Vec<(&str, &str)> = within.pairs[0].parts.iter().map(|part| (part.name, part.words)).collect();
+    let words: Vec<(&str, &str)> = within.pairs[0].parts.iter().map(|part| (&*part.name, &*part.words)).collect();
     let latencies = [("ordered_to_acted", "ordered time to the act"), ("output", "what switching the output takes")];
     assert_eq!(words, [&[("clock", "clocks")][..], &latencies, &[("rest", "rest")]].concat());
-    assert_eq!((rest.name, rest.likely_ps, rest.lower_ps, rest.upper_ps), ("rest", 2_000 * NS, 0, 4_000 * NS));
+    assert_eq!((&*rest.name, rest.likely_ps, rest.lower_ps, rest.upper_ps), ("rest", 2_000 * NS, 0, 4_000 * NS));
     let clock = within.pairs[0].parts.first().unwrap();
     assert_eq!((clock.likely_ps, clock.lower_ps, clock.upper_ps), (38_000 * NS, 36_000 * NS, 40_000 * NS));
     let beyond = said(&seen(2_001), Some(1), |_| ());
@@ -107,12 +107,40 @@ fn a_rest_beyond_all_errors_is_a_contradiction_and_outranks_the_limit() {
 
 #[test]
 fn the_worst_shift_is_held_against_the_limit_to_either_side() {
-    let at = said(&seen(0), Some(90_000), |_| ());
+    // The worst is 90 us earlier, right to within 10 ns.
+    let at = said(&seen(0), Some(90_010), |_| ());
     assert_eq!(at.verdict, WitnessVerdict::Holds);
     assert!(at.sentence.contains(", within the limit of 90.0 us"), "{}", at.sentence);
-    let beyond = said(&seen(0), Some(89_999), |_| ());
+    for open_ns in [90_009, 89_990] {
+        let open = said(&seen(0), Some(open_ns), |_| ());
+        assert_eq!(open.verdict, WitnessVerdict::CannotTell, "{open_ns}");
+        assert_eq!(
+            open.sentence,
+            "Whether the limit of 90.0 us holds cannot be told: c was 90.0 us earlier than b at order 1\u{202f}234, right to within 10 ns."
+        );
+    }
+    let beyond = said(&seen(0), Some(89_989), |_| ());
     assert_eq!(beyond.verdict, WitnessVerdict::Broken);
     assert_eq!(beyond.sentence, "Beyond the limit of 90.0 us: c was 90.0 us earlier than b at order 1\u{202f}234.");
+}
+
+#[test]
+fn no_limit_is_held_against_a_shift_whose_error_is_not_known() {
+    let mut unknown = seen(0);
+    if let Ok(witnessed) = &mut unknown.pairs[0].witnessed {
+        witnessed.shift.error_ps = None;
+    }
+    for limit_ns in [1, 1_000_000_000] {
+        let said = said(&unknown, Some(limit_ns), |_| ());
+        assert_eq!(said.verdict, WitnessVerdict::CannotTell);
+        assert!(said.sentence.contains("does not say (--resolution)"), "{}", said.sentence);
+    }
+    let said = said(&unknown, None, |_| ());
+    assert!(
+        said.sentence.starts_with("c was up to 90.0 us from b by a capture that does not say"),
+        "{}",
+        said.sentence
+    );
 }
 
 #[test]

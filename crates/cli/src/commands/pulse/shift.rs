@@ -7,10 +7,11 @@ use codecs::logic::{LogicCapture, LogicChannel, qemu_port, read};
 use pulse::edges::ActiveLevel;
 use pulse::witness::{CaptureReading, LineOfNode, witness_run};
 use record::{NO_OUTPUT, PulseNode, PulseRun};
-use summary::shift::{NamedLine, ShiftSummary, WitnessVerdict, summary};
+use summary::shift::{NamedLine, ShiftDocument, WitnessVerdict, summary};
 use units::Ns;
 
 use crate::exit::Exit;
+use crate::save;
 use crate::view::shift as view;
 use terminal::output;
 
@@ -50,18 +51,12 @@ pub(crate) struct ShiftArgs {
     /// Exit 1 if a node switched earlier or later than the first one by more than this
     #[arg(long, value_name = "D")]
     limit: Option<Ns>,
+    /// Keep all of it as JSON in this file: 'punctual report' shows it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print all of it as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// What a witness saw, as JSON.
-#[derive(serde::Serialize)]
-struct ShiftDocument<'a> {
-    schema: &'static str,
-    version: u32,
-    #[serde(flatten)]
-    shift: &'a ShiftSummary,
 }
 
 /// A channel of one of the captures.
@@ -89,6 +84,9 @@ impl NamedChannel {
 
 impl ShiftArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if let Some(file) = &self.output {
+            save::check_file(file)?;
+        }
         let record = run::read_record(&self.run)?;
         let Some(run) = record.pulses() else {
             let kind = record.measurement.name();
@@ -124,16 +122,21 @@ impl ShiftArgs {
         let named: Vec<NamedLine<'_>> =
             chosen.iter().map(|(node, channel)| NamedLine { node, channel: channel.words() }).collect();
         let shift = summary(&record, run, &named, &seen, self.limit.map(|limit| limit.0));
-        if self.json {
-            let document = ShiftDocument { schema: "punctual/shift", version: 1, shift: &shift };
-            output::data(&serde_json::to_string_pretty(&document)?);
-        } else {
-            output::data(view::text(&shift).trim_end());
+        let verdict = shift.verdict;
+        let document = ShiftDocument::new(shift);
+        let json = serde_json::to_string_pretty(&document)?;
+        if let Some(file) = &self.output {
+            save::write_or_fall_back(file, json.as_bytes())?.announce();
         }
-        Ok(match shift.verdict {
+        if self.json {
+            output::data(&json);
+        } else {
+            output::data(view::text(&document.shift).trim_end());
+        }
+        Ok(match verdict {
             WitnessVerdict::Holds => Exit::Holds,
             WitnessVerdict::Broken => Exit::Broken,
-            WitnessVerdict::Invalid => Exit::Invalid,
+            WitnessVerdict::CannotTell | WitnessVerdict::Invalid => Exit::Invalid,
         })
     }
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use pulse::sweep::{Claim, Conclusion, Outcome, Step, Sweep, SweepPlan};
+use pulse::sweep::{Claim, Outcome, Step, Sweep, SweepPlan};
 use record::{ActsBy, Measurement, PacketPath, PulseRequest, PulseShape, Record, RunEnd};
 use run::{Machine, Stop, Surroundings};
-use summary::sweep::{forecast, of_cycle, sentence};
+use summary::sweep::{SweepDocument, SweepRun, SweepStep, forecast, of_cycle, sentence};
 use units::Ns;
 use units::format::{latency, span};
 
@@ -15,10 +15,13 @@ use crate::begin::AnywayArgs;
 use crate::commands::packet::{ThreadArgs, path};
 use crate::exit::Exit;
 use crate::other_node::OtherNode;
+use crate::save;
 use crate::session;
 use crate::view::live::LiveRun;
 use terminal::{output, wrap};
 
+/// Where a sweep's folder has what it came to.
+const SWEEP_FILE: &str = "sweep.json";
 /// How often a run that shows nothing, as one whose clock was set, is carried out again.
 const MOST_TRIES: u32 = 3;
 
@@ -81,7 +84,7 @@ pub(crate) struct SweepArgs {
     threads: ThreadArgs,
     #[command(flatten)]
     anyway: AnywayArgs,
-    /// Keep the record of each run in this folder, which is made
+    /// Keep the record of each run and what all of it came to in this folder, which is made: 'punctual report' shows it
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Print the conclusion as JSON
@@ -93,15 +96,6 @@ fn confidence(text: &str) -> Result<f64, String> {
     let number =
         text.strip_suffix('%').map_or_else(|| text.parse::<f64>(), |percent| percent.parse().map(|p: f64| p / 100.0));
     number.map_err(|_| format!("'{text}' is no confidence: for example 99%"))
-}
-
-/// What a sweep came to, as JSON.
-#[derive(serde::Serialize)]
-struct SweepDocument<'a> {
-    schema: &'static str,
-    version: u32,
-    sentence: &'a str,
-    conclusion: &'a Conclusion,
 }
 
 impl SweepArgs {
@@ -159,20 +153,23 @@ impl SweepArgs {
         }
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut confirmed: Vec<(u64, u64, Record)> = Vec::new();
+        let mut runs: Vec<SweepRun> = Vec::new();
         let mut tries = 0;
         loop {
             let step = sweep.next().clone();
             let Some(run) = step.run().copied() else { break };
-            let (word, about) = match &step {
-                Step::Explore { .. } => ("explore", "to find the lead"),
-                _ => ("confirm", "to confirm it"),
+            let (step, about) = match &step {
+                Step::Explore { .. } => (SweepStep::Explore, "to find the lead"),
+                _ => (SweepStep::Confirm, "to confirm it"),
             };
+            let word = step.word();
             let (cycle, lead) = (span(run.cycle_ns), span(run.lead_ns));
             output::note(&format!("run {}: cycle {cycle}, lead {lead}, {} orders {about}", run.number, run.orders));
             let request = self.request(run.cycle_ns, run.lead_ns, run.orders);
             let record = self.once(&request, &surroundings, &format!("{word} {cycle} {lead}"), &stop)?;
+            let name = format!("{:03}-{word}.json", run.number);
             if let Some(folder) = &self.output {
-                let file = folder.join(format!("{:03}-{word}.json", run.number));
+                let file = folder.join(&name);
                 std::fs::write(&file, record.to_json()).with_context(|| format!("cannot write {}", file.display()))?;
             }
             if stop.ended_early() {
@@ -185,7 +182,15 @@ impl SweepArgs {
                 Ok(()) => {
                     tries = 0;
                     output::note(&what_came(&record));
-                    if matches!(step, Step::Confirm { .. }) {
+                    runs.push(SweepRun {
+                        number: run.number,
+                        step,
+                        cycle_ns: run.cycle_ns,
+                        lead_ns: run.lead_ns,
+                        record: record.id.clone(),
+                        file: self.output.is_some().then_some(name),
+                    });
+                    if step == SweepStep::Confirm {
                         confirmed.push((run.cycle_ns, run.lead_ns, record));
                     }
                 }
@@ -209,9 +214,20 @@ impl SweepArgs {
             within.into_iter().max().map(latency)
         };
         let sentence = sentence(conclusion, within);
+        let document = SweepDocument::new(sentence.clone(), (**conclusion).clone(), runs);
+        let json = serde_json::to_string_pretty(&document)?;
+        if let Some(folder) = &self.output {
+            // Hours of orders are not lost for want of a place: it is printed all the same.
+            match save::write_or_fall_back(&folder.join(SWEEP_FILE), json.as_bytes()) {
+                Ok(saved) => {
+                    saved.announce();
+                    output::note(&format!("'punctual report {}' shows what it came to", folder.display()));
+                }
+                Err(error) => output::error(&error),
+            }
+        }
         if self.json {
-            let document = SweepDocument { schema: "punctual/sweep", version: 1, sentence: &sentence, conclusion };
-            output::data(&serde_json::to_string_pretty(&document)?);
+            output::data(&json);
         } else {
             let cycles = conclusion.cycles.iter().map(|cycle| of_cycle(cycle, conclusion.max_miss));
             let all: String = cycles

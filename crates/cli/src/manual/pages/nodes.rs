@@ -107,7 +107,7 @@ pub(super) const PAGES: &[Page] = &[
             "punctual pulse sweep --to press-1=token1 --to press-2=token2 --interval 250us,500us,1ms --max-miss 1e-5 -o sweep",
             "how far ahead two nodes have to be ordered, at each of three cycles, 99 % sure",
         )],
-        see: &["punctual pulse send", "punctual listen", "docs/pulse.md"],
+        see: &["punctual pulse send", "punctual listen", "punctual report", "docs/pulse.md"],
     },
     Page {
         command: "pulse watch",
@@ -151,7 +151,11 @@ pub(super) const PAGES: &[Page] = &[
                 "punctual pulse shift run.json digital_0.bin digital_1.bin --one-clock",
                 "the same of an analyzer that writes a file for each channel, in the order of the record's nodes",
             ),
+            (
+                "punctual pulse shift run.json capture.sr -o shift.json",
+                "kept, for 'punctual report run.json shift.json'",
+            ),
         ],
-        see: &["punctual pulse send", "docs/pulse.md"],
+        see: &["punctual pulse send", "punctual report", "docs/pulse.md"],
     },
 ];

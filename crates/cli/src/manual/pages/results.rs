@@ -331,8 +331,11 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: "report",
         exits: SIMPLE,
-        examples: &[("punctual report run.json other.json -o page.html", "one page of two records")],
-        see: &["punctual assess", "punctual export"],
+        examples: &[
+            ("punctual report run.json other.json -o page.html", "one page of two records"),
+            ("punctual report run.json shift.json -o page.html", "how far apart nodes switched, by a witness"),
+        ],
+        see: &["punctual assess", "punctual export", "punctual pulse shift"],
     },
     Page {
         command: "import",
