@@ -154,6 +154,7 @@ fn pair(record: &Record, first: &str, second: &str, seen: &PairSeen) -> ShiftPai
         first: first.to_owned(),
         second: second.to_owned(),
         paired,
+        by_numbers: shift.is_some_and(|witnessed| witnessed.pairing == Pairing::Numbers),
         not_matched: shift.and_then(|witnessed| not_matched(first, second, &witnessed.shift)),
         figures: shift.map(|witnessed| figures(&witnessed.shift, witnessed.capture_rate_ppb)),
         parts,
@@ -280,16 +281,23 @@ fn contradiction(pair: &ShiftPair, seen: &PairSeen) -> Option<String> {
     })
 }
 
+/// What the number of an order is: without marks only its place among the pulses is known.
+#[must_use]
+pub const fn counted(pair: &ShiftPair) -> &'static str {
+    if pair.by_numbers { "order" } else { "pulse" }
+}
+
 fn beyond(pair: &ShiftPair, limit_ns: i64) -> Option<String> {
     let figures = pair.figures.as_ref()?;
     let is_beyond = figures.worst_ps.unsigned_abs() > limit_ns.unsigned_abs().saturating_mul(1_000);
     is_beyond.then(|| {
         format!(
-            "{} was {} {} than {} at order {}",
+            "{} was {} {} than {} at {} {}",
             pair.second,
             time(figures.worst_ps.saturating_abs()),
             if figures.worst_ps < 0 { "earlier" } else { "later" },
             pair.first,
+            counted(pair),
             count(figures.worst_order)
         )
     })
