@@ -6,7 +6,7 @@ import { columnRows, columnsRange, columnText } from "../src/together/columns.ts
 import { togetherFacts } from "../src/together/facts.ts";
 import { leadRows, leadsRange, leadText, linesOf, neededRuns } from "../src/together/leads.ts";
 import { partsRange, stackOf, stepsOf } from "../src/together/parts.ts";
-import { lengthOf, readout, shiftColumns, shiftRange, shiftRows, signed } from "../src/together/shift.ts";
+import { isBeyond, lengthOf, readout, shiftColumns, shiftRange, shiftRows, signed } from "../src/together/shift.ts";
 
 const EMPTY = { count: 0, quantiles: [], bins: { unit_ns: 1, from_ns: [], count: [] } };
 
@@ -57,6 +57,8 @@ test("the vertical axis holds every shift with its error, none, and a limit that
   assert.ok(limited.range[0] < -100_000 && limited.range[1] > 100_000 && !limited.limitBeyond);
   const far = shiftRange(shift({ limit_ns: 1_000_000 }), columns);
   assert.ok(far.range[1] < 200_000 && far.limitBeyond);
+  // 90 us later and 1 us earlier: a limit of 80 us is broken on one side.
+  assert.deepEqual([80_000, -80_000, 90_000, -999].map((at) => isBeyond(shift(), at)), [true, false, false, true]);
   // Of a node that is always later, none is in view too.
   const late = pair({ over_time: { ...pair().over_time, min_ns: pair().over_time.min_ns.map(() => 40_000) } });
   assert.ok(shiftRange(shift({ pairs: [late] }), [shiftColumns(late, [0, 1], 300)]).range[0] < 0);

@@ -162,6 +162,11 @@ function drawPair(
   }
 }
 
+/** Whether a shift is beyond a limit, on the side where it lies. */
+export function isBeyond(shift: ShiftView, limit: number): boolean {
+  return knownPairs(shift).some(({ figures }) => (limit > 0 ? figures!.max_ns > limit : figures!.min_ns < limit));
+}
+
 function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, shift: ShiftView, { range, limitBeyond }: ShiftRange, toY: (ns: number) => number, atLeft: boolean): void {
   const limit = num(shift.limit_ns);
   if (!Number.isFinite(limit)) return;
@@ -170,8 +175,8 @@ function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, shift
     drawText(ctx, `\u2195 limit \u00b1${tick(limit)} lies beyond`, box.left + box.width - 4, box.top + 10, theme.text, theme.background);
     return;
   }
-  const broken = shift.verdict === "broken";
   for (const at of [limit, -limit]) {
+    const broken = shift.verdict === "broken" && isBeyond(shift, at);
     if (at < range[0] || at > range[1]) continue;
     const y = Math.round(toY(at)) + 0.5;
     line(ctx, box.left, y, box.left + box.width, y, broken ? theme.broken : theme.text, 1.5);
