@@ -79,7 +79,7 @@ describe("behavior", () => {
     assert.match(await page.textContent(".facts"), /worst, press-2\+50\.6.usagainst press-1, order 85.403, beyond the limit.*worst, press-3-11\.0.us/);
     const rows = await page.locator("#shift .scroll").first().locator("tbody tr").allTextContents();
     assert.equal(rows.length, 2);
-    assert.match(rows[0], /^press-2120.000\+901 ns.*\+50\.6 us85.403\u00b110 ns$/);
+    assert.match(rows[0], /^press-2120.000\+901 ns.*\+50\.6 usorder 85.403\u00b110 ns$/);
     const figure = page.locator("[data-figure='shift-time']");
     const canvas = figure.locator("canvas");
     await canvas.scrollIntoViewIfNeeded();
@@ -120,6 +120,7 @@ describe("behavior", () => {
     assert.match(await unknown.page.textContent("#shift .nothing"), /Nothing can be said.*--mark 1000/);
     await unknown.page.click("#shift button:has-text('without marks')");
     assert.match(await unknown.page.textContent("#shift"), /paired by time alone/);
+    assert.match(await unknown.page.textContent("#shift tbody"), /pulse [0-9]/, "without marks no order has a number");
     assert.match(await unknown.page.textContent("[data-figure='shift-time']"), /How exact each is, the capture does not say/);
     assert.deepEqual(unknown.wrong, []);
     await unknown.close();

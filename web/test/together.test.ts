@@ -6,7 +6,7 @@ import { columnRows, columnsRange, columnText } from "../src/together/columns.ts
 import { togetherFacts } from "../src/together/facts.ts";
 import { leadRows, leadsRange, leadText, linesOf, neededRuns } from "../src/together/leads.ts";
 import { partsRange, stackOf, stepsOf } from "../src/together/parts.ts";
-import { lengthOf, readout, shiftColumns, shiftRange, shiftRows, signed } from "../src/together/shift.ts";
+import { isBeyond, lengthOf, readout, shiftColumns, shiftRange, shiftRows, signed } from "../src/together/shift.ts";
 
 const EMPTY = { count: 0, quantiles: [], bins: { unit_ns: 1, from_ns: [], count: [] } };
 
@@ -14,7 +14,7 @@ const EMPTY = { count: 0, quantiles: [], bins: { unit_ns: 1, from_ns: [], count:
 function pair(more: Partial<ShiftPairView> = {}): ShiftPairView {
   const from = Array.from({ length: 1000 }, (_, i) => i * 1e6);
   return {
-    first: "b", second: "c", paired: "by their numbers",
+    first: "b", second: "c", paired: "by their numbers", counted: "order",
     figures: {
       orders: 4000, min_ns: -1000, median_ns: 40, mean_ns: 22.5, max_ns: 90_000, sd_ns: 1400, within_p99_ns: 1000, worst_ns: 90_000, worst_order: 3108, worst_at_ns: 777e6,
       error_ns: 10, exactness: "Each shift is right to within 10 ns", span_ns: 1e9,
@@ -57,6 +57,8 @@ test("the vertical axis holds every shift with its error, none, and a limit that
   assert.ok(limited.range[0] < -100_000 && limited.range[1] > 100_000 && !limited.limitBeyond);
   const far = shiftRange(shift({ limit_ns: 1_000_000 }), columns);
   assert.ok(far.range[1] < 200_000 && far.limitBeyond);
+  // 90 us later and 1 us earlier: a limit of 80 us is broken on one side.
+  assert.deepEqual([80_000, -80_000, 90_000, -999].map((at) => isBeyond(shift(), at)), [true, false, false, true]);
   // Of a node that is always later, none is in view too.
   const late = pair({ over_time: { ...pair().over_time, min_ns: pair().over_time.min_ns.map(() => 40_000) } });
   assert.ok(shiftRange(shift({ pairs: [late] }), [shiftColumns(late, [0, 1], 300)]).range[0] < 0);
@@ -64,9 +66,9 @@ test("the vertical axis holds every shift with its error, none, and a limit that
 
 test("figures have their signs, and what is not known is not said", () => {
   const [row] = shiftRows(shift());
-  assert.deepEqual(row, ["c", "4\u202f000", "-1.0 us", "+40 ns", "+23 ns", "1.4 us", "+90.0 us", "1.0 us", "+90.0 us", "3\u202f108", "\u00b110 ns"]);
-  const unknown = pair({ figures: { ...pair().figures!, error_ns: null, within_p99_ns: null } });
-  assert.deepEqual(shiftRows(shift({ pairs: [unknown] }))[0]!.slice(7), [null, "+90.0 us", "3\u202f108", "not known"]);
+  assert.deepEqual(row, ["c", "4\u202f000", "-1.0 us", "+40 ns", "+23 ns", "1.4 us", "+90.0 us", "1.0 us", "+90.0 us", "order 3\u202f108", "\u00b110 ns"]);
+  const unknown = pair({ counted: "pulse", figures: { ...pair().figures!, error_ns: null, within_p99_ns: null } });
+  assert.deepEqual(shiftRows(shift({ pairs: [unknown] }))[0]!.slice(7), [null, "+90.0 us", "pulse 3\u202f108", "not known"]);
   const silent = shiftRows(shift({ pairs: [pair({ figures: null })] }))[0]!;
   assert.ok(silent[0] === "c" && silent.slice(1).every((cell) => cell === null));
   assert.deepEqual([signed(0), signed(0.3), signed(-0.3), signed(-1500)], ["0 ns", "0 ns", "0 ns", "-1.5 us"]);

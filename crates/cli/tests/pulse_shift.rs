@@ -355,6 +355,13 @@ fn without_marks_edges_are_paired_by_time_or_not_at_all() {
     assert_eq!((exit, said["pairs"][0]["figures"]["orders"].as_u64()), (0, Some(1_000)), "{said}");
     assert!(said["pairs"][0]["paired"].as_str().unwrap().ends_with("since they have no marks"), "{said}");
     assert_eq!(said["lines"][0]["numbered"], Value::Null);
+    // Nobody knows the number of an order then: the worst is the 778th pulse that the capture shows.
+    assert_eq!(
+        (&said["pairs"][0]["by_numbers"], &said["pairs"][0]["figures"]["worst_order"]),
+        (&false.into(), &777.into())
+    );
+    let beyond = stdout(&run.shift(&["a.vcd"], &["--limit", "89us"]));
+    assert!(beyond.contains("c was 90.0 us later than b at pulse 777.") && beyond.contains("at pulse"), "{beyond}");
     // Edges that may be half an interval apart by what the record says are of nobody knows which order.
     let ambiguous = Run::new(|run| (run.mark, run.nodes[0].ordered_to_returned_max_ns) = (None, Some(600_000)));
     ambiguous.capture("a.vcd", &vcd(&two(0)));

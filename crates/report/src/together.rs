@@ -3,7 +3,7 @@
 use pulse::sweep::{Answer, Claim, CycleConclusion, NeededLead, Phase};
 use record::{Histogram, Record};
 use summary::published::{OSIE_SOURCE, PAPER_SOURCE};
-use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, exactness};
+use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, counted, exactness};
 use summary::sweep::of_cycle;
 use summary::together::{NamedShift, NamedSweep, cost_columns, own_rows, shift_columns, shift_rows};
 use units::format::{latency, span};
@@ -65,6 +65,7 @@ fn pair(pair: &ShiftPair) -> ShiftPairView {
         first: pair.first.clone(),
         second: pair.second.clone(),
         paired: pair.paired.clone(),
+        counted: counted(pair).to_owned(),
         not_matched: pair.not_matched.clone(),
         figures: figures.map(|figures| figures_of(figures, begin_ps)),
         parts: pair.parts.iter().map(part).collect(),

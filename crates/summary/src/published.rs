@@ -100,7 +100,7 @@ pub const PAPER_COSTS: [PublishedColumn; 1] = [PublishedColumn {
 pub const PAPER_SHIFTS: [PublishedColumn; 3] = [
     PublishedColumn {
         name: "paper, Test 4",
-        about: "square wave of 20 ms, isolated and not",
+        about: "square wave of 20 ms, isolated and not; the text says around 1 us",
         min_ns: None,
         mean_ns: None,
         sd_ns: Some(1_000),

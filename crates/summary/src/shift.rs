@@ -160,6 +160,7 @@ fn pair(record: &Record, first: &str, second: &str, seen: &PairSeen) -> ShiftPai
         first: first.to_owned(),
         second: second.to_owned(),
         paired,
+        by_numbers: shift.is_some_and(|witnessed| witnessed.pairing == Pairing::Numbers),
         not_matched: shift.and_then(|witnessed| not_matched(first, second, &witnessed.shift)),
         figures: shift.map(|witnessed| figures(&witnessed.shift, witnessed.capture_rate_ppb)),
         parts,
@@ -286,6 +287,12 @@ fn contradiction(pair: &ShiftPair, seen: &PairSeen) -> Option<String> {
     })
 }
 
+/// What the number of an order is: without marks only its place among the pulses is known.
+#[must_use]
+pub const fn counted(pair: &ShiftPair) -> &'static str {
+    if pair.by_numbers { "order" } else { "pulse" }
+}
+
 /// How a pair stands to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Held {
@@ -310,11 +317,12 @@ fn held(pair: &ShiftPair, limit_ns: i64) -> Option<(Held, String)> {
         None => ", and how exact that is the capture does not say (--resolution)".to_owned(),
     };
     let words = format!(
-        "{} was {} {} than {} at order {}{error}",
+        "{} was {} {} than {} at {} {}{error}",
         pair.second,
         time(figures.worst_ps.saturating_abs()),
         if figures.worst_ps < 0 { "earlier" } else { "later" },
         pair.first,
+        counted(pair),
         count(figures.worst_order)
     );
     Some((held, words))

@@ -3385,6 +3385,10 @@ export interface ShiftPairView {
    */
   below_zero?: HistogramView | null;
   /**
+   * What the number of the worst is of: "order", or "pulse" where orders have no numbers.
+   */
+  counted: string;
+  /**
    * The shift; null if nothing can be said.
    */
   figures?: ShiftFiguresView | null;

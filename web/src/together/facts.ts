@@ -3,7 +3,7 @@
 import { num } from "../bins.ts";
 import * as format from "../format.ts";
 import type { TogetherView } from "../generated/view.d.ts";
-import { knownPairs, signed } from "./shift.ts";
+import { knownPairs, signed, worstWhere } from "./shift.ts";
 
 export interface TogetherFact {
   name: string;
@@ -26,7 +26,7 @@ export function togetherFacts({ shifts, sweeps }: TogetherView): TogetherFact[] 
     const against = shifts.length > 1 ? `${pair.second} against ${pair.first}` : `against ${pair.first}`;
     return {
       name, value: invalid ? "invalid" : signed(figures.worst_ns), invalid,
-      under: invalid ? "not a result" : `${against}, order ${format.count(figures.worst_order)}`,
+      under: invalid ? "not a result" : `${against}, ${worstWhere(pair)}`,
       breach: "beyond the limit", broken: !invalid && Math.abs(figures.worst_ns) > num(shift.limit_ns),
     };
   });

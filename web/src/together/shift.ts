@@ -162,6 +162,11 @@ function drawPair(
   }
 }
 
+/** Whether a shift is beyond a limit, on the side where it lies. */
+export function isBeyond(shift: ShiftView, limit: number): boolean {
+  return knownPairs(shift).some(({ figures }) => (limit > 0 ? figures!.max_ns > limit : figures!.min_ns < limit));
+}
+
 function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, shift: ShiftView, { range, limitBeyond }: ShiftRange, toY: (ns: number) => number, atLeft: boolean): void {
   const limit = num(shift.limit_ns);
   if (!Number.isFinite(limit)) return;
@@ -170,8 +175,8 @@ function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, shift
     drawText(ctx, `\u2195 limit \u00b1${tick(limit)} lies beyond`, box.left + box.width - 4, box.top + 10, theme.text, theme.background);
     return;
   }
-  const broken = shift.verdict === "broken";
   for (const at of [limit, -limit]) {
+    const broken = shift.verdict === "broken" && isBeyond(shift, at);
     if (at < range[0] || at > range[1]) continue;
     const y = Math.round(toY(at)) + 0.5;
     line(ctx, box.left, y, box.left + box.width, y, broken ? theme.broken : theme.text, 1.5);
@@ -186,19 +191,20 @@ interface Worst {
   /** s from the first order. */
   at: number;
   ns: number;
-  order: number;
+  /** "order 17". */
+  where: string;
 }
 
 /** The order that was farthest off, of all nodes; undefined if it is out of view. */
 function worstOf(pairs: ShiftPairView[], range: [number, number]): Worst | undefined {
-  const [found] = pairs.map(({ figures }) => figures!).sort((a, b) => Math.abs(b.worst_ns) - Math.abs(a.worst_ns));
-  const at = num(found?.worst_at_ns) / 1e9;
-  return found && at >= range[0] && at <= range[1] ? { at, ns: found.worst_ns, order: num(found.worst_order) } : undefined;
+  const [found] = [...pairs].sort((a, b) => Math.abs(b.figures!.worst_ns) - Math.abs(a.figures!.worst_ns));
+  const at = num(found?.figures?.worst_at_ns) / 1e9;
+  return found && at >= range[0] && at <= range[1] ? { at, ns: found.figures!.worst_ns, where: worstWhere(found) } : undefined;
 }
 
-function drawWorst(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, { ns, order }: Worst, x: number, y: number): void {
+function drawWorst(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, { ns, where }: Worst, x: number, y: number): void {
   drawShape(ctx, "diamond", x, y, 9, false, theme.text, theme.background);
-  const text = `${signed(ns)}, order ${format.count(order)}`;
+  const text = `${signed(ns)}, ${where}`;
   const half = ctx.measureText(text).width / 2;
   ctx.textAlign = "center";
   const middle = Math.min(Math.max(x, box.left + half + 4), box.left + box.width - half - 4);
@@ -225,15 +231,25 @@ export function signed(ns: number): string {
   return ns > 0 && Math.round(ns) !== 0 ? `+${text}` : text;
 }
 
-export const SHIFT_HEAD = ["node", "orders", "min", "median", "mean", "sd", "max", "99 % within", "worst", "at order", "error of each"];
+export const SHIFT_HEAD = ["node", "orders", "min", "median", "mean", "sd", "max", "99 % within", "worst", "at", "error of each"];
 
 /** The figures of each node against the first. */
 export function shiftRows({ pairs }: ShiftView): Cell[][] {
-  return pairs.map(({ second, figures }) => (figures
-    ? [second, format.count(figures.orders), signed(figures.min_ns), figures.median_ns == null ? null : signed(num(figures.median_ns)), signed(figures.mean_ns),
+  return pairs.map((pair) => [pair.second, ...figuresOf(pair)]);
+}
+
+function figuresOf(pair: ShiftPairView): Cell[] {
+  const { figures } = pair;
+  return figures
+    ? [ format.count(figures.orders), signed(figures.min_ns), figures.median_ns == null ? null : signed(num(figures.median_ns)), signed(figures.mean_ns),
         format.latency(Math.round(figures.sd_ns)), signed(figures.max_ns), figures.within_p99_ns == null ? null : format.latency(figures.within_p99_ns),
-        signed(figures.worst_ns), format.count(figures.worst_order), figures.error_ns == null ? "not known" : `\u00b1${format.latency(Math.round(figures.error_ns))}`]
-    : [second, ...new Array<Cell>(SHIFT_HEAD.length - 1).fill(null)]));
+        signed(figures.worst_ns), worstWhere(pair), figures.error_ns == null ? "not known" : `\u00b1${format.latency(Math.round(figures.error_ns))}`]
+    : new Array<Cell>(SHIFT_HEAD.length - 1).fill(null);
+}
+
+/** "order 17"; without marks only its place among the pulses is known: "pulse 17". */
+export function worstWhere({ counted, figures }: ShiftPairView): string {
+  return `${counted} ${format.count(figures!.worst_order)}`;
 }
 
 /** What stands under the pointer (s). */

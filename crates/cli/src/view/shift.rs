@@ -1,6 +1,6 @@
 //! What a witness saw of nodes that act together, on a terminal.
 
-use summary::shift::{PartRow, ShiftPair, ShiftSummary, ShownLine, exactness, time};
+use summary::shift::{PartRow, ShiftPair, ShiftSummary, ShownLine, counted, exactness, time};
 use units::format::{count, latency, span};
 
 use super::blocks;
@@ -67,8 +67,17 @@ fn of_pair(pair: &ShiftPair, width: usize) -> String {
     let ShiftPair { first, second, .. } = pair;
     let mut text = wrap::paragraph(&format!("{second} against {first}: {}.", pair.paired), "", width);
     let Some(figures) = &pair.figures else { return text };
-    let mut table =
-        Table::new(&["shift", "orders", "min", "median", "mean", "max", "99 % within", "worst", "at order"]);
+    let mut table = Table::new(&[
+        "shift",
+        "orders",
+        "min",
+        "median",
+        "mean",
+        "max",
+        "99 % within",
+        "worst",
+        &format!("at {}", counted(pair)),
+    ]);
     table.row(vec![
         second.clone(),
         count(figures.orders),

@@ -59,7 +59,7 @@ fn plain_shift(page: &mut String, shift: &ShiftView) {
         Column::Figures("sd"),
         Column::Figures("max"),
         Column::Figures("worst"),
-        Column::Figures("at order"),
+        Column::Figures("at"),
     ];
     let row = |pair: &ShiftPairView| {
         let figures = pair.figures.as_ref();
@@ -72,7 +72,7 @@ fn plain_shift(page: &mut String, shift: &ShiftView) {
             of(|figures| figures.sd_ns),
             of(|figures| figures.max_ns),
             of(|figures| figures.worst_ns),
-            figures.map(|figures| format::count(figures.worst_order.as_u64())),
+            figures.map(|figures| format!("{} {}", pair.counted, format::count(figures.worst_order.as_u64()))),
         ]
     };
     table::plain(page, &head, shift.pairs.iter().map(row));

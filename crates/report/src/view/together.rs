@@ -60,6 +60,8 @@ pub struct ShiftPairView {
     pub second: String,
     /// How pulses of one order were told, or why nothing can be said, as a sentence without its full stop.
     pub paired: String,
+    /// What the number of the worst is of: "order", or "pulse" where orders have no numbers.
+    pub counted: String,
     /// Orders that are not in the figures, as a sentence without its full stop; null if there are none.
     pub not_matched: Option<String>,
     /// The shift; null if nothing can be said.

@@ -134,6 +134,8 @@ pub struct ShiftPair {
     pub second: String,
     /// How pulses of one order were told, or why nothing can be said, as a sentence without its full stop.
     pub paired: String,
+    /// Whether it was by the numbers that the marks spell; else orders are counted from the first pulse that both lines show.
+    pub by_numbers: bool,
     /// Orders between the first and the last of both lines that are not in the figures, as a sentence without its full stop; `None` if
     /// there are none.
     pub not_matched: Option<String>,
