@@ -1,11 +1,13 @@
 //! Scenarios: nodes with their kernels, clocks and boot parameters, the network segments between them, and steps that
 //! test them. Pure.
 
+mod built_in;
 mod host_ports;
 mod segment;
 
 use serde::{Deserialize, Serialize};
 
+use self::built_in::BUILT_IN;
 pub(crate) use self::host_ports::netdev;
 pub use self::host_ports::{HOST_ADDRESS, HOST_INTERFACE};
 pub use self::segment::{Address, Segment, SegmentPort};
@@ -353,38 +355,6 @@ pub enum ScenarioError {
         what: String,
     },
 }
-
-const BUILT_IN: [&str; 29] = [
-    include_str!("../scenarios/rt-basic.toml"),
-    include_str!("../scenarios/rt-contradictions.toml"),
-    include_str!("../scenarios/armhf.toml"),
-    include_str!("../scenarios/two-nodes.toml"),
-    include_str!("../scenarios/three-nodes.toml"),
-    include_str!("../scenarios/grub-boot.toml"),
-    include_str!("../scenarios/sync-apply.toml"),
-    include_str!("../scenarios/tune.toml"),
-    include_str!("../scenarios/answer.toml"),
-    include_str!("../scenarios/gpio.toml"),
-    include_str!("../scenarios/pulse.toml"),
-    include_str!("../scenarios/pulse-guests.toml"),
-    include_str!("../scenarios/watch.toml"),
-    include_str!("../scenarios/knobs.toml"),
-    include_str!("../scenarios/lockdown.toml"),
-    include_str!("../scenarios/explain.toml"),
-    include_str!("../scenarios/rhythm.toml"),
-    include_str!("../scenarios/spoilers.toml"),
-    include_str!("../scenarios/intervals.toml"),
-    include_str!("../scenarios/app.toml"),
-    include_str!("../scenarios/tails.toml"),
-    include_str!("../scenarios/which-knob.toml"),
-    include_str!("../scenarios/campaign-boot.toml"),
-    include_str!("../scenarios/foreign.toml"),
-    include_str!("../scenarios/sync-hardware.toml"),
-    include_str!("../scenarios/sync.toml"),
-    include_str!("../scenarios/packet.toml"),
-    include_str!("../scenarios/packet-guests.toml"),
-    include_str!("../scenarios/packet-hardware.toml"),
-];
 
 impl Scenario {
     /// The built-in scenario of this name.

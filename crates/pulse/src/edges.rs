@@ -84,8 +84,9 @@ pub struct LinePulses {
     pub bounces: u64,
     /// Groups of edges shorter than the hold-off that left the level as it was.
     pub glitches: u64,
-    /// Of these, those at the level of rest: a pulse that is shorter than the hold-off looks so, as one whose beginning was late.
-    pub glitches_at_rest: u64,
+    /// Pairs of edges among these bounces and glitches. A pulse that is shorter than the hold-off looks so, as one whose beginning was
+    /// late by nearly its width.
+    pub short_pairs: u64,
     /// Pulses that are not used, since the capture does not show both of their edges.
     pub cut: u64,
     /// Pulses that are neither short nor long. They are among the pulses.
@@ -118,9 +119,9 @@ impl LinePulses {
             }
             let is_whole = first_ps.saturating_sub(span.from_ps) >= hold_off_ps
                 && span.until_ps.saturating_sub(last_ps) >= hold_off_ps;
+            self.short_pairs += count / 2;
             if count % 2 == 0 {
                 self.glitches += 1;
-                self.glitches_at_rest += u64::from(!level);
                 continue;
             }
             self.bounces += count - 1;
@@ -175,7 +176,7 @@ mod tests {
         let found = LinePulses::of_channel(&line(&[(0, 1_000, false, &edges)]), &FORM);
         assert_eq!(pulses(&found), [(100, 100), (600, 150)]);
         assert_eq!((found.bounces, found.glitches, found.cut, found.odd), (4, 2, 0, 1));
-        assert_eq!(found.glitches_at_rest, 1);
+        assert_eq!(found.short_pairs, 4);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::edges::LinePulses;
 use crate::numbering::{NumberedLine, NumberingError, OrderedPulses, PairingError, number, pair_by_time};
 use crate::shift::{Shift, capture_rate_ppb};
 
-pub use claims::EdgesClaimed;
+pub use claims::{EdgesClaimed, SaidByNode};
 pub use of_run::{
     CaptureReading, LineOfNode, LineSeen, NotSplit, PairSeen, RunSeen, SplitShift, ordered_pulses, witness_run,
 };

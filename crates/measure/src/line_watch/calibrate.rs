@@ -113,14 +113,14 @@ mod tests {
     use super::*;
 
     /// Lines with one signal of 1 ms, each of which is stamped later by what the function says of line and edge (ns).
-    fn capture(lines: usize, edges: usize, later_ns: impl Fn(usize, usize) -> i64) -> LogicCapture {
-        let channel = |line: usize| LogicChannel {
+    fn capture(lines: i64, edges: i64, later_ns: impl Fn(i64, i64) -> i64) -> LogicCapture {
+        let channel = |line: i64| LogicChannel {
             name: format!("line-{line}"),
             spans: vec![LogicSpan {
                 from_ps: 0,
                 until_ps: i64::MAX,
                 begins_high: false,
-                edges_ps: (0..edges).map(|at| (at as i64 * 500_000 + 1_000 + later_ns(line, at)) * PS_OF_NS).collect(),
+                edges_ps: (0..edges).map(|at| (at * 500_000 + 1_000 + later_ns(line, at)) * PS_OF_NS).collect(),
             }],
         };
         LogicCapture { channels: (0..lines).map(channel).collect(), resolution_ps: None }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_farthest_apart_and_the_shortest_pulse_are_found() {
-        let later = |line: usize, at: usize| line as i64 * 700 + if (line, at) == (2, 555) { 4_000 } else { 0 };
+        let later = |line: i64, at: i64| line * 700 + if (line, at) == (2, 555) { 4_000 } else { 0 };
         let found = calibrate(&capture(3, 2_000, later)).unwrap();
         // The edge after it came 4 us sooner after it.
         assert_eq!(found.calibrated, Calibrated { resolution_ns: 5_401, shortest_ns: 496_000 });
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_not_one_signal_seen_whole_is_refused() {
-        let none = |_: usize, _: usize| 0;
+        let none = |_: i64, _: i64| 0;
         assert_eq!(calibrate(&capture(1, 2_000, none)), Err(CalibrationError::Alone));
         assert_eq!(calibrate(&capture(2, 999, none)), Err(CalibrationError::Few { edges: 999 }));
         let mut lacking = capture(2, 2_000, none);
@@ -147,7 +147,7 @@ mod tests {
         let span = parted.channels[1].spans[0].clone();
         parted.channels[1].spans.push(span);
         assert!(matches!(calibrate(&parted), Err(CalibrationError::Gaps { .. })));
-        let shifted = calibrate(&capture(2, 2_000, |line, _| line as i64 * 250_000));
+        let shifted = calibrate(&capture(2, 2_000, |line, _| line * 250_000));
         assert!(matches!(shifted, Err(CalibrationError::Apart { .. })), "{shifted:?}");
     }
 }

@@ -12,27 +12,38 @@ use crate::numbering::{NumberedLine, OrderedPulses};
 /// By how much the rates of the capture's clock and the server's may differ, as the numbering has it (percent).
 const RATE_PERCENT: i64 = 2;
 
+/// What a node says of its orders.
+#[derive(Clone, Copy, Debug)]
+pub struct SaidByNode {
+    /// Orders of the run.
+    pub scheduled: u64,
+    /// Orders that it carried out.
+    pub acted: u64,
+    /// How late the edge of one was at most (ps); `None` where it does not say that.
+    pub latest_ps: Option<i64>,
+}
+
 /// The orders whose time a capture covers, and the edges that the line lacks of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgesClaimed {
     /// Orders whose time the capture covers completely.
     pub covered: u64,
     /// How many of them surely have no edge: any pulse that has no number may be that of an order whose edge is not found, and so may
-    /// one that is too short to be a pulse, since what begins late ends in time.
+    /// one that is too short to be a pulse, where the node says that it was so late: what begins late ends in time.
     pub without_edge: u64,
     /// Orders that the node does not say it carried out, in the whole run.
     pub not_carried_out: u64,
 }
 
 impl EdgesClaimed {
-    /// Compares a line with what its node says: of `scheduled` orders it carried out `acted`.
+    /// Compares a line with what its node says.
     #[must_use]
     pub fn of_line(
         channel: &LogicChannel,
         line: &LinePulses,
         numbered: &NumberedLine,
         ordered: &OrderedPulses,
-        (scheduled, acted): (u64, u64),
+        SaidByNode { scheduled, acted, latest_ps }: SaidByNode,
     ) -> Self {
         let not_carried_out = scheduled.saturating_sub(acted);
         let (Some(first), Some(last)) = (numbered.pulses.first(), numbered.pulses.last()) else {
@@ -53,10 +64,12 @@ impl EdgesClaimed {
         });
         let in_gaps = gaps.fold(0_u64, u64::saturating_add).min(within);
         let pulses = u64::try_from(line.pulses.len().saturating_sub(numbered.pulses.len())).unwrap_or(u64::MAX);
+        let longest_ps = ordered.form.width_ps.saturating_sub(ordered.form.hold_off_ps);
+        let is_short = latest_ps.is_none_or(|latest_ps| latest_ps >= longest_ps);
         let may_be_theirs = pulses
             .saturating_sub(numbered.counts.unclear_orders)
             .saturating_add(line.cut)
-            .saturating_add(line.glitches_at_rest);
+            .saturating_add(if is_short { line.short_pairs } else { 0 });
         let lacking = numbered.counts.missing.saturating_sub(in_gaps).saturating_add(before).saturating_add(after);
         Self {
             covered: within.saturating_sub(in_gaps).saturating_add(before).saturating_add(after),
@@ -145,9 +158,14 @@ mod tests {
     }
 
     fn claimed(channel: &LogicChannel, acted: u64) -> EdgesClaimed {
+        claimed_late(channel, acted, INTERVAL_PS / 1_000)
+    }
+
+    fn claimed_late(channel: &LogicChannel, acted: u64, latest_ps: i64) -> EdgesClaimed {
         let pulses = LinePulses::of_channel(channel, &ordered().form);
         let numbered = number(&pulses, &ordered()).unwrap();
-        EdgesClaimed::of_line(channel, &pulses, &numbered, &ordered(), (1_000, acted))
+        let said = SaidByNode { scheduled: 1_000, acted, latest_ps: Some(latest_ps) };
+        EdgesClaimed::of_line(channel, &pulses, &numbered, &ordered(), said)
     }
 
     #[test]
@@ -194,20 +212,17 @@ mod tests {
 
     #[test]
     fn an_order_that_was_carried_out_so_late_that_its_pulse_is_a_glitch_has_an_edge() {
-        let mut channel = line((0..1_000).filter(|number| *number != 300), &[(-5, 1_010)]);
+        let mut channel = line((0..1_000).filter(|number| !(300..302).contains(number)), &[(-5, 1_010)]);
         let edges = &mut channel.spans[0].edges_ps;
-        let end_ps = 300 * INTERVAL_PS + INTERVAL_PS / 1_000 + WIDTH_PS;
+        let end_ps = 301 * INTERVAL_PS + INTERVAL_PS / 1_000 + WIDTH_PS;
         let at = edges.partition_point(|at_ps| *at_ps < end_ps);
-        let late = [end_ps - WIDTH_PS / 10, end_ps];
+        // Two orders right after each other, when the node could run again.
+        let late = [4, 3, 1, 0].map(|back| end_ps - back * WIDTH_PS / 100);
         edges.splice(at..at, late);
-        assert_eq!(claimed(&channel, 1_000).without_edge, 0);
-        // Within a pulse it is none.
-        let edges = &mut channel.spans[0].edges_ps;
-        edges.drain(at..at + 2);
-        let inside_ps = 200 * INTERVAL_PS + WIDTH_PS / 2;
-        let at = edges.partition_point(|at_ps| *at_ps < inside_ps);
-        edges.splice(at..at, [inside_ps, inside_ps + WIDTH_PS / 10]);
+        assert_eq!(claimed_late(&channel, 1_000, WIDTH_PS + INTERVAL_PS).without_edge, 0);
+        // A node that says that none of its edges was late has no pulse that is so short.
         assert!(claimed(&channel, 1_000).is_contradiction());
+        assert_eq!(claimed(&channel, 1_000).without_edge, 2);
     }
 
     /// What a capture shows of edges between these moments: the line is low before the first.
@@ -247,7 +262,8 @@ mod tests {
             let channel = LogicChannel { name: "D0".to_owned(), spans };
             let pulses = LinePulses::of_channel(&channel, &ordered().form);
             let Ok(numbered) = number(&pulses, &ordered()) else { return Ok(()) };
-            let claimed = EdgesClaimed::of_line(&channel, &pulses, &numbered, &ordered(), (1_000, acted));
+            let said = SaidByNode { scheduled: 1_000, acted, latest_ps: Some(0) };
+            let claimed = EdgesClaimed::of_line(&channel, &pulses, &numbered, &ordered(), said);
             prop_assert!(!claimed.is_contradiction(), "{:?}", claimed);
         }
     }

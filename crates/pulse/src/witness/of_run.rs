@@ -3,7 +3,7 @@
 use codecs::logic::LogicChannel;
 use record::{PulseNode, PulseRun, PulseShape, Record};
 
-use super::{EdgesClaimed, WitnessError, Witnessed, witness};
+use super::{EdgesClaimed, SaidByNode, WitnessError, Witnessed, witness};
 use crate::edges::{ActiveLevel, LinePulses, PulseForm};
 use crate::numbering::{NumberingCounts, NumberingFault, OrderedPulses};
 use crate::shift::{NotStated, Part, ShiftParts, StatedMeans, split};
@@ -121,11 +121,16 @@ pub fn witness_run(record: &Record, run: &PulseRun, lines: &[LineOfNode<'_>], re
         if let Ok(Witnessed { lines: Some(numbered), .. }) = &witnessed {
             for ((place, line), numbered) in [(0, first), (place, second)].into_iter().zip(numbered) {
                 let (Some(seen), Some(pulses)) = (seen.lines.get_mut(place), pulses.get(place)) else { continue };
-                let orders = (line.node.orders.scheduled, line.node.orders.acted);
+                let node = line.node;
+                let said = SaidByNode {
+                    scheduled: node.orders.scheduled,
+                    acted: node.orders.acted,
+                    latest_ps: node.ordered_to_returned_max_ns.map(|ns| ns.saturating_mul(1_000)),
+                };
                 seen.numbered = u64::try_from(numbered.pulses.len()).ok();
                 seen.counts = Some(numbered.counts);
                 seen.faults.clone_from(&numbered.faults);
-                seen.claimed = Some(EdgesClaimed::of_line(line.channel, pulses, numbered, &ordered(line), orders));
+                seen.claimed = Some(EdgesClaimed::of_line(line.channel, pulses, numbered, &ordered(line), said));
             }
         }
         let parts = witnessed
