@@ -73,6 +73,7 @@ targets! {
     of_isochron "../fuzz_targets/isochron.rs"
     of_linuxptp "../fuzz_targets/linuxptp.rs"
     of_load_spec "../fuzz_targets/load_spec.rs"
+    of_latmon "../fuzz_targets/latmon.rs"
     of_logic "../fuzz_targets/logic.rs"
     of_packet "../fuzz_targets/packet.rs"
     of_packet_halves "../fuzz_targets/packet_halves.rs"
