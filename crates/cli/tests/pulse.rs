@@ -85,11 +85,8 @@ fn two_nodes_act_on_orders_and_each_order_is_counted_once_by_either_clock() {
             assert!(node.within_ns().is_some(), "{node:?}");
             // The node's own record says the same of it, but for what the server never sent.
             let its = read(&at.listened());
-            let sent = OrderCounts {
-                scheduled: node.orders.scheduled - node.orders.skipped,
-                skipped: 0,
-                ..node.orders
-            };
+            let sent =
+                OrderCounts { scheduled: node.orders.scheduled - node.orders.skipped, skipped: 0, ..node.orders };
             let said: Vec<_> = pulses(&its).nodes.iter().map(|one| (&one.node, one.orders)).collect();
             assert!(said == [(&node.node, sent)] || said == [(&node.node, node.orders)], "{said:?}, {:?}", node.orders);
         }

@@ -64,6 +64,9 @@ struct CalibrationDocument {
 impl WatchArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let lines: Vec<WatchedLine> = self.lines.iter().map(|line| watched(line)).collect::<anyhow::Result<_>>()?;
+        if lines.len() < 2 {
+            bail!("one --line alone: a shift takes the lines of two nodes");
+        }
         for (at, line) in lines.iter().enumerate() {
             if lines.iter().take(at).any(|other| other.name == line.name) {
                 bail!("--line {}: two lines are called '{}'", line.name, line.name);
