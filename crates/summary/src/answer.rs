@@ -23,7 +23,7 @@ pub struct AnswerSummary {
 pub struct SecondRow {
     /// When, from the start of the run: "12 s".
     pub at: String,
-    /// Answers.
+    /// How many pulses were answered in it.
     pub samples: u64,
     /// The shortest (ns).
     pub min_ns: Option<u64>,

@@ -64,7 +64,7 @@ pub struct Frame {
     pub max_ns: Option<u64>,
     /// Pulses whose answer was given up, and periods that answers took longer than one.
     pub overruns: u32,
-    /// Answers.
+    /// How many pulses were answered in it.
     pub samples: u32,
 }
 
@@ -85,7 +85,7 @@ pub enum LatmonError {
         "a frame of {samples} answers has {min_ns} ns as the shortest, {max_ns} ns as the longest and a sum of {sum_ns} ns: this is no latmon, or one of another version"
     )]
     Contradicts {
-        /// Answers.
+        /// How many answers it claims.
         samples: u32,
         /// The shortest (ns).
         min_ns: u32,

@@ -221,7 +221,7 @@ pub(crate) struct CollectorPlan<'a> {
     pub(crate) length: &'a Length,
     /// Number of the thread, from 0.
     pub(crate) thread: u32,
-    /// Its CPU.
+    /// The CPU that the thread is pinned to.
     pub(crate) cpu: u32,
     /// When the run begins (ns).
     pub(crate) start_ns: i64,
