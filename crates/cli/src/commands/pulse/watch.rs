@@ -8,14 +8,11 @@ use anyhow::{Context as _, bail};
 use codecs::logic::kernel_events::{self, Calibrated};
 use run::Stop;
 use run::line_watch::{LineWatch, WatchProgress, WatchedLine, calibrate};
-use serde::{Deserialize, Serialize};
+use summary::line_calibration::{LINE_CALIBRATION_SCHEMA, LINE_CALIBRATION_VERSION, LineCalibrationDocument};
 use terminal::output;
 use units::{Ns, format};
 
 use crate::exit::Exit;
-
-const SCHEMA: &str = "punctual/line-calibration";
-const VERSION: u32 = 1;
 
 /// Watch lines of this machine's GPIO chips as a logic analyzer does, by the kernel's own stamps of their edges
 ///
@@ -42,23 +39,6 @@ pub(crate) struct WatchArgs {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-}
-
-/// What is known of lines, as it is kept.
-#[derive(Debug, Serialize, Deserialize)]
-struct CalibrationDocument {
-    schema: String,
-    version: u32,
-    /// The lines that had one signal, as `CHIP/LINE`.
-    lines: Vec<String>,
-    /// Edges of each.
-    edges: u64,
-    /// How far apart one edge was on two of them at most (ns).
-    resolution_ns: i64,
-    /// The shortest time between two edges that was seen whole (ns).
-    shortest_ns: i64,
-    /// The kernel that stamped them.
-    kernel: String,
 }
 
 impl WatchArgs {
@@ -91,13 +71,13 @@ impl WatchArgs {
             let capture = kernel_events::parse(&capture).context("what was seen cannot be read again")?;
             let found = calibrate(&capture)?;
             let (kernel, ..) = kernel::process::system_names();
-            let document = CalibrationDocument {
-                schema: SCHEMA.to_owned(),
-                version: VERSION,
+            let document = LineCalibrationDocument {
+                schema: LINE_CALIBRATION_SCHEMA.to_owned(),
+                version: LINE_CALIBRATION_VERSION,
                 lines: lines.iter().map(|line| line.line.clone()).collect(),
                 edges: found.edges,
-                resolution_ns: found.calibrated.resolution_ns,
-                shortest_ns: found.calibrated.shortest_ns,
+                resolution_ns: found.calibrated.resolution_ns.unsigned_abs(),
+                shortest_ns: found.calibrated.shortest_ns.unsigned_abs(),
                 kernel,
             };
             let mut text = serde_json::to_string_pretty(&document)?;
@@ -144,11 +124,9 @@ fn watched(text: &str) -> anyhow::Result<WatchedLine> {
 /// What a calibration says of lines that it is of.
 fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let document: CalibrationDocument = serde_json::from_str(&text)
-        .with_context(|| format!("{} is no calibration of 'punctual pulse watch --calibrate'", file.display()))?;
-    if document.schema != SCHEMA || document.version != VERSION {
-        bail!("{} is {} {}: this program reads {SCHEMA} {VERSION}", file.display(), document.schema, document.version);
-    }
+    let document = LineCalibrationDocument::from_json(&text).with_context(|| {
+        format!("{} cannot be used: name what 'punctual pulse watch --calibrate' wrote, or calibrate again", file.display())
+    })?;
     if let Some(other) = lines.iter().find(|line| !document.lines.contains(&line.line)) {
         bail!(
             "{} is of the lines {}, and not of {}: calibrate all lines together",
@@ -161,10 +139,8 @@ fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated>
     if document.kernel != kernel {
         bail!("{} is of kernel {}, and this is {kernel}: calibrate again", file.display(), document.kernel);
     }
-    if document.resolution_ns < 0 || document.shortest_ns < 0 {
-        bail!("{} has times below zero", file.display());
-    }
-    Ok(Calibrated { resolution_ns: document.resolution_ns, shortest_ns: document.shortest_ns })
+    let ns = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    Ok(Calibrated { resolution_ns: ns(document.resolution_ns), shortest_ns: ns(document.shortest_ns) })
 }
 
 /// What stands in the last line of a terminal meanwhile.
@@ -219,9 +195,9 @@ mod tests {
         let file = folder.path().join("lines.json");
         let (kernel, ..) = kernel::process::system_names();
         let write = |kernel: &str| {
-            let document = CalibrationDocument {
-                schema: SCHEMA.to_owned(),
-                version: VERSION,
+            let document = LineCalibrationDocument {
+                schema: LINE_CALIBRATION_SCHEMA.to_owned(),
+                version: LINE_CALIBRATION_VERSION,
                 lines: vec!["gpiochip0/1".to_owned(), "gpiochip0/3".to_owned()],
                 edges: 2_000,
                 resolution_ns: 2_401,
@@ -236,5 +212,16 @@ mod tests {
         assert!(of(&["gpiochip0/1", "gpiochip0/5"]).unwrap_err().contains("not of gpiochip0/5"));
         write("4.19.0-rt");
         assert!(of(&["gpiochip0/1"]).unwrap_err().contains("calibrate again"));
+        let whole = std::fs::read_to_string(&file).unwrap();
+        for (from, to, says) in [
+            ("\"resolution_ns\":2401", "\"resolution_ns\":-1", "line 1 column"),
+            ("punctual/line-calibration", "punctual/record", "its schema is 'punctual/record'"),
+            ("\"shortest_ns\":40000", "\"shortest_ns\":2401", "its field 'resolution_ns' cannot be"),
+        ] {
+            std::fs::write(&file, whole.replace(from, to)).unwrap();
+            let error = format!("{:#}", calibration(&file, &lines(&["gpiochip0/1"])).unwrap_err());
+            assert!(error.contains("lines.json cannot be used") && error.contains("calibrate again"), "{error}");
+            assert!(error.contains(says), "{error}");
+        }
     }
 }
