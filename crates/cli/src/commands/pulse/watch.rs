@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use codecs::logic::kernel_events::{self, Calibrated};
 use run::Stop;
-use run::line_watch::{LineWatch, WatchProgress, WatchedLine, calibrate};
+use run::line_watch::{Lateness, LineWatch, Looks, WatchProgress, WatchedLine, calibrate};
 use summary::line_calibration::{LINE_CALIBRATION_SCHEMA, LINE_CALIBRATION_VERSION, LineCalibrationDocument};
 use terminal::output;
 use units::{Ns, format};
@@ -33,6 +33,9 @@ pub(crate) struct WatchArgs {
     /// What --calibrate found of these lines
     #[arg(long, value_name = "FILE", conflicts_with = "calibrate")]
     calibration: Option<PathBuf>,
+    /// Read the levels without a pause, to state a smaller error: on a CPU that nobody else uses
+    #[arg(long)]
+    spin: bool,
     /// Where the capture goes, or the calibration
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -64,10 +67,11 @@ impl WatchArgs {
         let duration =
             self.time.map_or_else(|| "until Ctrl-C".to_owned(), |time| format!("for {}", format::span(time.0)));
         output::note(&format!("watching {} lines {duration}", lines.len()));
+        let looks = if self.spin { Looks::Spinning } else { Looks::Resting };
         let mut progress = Progress { is_drawn: std::io::stderr().is_terminal(), lines: &lines };
         let seen = if self.calibrate {
             let mut capture = Vec::new();
-            let seen = watch.run(None, self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            let seen = watch.run((None, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
             let capture = kernel_events::parse(&capture).context("what was seen cannot be read again")?;
             let found = calibrate(&capture)?;
             let (kernel, ..) = kernel::process::system_names();
@@ -93,22 +97,45 @@ impl WatchArgs {
         } else {
             let file = File::create(&self.output).with_context(|| format!("cannot write {}", self.output.display()))?;
             let mut capture = BufWriter::new(file);
-            let seen = watch.run(calibrated, self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            let seen = watch.run((calibrated, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
             capture.flush().with_context(|| format!("cannot write {}", self.output.display()))?;
             seen
         };
         progress.end();
-        for (line, counts) in lines.iter().zip(&seen.lines) {
+        for (line, counts) in lines.iter().zip(&seen.all.lines) {
             let lost = match counts.lost {
                 0 => String::new(),
                 lost => format!(", {} lost: the kernel had no room for them", format::count(lost)),
             };
             output::note(&format!("{} ({}): {} edges{lost}", line.name, line.line, format::count(counts.edges)));
         }
+        if !self.calibrate {
+            match seen.lateness {
+                Lateness::Within(ns) => output::note(&in_words(ns, calibrated)),
+                Lateness::Unknown(line) => output::warning(&format!(
+                    "an edge of {} came between two looks at its level, so how late its stamp is nobody knows, and no error can be stated: \
+                     order wider pulses, or leave this program a CPU and the right to real-time priority",
+                    lines.get(line).map_or("a line", |line| &line.name)
+                )),
+            }
+        }
         if calibrated.is_none() && !self.calibrate {
             output::note("not calibrated: 'punctual pulse shift' takes the capture only with a stated --resolution");
         }
         Ok(Exit::Holds)
+    }
+}
+
+/// How late stamps were at most, and what that makes of the calibration.
+fn in_words(within_ns: i64, calibrated: Option<Calibrated>) -> String {
+    let within = format::span(within_ns);
+    let seen = format!("no edge was stamped later than {within}, by looks at the levels");
+    match calibrated {
+        Some(calibrated) if within_ns > calibrated.resolution_ns => format!(
+            "{seen}: more than the {} between two lines when they were calibrated, so it is the error of each shift",
+            format::span(calibrated.resolution_ns)
+        ),
+        _ => seen,
     }
 }
 
