@@ -11,7 +11,7 @@ use serde_json::Value;
 use summary::sweep::{SweepDocument, SweepRun, SweepStep};
 
 use crate::pulse_shift::{Line, give_roles, is_long, vcd};
-use crate::support::{code, punctual, said};
+use crate::support::{code, punctual, said, stdout};
 
 const MS: i64 = 1_000_000;
 const WIDTH_NS: i64 = 100_000;
@@ -182,6 +182,17 @@ fn a_sweep_and_its_witness_make_one_page_with_both() {
     assert_eq!(together["sweeps"][0]["sentence"], "It holds.");
     let own = together["own_rows"].as_array().unwrap();
     assert_eq!(own.len(), 2 * 4, "two nodes and two latencies of each of two confirmations: {own:?}");
+}
+
+#[test]
+fn of_a_lead_that_had_to_be_raised_two_runs_are_marked_and_none_of_them_is_guessed() {
+    let swept = Swept::new(|_| ());
+    let mut raised = RUNS.to_vec();
+    raised.insert(2, shown(SweepStep::Confirm, 4_500, 1, 30));
+    fs::write(swept.path("all.vcd"), capture(&raised)).unwrap();
+    let output = swept.shift(swept.folder.path(), &[]);
+    assert_eq!(code(&output), 3, "{}", said(&output));
+    assert!(stdout(&output).contains("does the capture show two runs?"), "{}", said(&output));
 }
 
 #[test]

@@ -205,7 +205,7 @@ pub enum NumberingError {
         odd: u64,
     },
     /// What the marks say contradicts itself wherever they say something.
-    #[error("no pulse can be numbered: {0}{}", remedy(*.0))]
+    #[error("no pulse can be numbered: {}{}", .0, remedy(*.0))]
     Contradiction(NumberingFault),
 }
 

@@ -239,7 +239,7 @@ impl SweepArgs {
             let cycles = conclusion.cycles.iter().map(|cycle| of_cycle(cycle, conclusion.max_miss));
             let all: String = cycles
                 .chain([String::new(), sentence])
-                .map(|text| wrap::paragraph(&text, "", wrap::width()) + if text.is_empty() { "\n" } else { "" })
+                .map(|text| wrap::paragraph(&text, "", wrap::width()))
                 .collect();
             output::data(all.trim_end());
         }
