@@ -154,6 +154,7 @@ fn of_a_capture_of_a_whole_sweep_the_marked_orders_that_confirmed_count_and_no_o
         let path = if run.is_empty() { swept.folder.path().to_owned() } else { swept.path(run) };
         let output = swept.shift(&path, &["--json"]);
         assert_eq!(code(&output), 0, "{}", said(&output));
+        assert!(output.stdout.ends_with(b"}\n"), "a shell's prompt stands on a line of its own");
         let shift: Value = serde_json::from_slice(&output.stdout).unwrap();
         let figures = &shift["pairs"][0]["figures"];
         assert_eq!(figures["orders"], ORDERS, "{run}: {shift}");
@@ -193,6 +194,7 @@ fn of_a_lead_that_had_to_be_raised_two_runs_are_marked_and_none_of_them_is_guess
     let output = swept.shift(swept.folder.path(), &[]);
     assert_eq!(code(&output), 3, "{}", said(&output));
     assert!(stdout(&output).contains("does the capture show two runs?"), "{}", said(&output));
+    assert!(stdout(&output).ends_with(".\n"), "a shell's prompt stands on a line of its own");
 }
 
 #[test]

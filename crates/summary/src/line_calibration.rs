@@ -81,7 +81,10 @@ impl LineCalibrationDocument {
             return Some(("shortest_ns", format!("it is {shortest_ns}, and the largest time is {most_ns}")));
         }
         if resolution_ns >= shortest_ns {
-            return Some(("resolution_ns", format!("it is {resolution_ns}, and not less than shortest_ns, {shortest_ns}")));
+            return Some((
+                "resolution_ns",
+                format!("it is {resolution_ns}, and not less than shortest_ns, {shortest_ns}"),
+            ));
         }
         if kernel.is_empty() {
             return Some(("kernel", "it is empty, and a calibration holds for one kernel".to_owned()));
@@ -120,7 +123,10 @@ mod tests {
         type Change = fn(&mut serde_json::Value);
         let cases: [(Change, &str); 12] = [
             (|it| it["schema"] = "punctual/record".into(), "its schema is 'punctual/record', not"),
-            (|it| it["version"] = 2.into(), "it is version 2 of 'punctual/line-calibration', and this program reads version 1"),
+            (
+                |it| it["version"] = 2.into(),
+                "it is version 2 of 'punctual/line-calibration', and this program reads version 1",
+            ),
             (|it| it["lines"] = serde_json::json!(["gpiochip0/1"]), "'lines' cannot be: it names 1"),
             (|it| it["lines"] = serde_json::json!(["a/1", "a/1"]), "'lines' cannot be: it names 'a/1' twice"),
             (|it| it["edges"] = 0.into(), "'edges' cannot be"),

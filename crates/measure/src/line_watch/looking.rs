@@ -75,12 +75,16 @@ impl Looking {
         }
         let mut due_ns = now_ns();
         let first_of = |line: &usize| first.get(*line).copied();
-        let mut lasts: Vec<LastLook<'_>> = chips.iter().map(|chip| {
-            let of_line = |(bit, line): (usize, &usize)| first_of(line).map_or(0, |first| u64::from(first.is_high) << bit);
-            let bits = chip.lines.iter().enumerate().map(of_line).sum();
-            let began_ns = chip.lines.iter().filter_map(first_of).map(|first| first.began_ns).min().unwrap_or(0);
-            LastLook { chip, bits, began_ns }
-        }).collect();
+        let mut lasts: Vec<LastLook<'_>> = chips
+            .iter()
+            .map(|chip| {
+                let of_line =
+                    |(bit, line): (usize, &usize)| first_of(line).map_or(0, |first| u64::from(first.is_high) << bit);
+                let bits = chip.lines.iter().enumerate().map(of_line).sum();
+                let began_ns = chip.lines.iter().filter_map(first_of).map(|first| first.began_ns).min().unwrap_or(0);
+                LastLook { chip, bits, began_ns }
+            })
+            .collect();
         loop {
             let is_last = self.is_over.load(Ordering::Acquire);
             for last in &mut lasts {

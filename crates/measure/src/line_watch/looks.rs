@@ -208,7 +208,21 @@ mod tests {
             edges.drain(20..22);
             edges.iter_mut().zip(1..).for_each(|(edge, number)| edge.number = number);
         });
-        assert!(matches!(silent.0, Lateness::Within(100_000..)), "two interrupts are missing, and nobody counted: {silent:?}");
+        assert!(
+            matches!(silent.0, Lateness::Within(100_000..)),
+            "two interrupts are missing, and nobody counted: {silent:?}"
+        );
+    }
+
+    #[test]
+    fn two_faults_that_leave_as_many_edges_as_changes_are_seen() {
+        // No look showed the 20th pulse, and the kernel reported no edge of the 30th: those in between meet changes of later pulses.
+        let (gap, truth) = ((1_999_000, 2_021_000), Truth::new());
+        let outcome = truth.outcome(&[gap], |edges| {
+            edges.drain(58..60);
+            edges.iter_mut().zip(1..).for_each(|(edge, number)| edge.number = number);
+        });
+        assert_eq!(outcome.0, Lateness::Unknown(0));
     }
 
     #[test]
@@ -218,7 +232,9 @@ mod tests {
         // An edge before the first look, and one just before it whose stamp comes after.
         let mut beside = Beside::new(&[FirstLook { is_high: true, began_ns: 1_000 }]);
         let edge = |at_ns, is_high, number| StampedEdge { line: 0, at_ns, is_high, number };
-        [edge(400, false, 7), edge(1_200, true, 8), edge(5_400, false, 9)].into_iter().for_each(|edge| beside.edge(edge));
+        [edge(400, false, 7), edge(1_200, true, 8), edge(5_400, false, 9)]
+            .into_iter()
+            .for_each(|edge| beside.edge(edge));
         beside.change(LookedChange { line: 0, is_high: false, after_ns: 5_000 });
         assert_eq!(beside.end(9_000), (Lateness::Within(400), 9_000));
         // A change whose edge was not reported before the end: the line is known until then.

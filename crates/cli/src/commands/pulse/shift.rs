@@ -132,9 +132,9 @@ impl ShiftArgs {
             save::write_or_fall_back(file, json.as_bytes())?.announce();
         }
         if self.json {
-            output::data(&json);
+            output::data(&format!("{json}\n"));
         } else {
-            output::data(view::text(&document.shift).trim_end());
+            output::data(&format!("{}\n", view::text(&document.shift).trim_end()));
         }
         Ok(match verdict {
             WitnessVerdict::Holds => Exit::Holds,

@@ -234,14 +234,12 @@ impl SweepArgs {
             }
         }
         if self.json {
-            output::data(&json);
+            output::data(&format!("{json}\n"));
         } else {
             let cycles = conclusion.cycles.iter().map(|cycle| of_cycle(cycle, conclusion.max_miss));
-            let all: String = cycles
-                .chain([String::new(), sentence])
-                .map(|text| wrap::paragraph(&text, "", wrap::width()))
-                .collect();
-            output::data(all.trim_end());
+            let all: String =
+                cycles.chain([String::new(), sentence]).map(|text| wrap::paragraph(&text, "", wrap::width())).collect();
+            output::data(&format!("{}\n", all.trim_end()));
         }
         Ok(if conclusion.shortest_cycle().is_some() { Exit::Holds } else { Exit::Broken })
     }

@@ -1,13 +1,14 @@
 //! `punctual pulse watch`: a third node's lines as a logic analyzer, by the kernel's own stamps.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use codecs::logic::kernel_events::{self, Calibrated};
+use indicatif::{ProgressBar, ProgressStyle};
 use run::Stop;
-use run::line_watch::{Lateness, LineWatch, Looks, WatchProgress, WatchedLine, calibrate};
+use run::line_watch::{Lateness, LineCounts, LineWatch, Looks, WatchProgress, WatchedLine, calibrate};
 use summary::line_calibration::{LINE_CALIBRATION_SCHEMA, LINE_CALIBRATION_VERSION, LineCalibrationDocument};
 use terminal::output;
 use units::{Ns, format};
@@ -68,10 +69,12 @@ impl WatchArgs {
             self.time.map_or_else(|| "until Ctrl-C".to_owned(), |time| format!("for {}", format::span(time.0)));
         output::note(&format!("watching {} lines {duration}", lines.len()));
         let looks = if self.spin { Looks::Spinning } else { Looks::Resting };
-        let mut progress = Progress { is_drawn: std::io::stderr().is_terminal(), lines: &lines };
+        let progress = Progress::new(&lines);
         let seen = if self.calibrate {
             let mut capture = Vec::new();
             let seen = watch.run((None, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            // Before anything is printed, or it would stand behind the counts.
+            progress.end();
             let capture = kernel_events::parse(&capture).context("what was seen cannot be read again")?;
             let found = calibrate(&capture)?;
             let (kernel, ..) = kernel::process::system_names();
@@ -88,7 +91,7 @@ impl WatchArgs {
             text.push('\n');
             std::fs::write(&self.output, text).with_context(|| format!("cannot write {}", self.output.display()))?;
             output::data(&format!(
-                "of {} edges each was stamped within {} on all lines; the shortest pulse or gap that was seen whole: {}",
+                "of {} edges each was stamped within {} on all lines; the shortest pulse or gap that was seen whole: {}\n",
                 format::count(found.edges),
                 format::span(found.calibrated.resolution_ns),
                 format::span(found.calibrated.shortest_ns)
@@ -97,7 +100,8 @@ impl WatchArgs {
         } else {
             let file = File::create(&self.output).with_context(|| format!("cannot write {}", self.output.display()))?;
             let mut capture = BufWriter::new(file);
-            let seen = watch.run((calibrated, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            let seen =
+                watch.run((calibrated, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
             capture.flush().with_context(|| format!("cannot write {}", self.output.display()))?;
             seen
         };
@@ -109,7 +113,8 @@ impl WatchArgs {
             };
             output::note(&format!("{} ({}): {} edges{lost}", line.name, line.line, format::count(counts.edges)));
         }
-        if !self.calibrate {
+        let has_edges = seen.all.lines.iter().any(|counts| counts.edges > 0);
+        if !self.calibrate && has_edges {
             match seen.lateness {
                 Lateness::Within(ns) => output::note(&in_words(ns, calibrated)),
                 Lateness::Unknown(line) => output::warning(&format!(
@@ -152,7 +157,10 @@ fn watched(text: &str) -> anyhow::Result<WatchedLine> {
 fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let document = LineCalibrationDocument::from_json(&text).with_context(|| {
-        format!("{} cannot be used: name what 'punctual pulse watch --calibrate' wrote, or calibrate again", file.display())
+        format!(
+            "{} cannot be used: name what 'punctual pulse watch --calibrate' wrote, or calibrate again",
+            file.display()
+        )
     })?;
     if let Some(other) = lines.iter().find(|line| !document.lines.contains(&line.line)) {
         bail!(
@@ -170,31 +178,38 @@ fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated>
     Ok(Calibrated { resolution_ns: ns(document.resolution_ns), shortest_ns: ns(document.shortest_ns) })
 }
 
-/// What stands in the last line of a terminal meanwhile.
+/// What stands in the last line of a terminal meanwhile, cut to its width; nothing elsewhere.
 struct Progress<'a> {
-    is_drawn: bool,
+    bar: ProgressBar,
     lines: &'a [WatchedLine],
 }
 
-impl Progress<'_> {
-    fn show(&mut self, so_far: &WatchProgress) {
-        if !self.is_drawn {
-            return;
+impl<'a> Progress<'a> {
+    fn new(lines: &'a [WatchedLine]) -> Self {
+        if !output::draws_on(&io::stderr()) {
+            return Self { bar: ProgressBar::hidden(), lines };
         }
-        let counts: Vec<String> = self
-            .lines
-            .iter()
-            .zip(&so_far.lines)
-            .map(|(line, counts)| format!("{} {}", line.name, format::count(counts.edges)))
-            .collect();
-        eprint!("\r\x1b[K{}: {}", format::span(so_far.elapsed_ns), counts.join(", "));
+        let bar = ProgressBar::new_spinner();
+        // The template is a constant that the library accepts; its own default would do as well.
+        bar.set_style(ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self { bar, lines }
+    }
+
+    fn show(&self, so_far: &WatchProgress) {
+        self.bar.set_message(counts(self.lines, so_far));
     }
 
     fn end(&self) {
-        if self.is_drawn {
-            eprint!("\r\x1b[K");
-        }
+        self.bar.finish_and_clear();
     }
+}
+
+/// How long it has been watching, in whole seconds, and the edges of each line.
+fn counts(lines: &[WatchedLine], so_far: &WatchProgress) -> String {
+    let of_line =
+        |(line, counts): (&WatchedLine, &LineCounts)| format!("{} {}", line.name, format::count(counts.edges));
+    let counts: Vec<String> = lines.iter().zip(&so_far.lines).map(of_line).collect();
+    format!("{} s: {}", so_far.elapsed_ns / 1_000_000_000, counts.join(", "))
 }
 
 #[cfg(test)]
@@ -214,6 +229,26 @@ mod tests {
         for wrong in ["gpiochip0/4", "=gpiochip0/4", "a b=gpiochip0/4"] {
             assert!(watched(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn meanwhile_the_edges_of_each_line_are_shown() {
+        let of = |edges| LineCounts { edges, lost: 0 };
+        let so_far = WatchProgress { elapsed_ns: 3_499_000_000, lines: vec![of(1_192), of(0)] };
+        assert_eq!(counts(&lines(&["b", "c"]), &so_far), "3 s: b 1\u{202f}192, c 0");
+    }
+
+    #[test]
+    fn what_is_said_of_late_stamps_names_the_error_where_it_is_more_than_was_calibrated() {
+        let calibrated = Some(Calibrated { resolution_ns: 2_401, shortest_ns: 40_000 });
+        let plain = "no edge was stamped later than 2.4 us, by looks at the levels";
+        assert_eq!((in_words(2_401, calibrated), in_words(2_401, None)), (plain.to_owned(), plain.to_owned()));
+        let more = in_words(210_000, calibrated);
+        assert!(
+            more.contains("later than 210 us") && more.contains("more than the 2.4 us between two lines"),
+            "{more}"
+        );
+        assert!(more.ends_with("so it is the error of each shift"), "{more}");
     }
 
     #[test]

@@ -297,7 +297,10 @@ fn an_answer_is_stamped_before_the_output_is_low_again() {
     };
     let (woke, done, lowered_ns) = (written(&woke), written(&done), wire.0.0.lock().unwrap().lowered_ns);
     assert_eq!((woke.len(), done.len(), woke[0].first_ns, done[0].first_ns), (1, 1, 1_000, 1_000));
-    assert!(woke[0].second_ns <= done[0].second_ns && done[0].second_ns <= lowered_ns, "{woke:?} {done:?} {lowered_ns}");
+    assert!(
+        woke[0].second_ns <= done[0].second_ns && done[0].second_ns <= lowered_ns,
+        "{woke:?} {done:?} {lowered_ns}"
+    );
 }
 
 #[test]
