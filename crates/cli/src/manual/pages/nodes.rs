@@ -134,8 +134,8 @@ pub(super) const PAGES: &[Page] = &[
             ("1", "a node switched earlier or later than the first one by more than the limit"),
             (
                 "2",
-                "wrong usage, a file that is no record of 'punctual pulse send' or no capture, a sweep that confirmed nothing, or a channel \
-                 that is not in the capture",
+                "wrong usage, a file that is no record of 'punctual pulse send' or no capture, a sweep that confirmed nothing, or \
+                 a channel that is not in the capture",
             ),
             (
                 "3",
