@@ -41,8 +41,9 @@ fn disturbed(
         eventually("it was ordered", || nodes[0].said().contains("orders acts"));
         std::thread::sleep(Duration::from_millis(500 << turn));
         disturb(&mut nodes, &mut server);
-        if file.exists() {
-            let record = read(&file);
+        let record = std::fs::read_to_string(&file).ok().and_then(|text| Record::from_json(&text).ok());
+        let has_begun = |record: &Record| pulses(record).nodes.iter().any(|node| node.orders.scheduled > 10);
+        if let Some(record) = record.filter(has_begun) {
             return (nodes, record);
         }
     }
@@ -55,6 +56,14 @@ fn read(path: &std::path::Path) -> Record {
 
 fn pulses(record: &Record) -> &PulseRun {
     record.pulses().unwrap()
+}
+
+/// How many samples a node's series has: as many as its intervals together.
+fn taken(record: &Record, flow: u32, name: &str) -> u64 {
+    let place = record::Place::Flow { flow, direction: record::Direction::Received, queue: None };
+    let series = record.series.iter().find(|one| one.name == name && one.place == place).unwrap();
+    assert_eq!(series.intervals.iter().map(record::Interval::taken).sum::<u64>(), series.taken(), "{name}");
+    series.taken()
 }
 
 /// Whether each order is counted once.
@@ -146,21 +155,68 @@ fn of_a_node_that_is_killed_its_orders_are_unknown_and_the_other_s_stand() {
     assert!(run.nodes.iter().all(|node| are_counted(&node.orders, node.orders.scheduled)), "{:?}", run.nodes);
     assert_eq!(run.nodes[0].orders.unknown, 0, "{:?}", run.nodes[0]);
     let orders = run.nodes[1].orders;
-    assert_eq!((orders.acted, orders.unknown + orders.skipped + orders.refused), (0, orders.scheduled), "{orders:?}");
-    assert!(orders.unknown > 0 && run.trials.kept == 0, "{:?}", run.trials);
+    assert!(are_counted(&orders, orders.scheduled) && orders.unknown > 0 && orders.lost == 0, "{orders:?}");
+    assert_eq!(run.trials.kept + run.trials.missed + run.trials.unknown, run.trials.scheduled, "{:?}", run.trials);
+    assert!(run.trials.unknown > 0 && run.trials.kept <= orders.acted, "{:?}", run.trials);
     assert_ne!(record.verdict.unwrap().state, VerdictState::Holds);
 }
 
 #[test]
-fn a_run_that_is_ended_early_counts_what_was_scheduled_until_then() {
-    let (_nodes, record) = disturbed(&["one"], &["--time", "60s"], |_, server| {
-        signal(server, "INT");
+fn what_the_nodes_told_until_then_is_in_the_file_of_a_server_that_is_killed_and_of_one_that_lost_a_node() {
+    for is_server in [true, false] {
+        let mut nodes = nodes(&["one", "two"], &[]);
+        let more = ["-i", "2ms", "--lead", "30ms", "--time", "60s", "--tolerance", "900ms"];
+        let (mut command, file) = order(&nodes, &more);
+        let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut server = quiet.spawn().unwrap();
+        let of_all = |record: &Record| pulses(record).nodes.iter().all(|node| node.orders.acted > 100);
+        eventually("orders of both nodes in the file", || {
+            std::fs::read_to_string(&file)
+                .is_ok_and(|text| Record::from_json(&text).is_ok_and(|record| of_all(&record)))
+        });
+        if is_server {
+            server.kill().unwrap();
+        } else {
+            nodes[1].child.kill().unwrap();
+            eventually("the run without it", || nodes[1].child.try_wait().unwrap().is_some());
+            std::thread::sleep(Duration::from_millis(200));
+            signal(&server, "INT");
+        }
         server.wait().unwrap();
-    });
-    assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
-    let orders = pulses(&record).nodes[0].orders;
-    assert!(are_counted(&orders, orders.scheduled) && orders.unknown == 0, "{orders:?}");
-    assert!(orders.scheduled > 10 && orders.scheduled < 20_000, "{orders:?}");
+        let record = read(&file);
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
+        assert_eq!(record.validity.has(ReasonCode::PartnerLost), !is_server, "{:?}", record.validity);
+        let run = pulses(&record);
+        for node in &run.nodes {
+            assert!(are_counted(&node.orders, node.orders.scheduled) && node.orders.lost == 0, "{node:?}");
+            assert!(node.orders.acted > 100 && node.kept.is_none() && node.known_below.is_none(), "{node:?}");
+            let taken = |name: &str| taken(&record, node.flow, name);
+            let (acted, armed) = (taken("ordered_to_acted"), taken("scheduled_to_armed"));
+            assert!(acted > 0 && acted <= node.orders.acted && armed > 0, "{node:?}");
+        }
+        let of_second = run.nodes[1].orders;
+        assert!(of_second.unknown > 0, "what it did afterwards nobody knows: {of_second:?}");
+        assert_eq!(run.trials.kept + run.trials.missed + run.trials.unknown, run.trials.scheduled, "{:?}", run.trials);
+        assert!(run.trials.kept > 0 && run.trials.kept <= of_second.acted, "{:?}", run.trials);
+    }
+}
+
+#[test]
+fn a_run_that_is_ended_early_counts_what_was_scheduled_until_then() {
+    // Without an end the intervals are in the file alone.
+    for time in ["60s", "unlimited"] {
+        let (_nodes, record) = disturbed(&["one", "two"], &["--time", time], |_, server| {
+            signal(server, "INT");
+            server.wait().unwrap();
+        });
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
+        for node in &pulses(&record).nodes {
+            let orders = node.orders;
+            assert!(are_counted(&orders, orders.scheduled) && orders.unknown == 0, "{orders:?}");
+            assert!(orders.scheduled > 10 && orders.scheduled < 20_000, "{orders:?}");
+            assert_eq!(taken(&record, node.flow, "ordered_to_acted"), orders.acted, "{orders:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use summary::sweep::{SweepDocument, SweepRun, SweepStep, forecast, of_cycle, sen
 use units::Ns;
 use units::format::{latency, span};
 
-use super::send::{by, carry_out_once, connect_all, prepare, shape, tokens};
+use super::send::{Followed, by, carry_out_once, connect_all, prepare, shape, tokens};
 use crate::begin::AnywayArgs;
 use crate::commands::packet::{ThreadArgs, path};
 use crate::exit::Exit;
@@ -249,7 +249,8 @@ impl SweepArgs {
         let prepared = prepare(request, &self.to, surroundings)?;
         let channels = connect_all(&self.to, &tokens(&self.to)?)?;
         let mut seen = LiveRun::new(Measurement::Pulse, label, prepared.about());
-        let record = carry_out_once(request, (&self.to, channels), prepared, (surroundings, label, stop), &mut seen);
+        let followed = Followed { watch: &mut seen, sink: None };
+        let record = carry_out_once(request, (&self.to, channels), prepared, (surroundings, label, stop), followed);
         seen.finish();
         record
     }
