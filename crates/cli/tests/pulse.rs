@@ -266,46 +266,61 @@ fn a_request_with_a_list_of_partners_is_carried_out() {
     assert_eq!(pulses(&record).trials.scheduled, 50);
 }
 
-#[test]
-fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
-    let nodes: Vec<Listening> =
-        ["one", "two"].iter().map(|name| Listening::start("127.0.0.1", &["--name", name])).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let sweep = folder.path().join("night");
+/// Nodes that serve one run after the other.
+fn staying(names: &[&str]) -> Vec<Listening> {
+    names.iter().map(|name| Listening::start("127.0.0.1", &["--name", name])).collect()
+}
+
+/// A sweep that keeps what it comes to in a folder, and prints it.
+fn sweeping(nodes: &[Listening], more: &[&str], folder: &std::path::Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.args([
-        "pulse",
-        "sweep",
-        "--sched-priority",
-        "other",
-        "--no-sync",
-        "--interval",
-        "2ms",
-        "--max-miss",
-        "0.1",
-    ]);
-    command.args([
-        "--explore",
-        "2s",
-        "--max-lead",
-        "120ms",
-        "--margin",
-        "1ms",
-        "--tolerance",
-        "900ms",
-        "--load",
-        "tests",
-    ]);
-    for node in &nodes {
+    command.args(["pulse", "sweep", "--sched-priority", "other", "--no-sync", "--max-miss", "0.1", "--explore", "2s"]);
+    command.args(["--max-lead", "120ms", "--margin", "1ms", "--tolerance", "900ms", "--load", "tests"]);
+    for node in nodes {
         command.arg("--to").arg(format!("{}={}", node.to(), node.token().display()));
     }
-    let output = command.arg("--json").arg("-o").arg(&sweep).output().unwrap();
+    command.args(more).arg("--json").arg("-o").arg(folder);
+    command
+}
+
+#[test]
+fn a_sweep_whose_node_is_lost_says_what_it_had_shown() {
+    let mut nodes = staying(&["one", "two"]);
+    let folder = tempfile::tempdir().unwrap();
+    let said_to = folder.path().join("said");
+    let sweep = folder.path().join("night");
+    let mut command = sweeping(&nodes, &["--interval", "2ms,4ms"], &sweep);
+    let mut child =
+        command.stdout(std::process::Stdio::null()).stderr(std::fs::File::create(&said_to).unwrap()).spawn().unwrap();
+    eventually("the second run", || std::fs::read_to_string(&said_to).unwrap().contains("run 2:"));
+    nodes[1].child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{}", std::fs::read_to_string(&said_to).unwrap());
+    let kept = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
+    let document = summary::sweep::SweepDocument::from_json(&kept).unwrap();
+    let cycles = &document.conclusion.cycles;
+    assert_eq!(cycles.iter().map(|cycle| cycle.cycle_ns).collect::<Vec<_>>(), [2_000_000, 4_000_000]);
+    let why = |cycle: &pulse::sweep::CycleConclusion| match &cycle.answer {
+        pulse::sweep::Answer::Stopped { why, .. } => why.clone(),
+        answer => panic!("{answer:?}"),
+    };
+    assert!(cycles.iter().map(why).all(|why| why.contains("did not take place")), "{cycles:?}");
+    assert!(!cycles[0].explored.is_empty() && cycles[1].explored.is_empty(), "{cycles:?}");
+    assert!(document.sentence.contains("the sweep was ended, since run"), "{}", document.sentence);
+}
+
+#[test]
+fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
+    let nodes = staying(&["one", "two"]);
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = folder.path().join("night");
+    let output = sweeping(&nodes, &["--interval", "2ms"], &sweep).output().unwrap();
     // Whether a lead holds is the machine's affair.
     assert!([0, 1].contains(&code(&output)), "{}", said(&output));
     let kept = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
     let document = summary::sweep::SweepDocument::from_json(&kept).unwrap();
     assert_eq!(kept.trim(), stdout(&output).trim());
-    assert!(document.runs.len() >= 3, "{document:?}");
+    // Two explorations and a confirmation; a machine that is busy elsewhere may skip more than is allowed in the first.
+    assert!(document.runs.len() >= if code(&output) == 0 { 3 } else { 1 }, "{document:?}");
     for run in &document.runs {
         let record = read(&sweep.join(run.file.as_ref().unwrap()));
         assert_eq!((&record.id, pulses(&record).lead_ns), (&run.record, run.lead_ns));

@@ -186,17 +186,10 @@ impl<'a> Server<'a> {
         let priority = plan.policy.priority();
         let throttle = ThrottleWatch::begin(&[Measuring { tid: sending.member.tid, cpu: plan.cpu, priority }]);
         let measured = plan.cpu.into_iter().collect();
-        let orders = LookoutOrders {
-            housekeeping: plan.housekeeping.clone(),
-            controller: Some(kernel::sched::thread_id()),
-            ranked: if priority > 0 { LookoutOrders::ranked(&grants, &measured) } else { Vec::new() },
-            measured,
-            grants: grants.clone(),
-            memory: ground.memory(),
-            held_idle_limit_us: None,
-            has_times: true,
-            is_published: false,
-        };
+        let ranked = if priority > 0 { LookoutOrders::ranked(&grants, &measured) } else { Vec::new() };
+        let known = (&plan.housekeeping, ground.memory());
+        let orders =
+            LookoutOrders { ranked, ..LookoutOrders::of_pinned(grants.clone(), measured, known, setup.sink.is_some()) };
         let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
         let watching = Watching::begin(&watched, orders);
         let server = Self {
