@@ -149,9 +149,10 @@ fn conclude(
         };
     };
     let worst = format!(
-        "worst of {} {} {}{}",
+        "worst of {} {} {}{}{}",
         format::count(deciding.samples),
         if program.is_some() { "turns" } else { kind.samples },
+        record.at_least(),
         format::latency(deciding.worst_ns),
         deciding.place.clause()
     );

@@ -41,8 +41,9 @@ fn disturbed(
         eventually("it was ordered", || nodes[0].said().contains("orders acts"));
         std::thread::sleep(Duration::from_millis(500 << turn));
         disturb(&mut nodes, &mut server);
-        if file.exists() {
-            let record = read(&file);
+        let record = std::fs::read_to_string(&file).ok().and_then(|text| Record::from_json(&text).ok());
+        let has_begun = |record: &Record| pulses(record).nodes.iter().any(|node| node.orders.scheduled > 10);
+        if let Some(record) = record.filter(has_begun) {
             return (nodes, record);
         }
     }
@@ -55,6 +56,14 @@ fn read(path: &std::path::Path) -> Record {
 
 fn pulses(record: &Record) -> &PulseRun {
     record.pulses().unwrap()
+}
+
+/// How many samples a node's series has: as many as its intervals together.
+fn taken(record: &Record, flow: u32, name: &str) -> u64 {
+    let place = record::Place::Flow { flow, direction: record::Direction::Received, queue: None };
+    let series = record.series.iter().find(|one| one.name == name && one.place == place).unwrap();
+    assert_eq!(series.intervals.iter().map(record::Interval::taken).sum::<u64>(), series.taken(), "{name}");
+    series.taken()
 }
 
 /// Whether each order is counted once.
@@ -146,21 +155,68 @@ fn of_a_node_that_is_killed_its_orders_are_unknown_and_the_other_s_stand() {
     assert!(run.nodes.iter().all(|node| are_counted(&node.orders, node.orders.scheduled)), "{:?}", run.nodes);
     assert_eq!(run.nodes[0].orders.unknown, 0, "{:?}", run.nodes[0]);
     let orders = run.nodes[1].orders;
-    assert_eq!((orders.acted, orders.unknown + orders.skipped + orders.refused), (0, orders.scheduled), "{orders:?}");
-    assert!(orders.unknown > 0 && run.trials.kept == 0, "{:?}", run.trials);
+    assert!(are_counted(&orders, orders.scheduled) && orders.unknown > 0 && orders.lost == 0, "{orders:?}");
+    assert_eq!(run.trials.kept + run.trials.missed + run.trials.unknown, run.trials.scheduled, "{:?}", run.trials);
+    assert!(run.trials.unknown > 0 && run.trials.kept <= orders.acted, "{:?}", run.trials);
     assert_ne!(record.verdict.unwrap().state, VerdictState::Holds);
 }
 
 #[test]
-fn a_run_that_is_ended_early_counts_what_was_scheduled_until_then() {
-    let (_nodes, record) = disturbed(&["one"], &["--time", "60s"], |_, server| {
-        signal(server, "INT");
+fn what_the_nodes_told_until_then_is_in_the_file_of_a_server_that_is_killed_and_of_one_that_lost_a_node() {
+    for is_server in [true, false] {
+        let mut nodes = nodes(&["one", "two"], &[]);
+        let more = ["-i", "2ms", "--lead", "30ms", "--time", "60s", "--tolerance", "900ms"];
+        let (mut command, file) = order(&nodes, &more);
+        let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut server = quiet.spawn().unwrap();
+        let of_all = |record: &Record| pulses(record).nodes.iter().all(|node| node.orders.acted > 100);
+        eventually("orders of both nodes in the file", || {
+            std::fs::read_to_string(&file)
+                .is_ok_and(|text| Record::from_json(&text).is_ok_and(|record| of_all(&record)))
+        });
+        if is_server {
+            server.kill().unwrap();
+        } else {
+            nodes[1].child.kill().unwrap();
+            eventually("the run without it", || nodes[1].child.try_wait().unwrap().is_some());
+            std::thread::sleep(Duration::from_millis(200));
+            signal(&server, "INT");
+        }
         server.wait().unwrap();
-    });
-    assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
-    let orders = pulses(&record).nodes[0].orders;
-    assert!(are_counted(&orders, orders.scheduled) && orders.unknown == 0, "{orders:?}");
-    assert!(orders.scheduled > 10 && orders.scheduled < 20_000, "{orders:?}");
+        let record = read(&file);
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
+        assert_eq!(record.validity.has(ReasonCode::PartnerLost), !is_server, "{:?}", record.validity);
+        let run = pulses(&record);
+        for node in &run.nodes {
+            assert!(are_counted(&node.orders, node.orders.scheduled) && node.orders.lost == 0, "{node:?}");
+            assert!(node.orders.acted > 100 && node.kept.is_none() && node.known_below.is_none(), "{node:?}");
+            let taken = |name: &str| taken(&record, node.flow, name);
+            let (acted, armed) = (taken("ordered_to_acted"), taken("scheduled_to_armed"));
+            assert!(acted > 0 && acted <= node.orders.acted && armed > 0, "{node:?}");
+        }
+        let of_second = run.nodes[1].orders;
+        assert!(of_second.unknown > 0, "what it did afterwards nobody knows: {of_second:?}");
+        assert_eq!(run.trials.kept + run.trials.missed + run.trials.unknown, run.trials.scheduled, "{:?}", run.trials);
+        assert!(run.trials.kept > 0 && run.trials.kept <= of_second.acted, "{:?}", run.trials);
+    }
+}
+
+#[test]
+fn a_run_that_is_ended_early_counts_what_was_scheduled_until_then() {
+    // Without an end the intervals are in the file alone.
+    for time in ["60s", "unlimited"] {
+        let (_nodes, record) = disturbed(&["one", "two"], &["--time", time], |_, server| {
+            signal(server, "INT");
+            server.wait().unwrap();
+        });
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{:?}", record.validity);
+        for node in &pulses(&record).nodes {
+            let orders = node.orders;
+            assert!(are_counted(&orders, orders.scheduled) && orders.unknown == 0, "{orders:?}");
+            assert!(orders.scheduled > 10 && orders.scheduled < 20_000, "{orders:?}");
+            assert_eq!(taken(&record, node.flow, "ordered_to_acted"), orders.acted, "{orders:?}");
+        }
+    }
 }
 
 #[test]
@@ -210,46 +266,61 @@ fn a_request_with_a_list_of_partners_is_carried_out() {
     assert_eq!(pulses(&record).trials.scheduled, 50);
 }
 
-#[test]
-fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
-    let nodes: Vec<Listening> =
-        ["one", "two"].iter().map(|name| Listening::start("127.0.0.1", &["--name", name])).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let sweep = folder.path().join("night");
+/// Nodes that serve one run after the other.
+fn staying(names: &[&str]) -> Vec<Listening> {
+    names.iter().map(|name| Listening::start("127.0.0.1", &["--name", name])).collect()
+}
+
+/// A sweep that keeps what it comes to in a folder, and prints it.
+fn sweeping(nodes: &[Listening], more: &[&str], folder: &std::path::Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.args([
-        "pulse",
-        "sweep",
-        "--sched-priority",
-        "other",
-        "--no-sync",
-        "--interval",
-        "2ms",
-        "--max-miss",
-        "0.1",
-    ]);
-    command.args([
-        "--explore",
-        "2s",
-        "--max-lead",
-        "120ms",
-        "--margin",
-        "1ms",
-        "--tolerance",
-        "900ms",
-        "--load",
-        "tests",
-    ]);
-    for node in &nodes {
+    command.args(["pulse", "sweep", "--sched-priority", "other", "--no-sync", "--max-miss", "0.1", "--explore", "2s"]);
+    command.args(["--max-lead", "120ms", "--margin", "1ms", "--tolerance", "900ms", "--load", "tests"]);
+    for node in nodes {
         command.arg("--to").arg(format!("{}={}", node.to(), node.token().display()));
     }
-    let output = command.arg("--json").arg("-o").arg(&sweep).output().unwrap();
+    command.args(more).arg("--json").arg("-o").arg(folder);
+    command
+}
+
+#[test]
+fn a_sweep_whose_node_is_lost_says_what_it_had_shown() {
+    let mut nodes = staying(&["one", "two"]);
+    let folder = tempfile::tempdir().unwrap();
+    let said_to = folder.path().join("said");
+    let sweep = folder.path().join("night");
+    let mut command = sweeping(&nodes, &["--interval", "2ms,4ms"], &sweep);
+    let mut child =
+        command.stdout(std::process::Stdio::null()).stderr(std::fs::File::create(&said_to).unwrap()).spawn().unwrap();
+    eventually("the second run", || std::fs::read_to_string(&said_to).unwrap().contains("run 2:"));
+    nodes[1].child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{}", std::fs::read_to_string(&said_to).unwrap());
+    let kept = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
+    let document = summary::sweep::SweepDocument::from_json(&kept).unwrap();
+    let cycles = &document.conclusion.cycles;
+    assert_eq!(cycles.iter().map(|cycle| cycle.cycle_ns).collect::<Vec<_>>(), [2_000_000, 4_000_000]);
+    let why = |cycle: &pulse::sweep::CycleConclusion| match &cycle.answer {
+        pulse::sweep::Answer::Stopped { why, .. } => why.clone(),
+        answer => panic!("{answer:?}"),
+    };
+    assert!(cycles.iter().map(why).all(|why| why.contains("did not take place")), "{cycles:?}");
+    assert!(!cycles[0].explored.is_empty() && cycles[1].explored.is_empty(), "{cycles:?}");
+    assert!(document.sentence.contains("the sweep was ended, since run"), "{}", document.sentence);
+}
+
+#[test]
+fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
+    let nodes = staying(&["one", "two"]);
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = folder.path().join("night");
+    let output = sweeping(&nodes, &["--interval", "2ms"], &sweep).output().unwrap();
     // Whether a lead holds is the machine's affair.
     assert!([0, 1].contains(&code(&output)), "{}", said(&output));
     let kept = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
     let document = summary::sweep::SweepDocument::from_json(&kept).unwrap();
     assert_eq!(kept.trim(), stdout(&output).trim());
-    assert!(document.runs.len() >= 3, "{document:?}");
+    // Two explorations and a confirmation; a machine that is busy elsewhere may skip more than is allowed in the first.
+    assert!(document.runs.len() >= if code(&output) == 0 { 3 } else { 1 }, "{document:?}");
     for run in &document.runs {
         let record = read(&sweep.join(run.file.as_ref().unwrap()));
         assert_eq!((&record.id, pulses(&record).lead_ns), (&run.record, run.lead_ns));

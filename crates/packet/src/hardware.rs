@@ -161,11 +161,15 @@ impl HardwareScale {
         stretches().next()?;
         let corrections = || stretches().chain([here]).flat_map(|one| [one.from.correction_ppb, one.to.correction_ppb]);
         let swing_ppb = corrections().max()?.saturating_sub(corrections().min()?);
-        let explained_ns = part_ns(here.raw_ns(), swing_ppb);
-        // What neither the corrections nor the windows explain was a small step, at any moment in between.
-        let steps = stretches().map(|other| here.unlike(other));
-        let steps = steps.filter(|(ns, by_errors_ns)| ns.saturating_sub(explained_ns) > *by_errors_ns);
-        let step_ns = steps.map(|(ns, by_errors_ns)| ns.saturating_add(by_errors_ns)).max().unwrap_or(0);
+        // What neither the corrections nor the windows explain was a small step, at any moment in between: in this stretch, or in the
+        // one beside it, of which a clock that was set back shows a part once more.
+        let step = |one: Stretch, other: Stretch| {
+            let (unlike_ns, by_errors_ns) = one.unlike(other);
+            let unexplained_ns = unlike_ns.saturating_sub(part_ns(one.raw_ns(), swing_ppb));
+            (unexplained_ns > by_errors_ns).then(|| unlike_ns.saturating_add(by_errors_ns))
+        };
+        let steps = stretches().flat_map(|other| [step(here, other), step(other, here)]);
+        let step_ns = steps.flatten().max().unwrap_or(0);
         let bend_ns = part_ns(nearer_ns, swing_ppb.saturating_add(HIDDEN_PPB)).saturating_add(step_ns);
         let window_ns = here.from.error_ns.max(here.to.error_ns);
         Some(Uncorrected {

@@ -2,8 +2,8 @@
 //!
 //! What a half has come to is told whenever some of its intervals have ended: the record so far, with these intervals. It goes over
 //! the same network as the measured packets, so it goes in small pieces, one at a time, and the next telling waits until the
-//! partner has heard the one before. What has a course over the whole run (the offset of the clocks, the arrivals) is long, and is
-//! told as far as it is new.
+//! partner has heard the one before. What has a course over the whole run (the offset of the clocks, the arrivals, which orders were
+//! carried out) is long, and is told as far as it is new.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
@@ -56,48 +56,72 @@ pub struct Piece {
 struct Courses {
     arrivals: Vec<Vec<FlowInterval>>,
     tracks: Vec<Vec<TrackPoint>>,
+    /// The numbers of orders, as texts of which nearly nothing changes before their end; empty where there is none.
+    numbers: Vec<Vec<u8>>,
+}
+
+/// The lists of a record that are courses, where they stand.
+#[derive(Default)]
+struct Lists<'a> {
+    arrivals: Vec<&'a mut Vec<FlowInterval>>,
+    tracks: Vec<&'a mut Vec<TrackPoint>>,
+    numbers: Vec<&'a mut Option<String>>,
 }
 
 impl Courses {
     /// Takes them out of a record.
     fn take(record: &mut Record) -> Self {
-        let (arrivals, tracks) = lists(record);
+        let Lists { arrivals, tracks, numbers } = lists(record);
         Self {
             arrivals: arrivals.into_iter().map(std::mem::take).collect(),
             tracks: tracks.into_iter().map(std::mem::take).collect(),
+            numbers: numbers.into_iter().map(|text| text.take().unwrap_or_default().into_bytes()).collect(),
         }
     }
 
     /// Puts them back.
     fn put(self, record: &mut Record) {
-        let (arrivals, tracks) = lists(record);
+        let Lists { arrivals, tracks, numbers } = lists(record);
         arrivals.into_iter().zip(self.arrivals).for_each(|(list, of)| *list = of);
         tracks.into_iter().zip(self.tracks).for_each(|(list, of)| *list = of);
+        // What is no text any more is no set of numbers either, and is refused as that.
+        let text = |of: Vec<u8>| (!of.is_empty()).then(|| String::from_utf8_lossy(&of).into_owned());
+        numbers.into_iter().zip(self.numbers).for_each(|(list, of)| *list = text(of));
     }
 
     /// What is new in comparison with those before, and how many elements of each of those still stand.
     fn since(&self, before: &Self) -> (Self, Vec<usize>) {
         let (arrivals, kept_arrivals) = fresh(&self.arrivals, &before.arrivals);
         let (tracks, kept_tracks) = fresh(&self.tracks, &before.tracks);
-        (Self { arrivals, tracks }, [kept_arrivals, kept_tracks].concat())
+        let (numbers, kept_numbers) = fresh(&self.numbers, &before.numbers);
+        (Self { arrivals, tracks, numbers }, [kept_arrivals, kept_tracks, kept_numbers].concat())
     }
 
     /// Those before, as far as they still stand, and these after them.
     fn after(self, before: &Self, kept: &[usize]) -> Option<Self> {
-        let (of_arrivals, of_tracks) = kept.split_at_checked(self.arrivals.len())?;
+        let (of_arrivals, others) = kept.split_at_checked(self.arrivals.len())?;
+        let (of_tracks, of_numbers) = others.split_at_checked(self.tracks.len())?;
         Some(Self {
             arrivals: whole(self.arrivals, &before.arrivals, of_arrivals)?,
             tracks: whole(self.tracks, &before.tracks, of_tracks)?,
+            numbers: whole(self.numbers, &before.numbers, of_numbers)?,
         })
     }
 }
 
-fn lists(record: &mut Record) -> (Vec<&mut Vec<FlowInterval>>, Vec<&mut Vec<TrackPoint>>) {
-    let Detail::Packet(run) = &mut record.detail else { return (Vec::new(), Vec::new()) };
-    let arrivals = run.flows.iter_mut().map(|flow| &mut flow.over_time).collect();
+fn lists(record: &mut Record) -> Lists<'_> {
+    let (run, nodes) = match &mut record.detail {
+        Detail::Packet(run) => (run, &mut [][..]),
+        Detail::Pulse(run) => (&mut run.packets, &mut run.nodes[..]),
+        _ => return Lists::default(),
+    };
     let clocks = run.clocks.iter_mut().map(|relation| &mut relation.track);
     let sources = run.services.iter_mut().flat_map(|node| &mut node.run.sources).map(|source| &mut source.track);
-    (arrivals, clocks.chain(sources).collect())
+    Lists {
+        arrivals: run.flows.iter_mut().map(|flow| &mut flow.over_time).collect(),
+        tracks: clocks.chain(sources).collect(),
+        numbers: nodes.iter_mut().flat_map(|node| [&mut node.kept, &mut node.too_late]).collect(),
+    }
 }
 
 fn fresh<T: PartialEq + Clone>(now: &[Vec<T>], before: &[Vec<T>]) -> (Vec<Vec<T>>, Vec<usize>) {

@@ -83,20 +83,40 @@ pub struct NodeNumbers {
     pub kept: OrderNumbers,
     /// Those that were too late.
     pub too_late: OrderNumbers,
+    /// Of the orders from this number on nothing is known, since the node did not tell of its run to the end; `None`: it did.
+    pub known_below: Option<u64>,
+}
+
+impl NodeNumbers {
+    /// Up to which number is known what became of its orders: from there on the node told nothing, or had no room for more gaps.
+    fn known_below(&self) -> u64 {
+        let cut = [&self.kept, &self.too_late].into_iter().filter(|numbers| numbers.is_cut()).map(OrderNumbers::end);
+        cut.chain(self.known_below).min().unwrap_or(u64::MAX)
+    }
+
+    /// Some of its numbers, with all those below `scheduled` of which nothing is known.
+    fn or_unknown(&self, numbers: &OrderNumbers, scheduled: u64) -> OrderNumbers {
+        numbers.or(&OrderNumbers::between(self.known_below(), scheduled))
+    }
 }
 
 /// What became of the schedules, by what each node did; `None` where that is not known.
 #[must_use]
 pub fn trials(scheduled: u64, interval_ns: u64, nodes: &[Option<NodeNumbers>]) -> PulseTrials {
     let all = OrderNumbers::below(scheduled);
-    let kept_by_known = nodes.iter().flatten().fold(all.clone(), |both, node| both.and(&node.kept));
+    let known = || nodes.iter().flatten();
+    // Whatever a node did not tell of was missed by none, as far as is known.
+    let kept_by_known = known().fold(all.clone(), |both, node| both.and(&node.or_unknown(&node.kept, scheduled)));
     // What no node missed otherwise than by an order that was too late.
-    let but_for_lead = nodes.iter().flatten().fold(all, |both, node| both.and(&node.kept.or(&node.too_late)));
-    let is_known = nodes.iter().all(|node| node.as_ref().is_some_and(|node| !node.kept.is_cut()));
+    let but_for_lead =
+        known().fold(all, |both, node| both.and(&node.or_unknown(&node.kept.or(&node.too_late), scheduled)));
+    let known_below =
+        nodes.iter().map(|node| node.as_ref().map_or(0, NodeNumbers::known_below)).min().unwrap_or(u64::MAX);
     let missing = kept_by_known.missing_below(scheduled);
     let bursts = missing.bursts(BURST_NS.div_ceil(interval_ns.max(1)));
     let (count, missed) = (kept_by_known.count(), missing.count());
-    let (kept, unknown) = if is_known { (count, 0) } else { (0, count) };
+    let kept = kept_by_known.and(&OrderNumbers::below(known_below)).count();
+    let unknown = count - kept;
     PulseTrials {
         scheduled,
         kept,
@@ -192,7 +212,9 @@ mod tests {
 
         #[test]
         fn a_schedule_is_kept_where_every_node_keeps_it(
-            all in prop::collection::vec((fate(), fate(), fate()), 1..200), interval_ns in 1_u64..3_000_000_000,
+            all in prop::collection::vec((fate(), fate(), fate()), 1..200),
+            interval_ns in 1_u64..3_000_000_000,
+            below in 0_usize..220,
         ) {
             let of = |pick: fn(&(Fate, Fate, Fate)) -> Fate| played(&all.iter().map(pick).collect::<Vec<_>>()).2;
             let nodes = [of(|all| all.0), of(|all| all.1), of(|all| all.2)].map(Some);
@@ -207,8 +229,17 @@ mod tests {
             };
             prop_assert_eq!(seen.too_late, u64::try_from(all.iter().filter(|one| is_by_lead(one)).count()).unwrap());
             prop_assert!(seen.bursts <= seen.missed && seen.longest_burst <= seen.missed);
-            // One node that does not tell: nothing is known to be kept.
+            // One node of which is known what it did up to some number alone: what another missed after that is missed, and the rest
+            // unknown.
             let [one, two, _] = nodes;
+            let below = below.min(all.len());
+            let part = NodeNumbers { known_below: u64::try_from(below).ok(), ..played(&all[..below].iter().map(|all| all.2).collect::<Vec<_>>()).2 };
+            let seen = trials(scheduled, interval_ns, &[one.clone(), two.clone(), Some(part)]);
+            let kept = u64::try_from(all[..below].iter().filter(|one| is_kept(one)).count()).unwrap();
+            let by_others = |(a, b, _): &&(Fate, Fate, Fate)| *a == Fate::Kept && *b == Fate::Kept;
+            let unknown = u64::try_from(all[below..].iter().filter(by_others).count()).unwrap();
+            prop_assert_eq!((seen.kept, seen.unknown, seen.missed), (kept, unknown, scheduled - kept - unknown));
+            // One node that does not tell: nothing is known to be kept.
             let seen = trials(scheduled, interval_ns, &[one, two, None]);
             prop_assert_eq!((seen.kept, seen.missed + seen.unknown), (0, scheduled));
         }

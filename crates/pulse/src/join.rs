@@ -32,13 +32,23 @@ pub fn join(first: Record, node: Record) -> Result<Record, JoinError> {
     Ok(joined)
 }
 
+/// Marks a node's half as one that it told while its run went on: of the orders behind the last one that it tells of, nothing is
+/// known.
+pub fn goes_on(half: &mut Record) {
+    let Detail::Pulse(run) = &mut half.detail else { return };
+    for node in &mut run.nodes {
+        let end = |text: &Option<String>| Some(OrderNumbers::from_text(text.as_ref()?).ok()?.end());
+        node.known_below = Some(end(&node.kept).max(end(&node.too_late)).unwrap_or(0));
+    }
+}
+
 /// What a record has once all halves are joined that are there: the schedules as trials of all nodes.
 pub fn conclude(record: &mut Record) {
     let Detail::Pulse(run) = &mut record.detail else { return };
     let numbers = |text: &mut Option<String>| OrderNumbers::from_text(&text.take()?).ok();
     let of_node = |node: &mut PulseNode| {
         let (kept, too_late) = (numbers(&mut node.kept), numbers(&mut node.too_late));
-        Some(NodeNumbers { kept: kept?, too_late: too_late? })
+        Some(NodeNumbers { kept: kept?, too_late: too_late?, known_below: node.known_below.take() })
     };
     let nodes: Vec<Option<NodeNumbers>> = run.nodes.iter_mut().map(of_node).collect();
     let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).max().unwrap_or(0);
@@ -58,7 +68,8 @@ fn join_nodes(run: &mut PulseRun) -> Vec<String> {
         let (server, own) =
             if node.arming_ns.is_some() { (by_server.orders, node) } else { (node.orders, by_server.clone()) };
         let flow = run.packets.flows.iter().find(|flow| flow.flow == own.flow);
-        let may_still_come = flow.is_some_and(|flow| flow.may_still_come || flow.too_old > 0);
+        let goes_on = own.known_below.is_some();
+        let may_still_come = goes_on || flow.is_some_and(|flow| flow.may_still_come || flow.too_old > 0);
         // Without the server's word how many it sent there is no such entry: what it does not know stands as unknown.
         let sent = Sent { sent: server.unknown, skipped: server.skipped, refused: server.refused };
         let obeyed = Obeyed {
@@ -172,6 +183,32 @@ mod tests {
         );
         assert_eq!((run.trials.kept, run.trials.missed, run.trials.unknown), (0, 2, 98));
         assert_eq!(two.series[0].counters.lost, Some(2));
+    }
+
+    #[test]
+    fn of_a_node_that_was_lost_is_known_what_it_told_and_the_rest_is_not_called_lost() {
+        let (mut lost, whole) = (of_node(0, &[7, 8, 60]), of_node(1, &[8, 80]));
+        let Detail::Pulse(run) = &mut lost.detail else { panic!() };
+        // It told of orders up to 69, of which it carried out 65, and did more until it was lost.
+        let mut kept = OrderNumbers::default();
+        (0..70).filter(|number| ![5, 6, 7, 8, 60].contains(number)).for_each(|number| kept.push(number));
+        let obeyed = Obeyed { acted: kept.count(), ..Obeyed::default() };
+        run.nodes[0].orders = orders(None, Some(obeyed), false).unwrap();
+        run.nodes[0].kept = Some(kept.to_text());
+        goes_on(&mut lost);
+        let mut three = join(join(of_server(), lost).unwrap(), whole).unwrap();
+        conclude(&mut three);
+        assert!(three.validity.reasons().is_empty(), "{:?}", three.validity);
+        let run = three.pulses().unwrap();
+        let expected =
+            OrderCounts { scheduled: 100, skipped: 1, acted: 65, refused: 1, unknown: 33, ..OrderCounts::default() };
+        assert_eq!(run.nodes[0].orders, expected);
+        assert_eq!(run.nodes[1].orders, OrderCounts { acted: 96, lost: 2, unknown: 0, ..expected });
+        // Missed are 5, 6, 7, 8 and 60, and 80 by the other node; of the others from 70 on nobody knows.
+        assert_eq!((run.trials.scheduled, run.trials.kept, run.trials.missed, run.trials.unknown), (100, 65, 6, 29));
+        assert!(run.nodes.iter().all(|node| node.known_below.is_none() && node.kept.is_none()));
+        let lost: Vec<_> = three.series.iter().map(|series| series.counters.lost).collect();
+        assert_eq!(lost, [None, Some(4)], "how many were lost is not known");
     }
 
     #[test]

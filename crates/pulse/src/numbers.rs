@@ -35,7 +35,19 @@ impl OrderNumbers {
     /// All numbers below one.
     #[must_use]
     pub fn below(end: u64) -> Self {
-        Self { stretches: if end == 0 { Vec::new() } else { vec![(0, end)] }, is_cut: false }
+        Self::between(0, end)
+    }
+
+    /// All numbers from one on that are below another.
+    #[must_use]
+    pub fn between(from: u64, end: u64) -> Self {
+        Self { stretches: if from < end { vec![(from, end)] } else { Vec::new() }, is_cut: false }
+    }
+
+    /// The one behind its last number; 0 without any.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.stretches.last().map_or(0, |(_, end)| *end)
     }
 
     /// Adds a number that is above all those before; others are left out, as those for which there is no more room.

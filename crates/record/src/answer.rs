@@ -66,7 +66,7 @@ pub struct WitnessSecond {
     pub at_offset_ns: u64,
     /// Frames that are taken together.
     pub frames: u32,
-    /// Answers.
+    /// How many answers they tell of, without those that were given up.
     pub samples: u64,
     /// Answers that were given up. With any the maximum is a lower bound.
     pub overruns: u64,

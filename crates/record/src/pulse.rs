@@ -68,6 +68,10 @@ pub struct PulseNode {
     /// As `kept`, the orders that were too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_late: Option<String>,
+    /// Of the orders from this number on its half says nothing, since it was told while the run went on; absent where it is whole, and
+    /// from whole runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_below: Option<u64>,
 }
 
 /// What became of the orders for a node. Each scheduled one is one of those from `skipped` to `unknown`.

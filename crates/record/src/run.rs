@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AnswerRun, AppRun, Counters, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, PacketRun,
-    Place, PulseRun, RhythmScan, Series, Sign, SyncRun, Validity, WorstSample, wire,
+    Place, PulseRun, ReasonCode, RhythmScan, Series, Sign, SyncRun, Validity, WorstSample, wire,
 };
 
 /// The name of this schema, in the `schema` field of every record.
@@ -256,6 +256,13 @@ impl Record {
             Detail::Pulse(run) => Some(run),
             _ => None,
         }
+    }
+
+    /// "at least " where the longest sample is a lower bound of the true one, since a witness gave answers up without saying how late
+    /// they were; empty elsewhere. It stands before the longest sample wherever that is said.
+    #[must_use]
+    pub fn at_least(&self) -> &'static str {
+        if self.validity.has(ReasonCode::WitnessOverran) { "at least " } else { "" }
     }
 
     /// Edges that were answered, and what a witness says of it; `None` for other kinds of measurement.

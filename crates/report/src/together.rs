@@ -141,6 +141,7 @@ const fn word(answer: &Answer) -> &'static str {
         Answer::Loses(_) => "loses orders",
         Answer::TooLate(_) => "needs more than the largest lead",
         Answer::Unsettled { .. } => "no worst case was found",
+        Answer::Stopped { .. } => "not tried to the end",
         Answer::OutOfTime { .. } => "not tried for want of time",
     }
 }

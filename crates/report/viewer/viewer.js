@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:76dccfd459c7217b754ce38a45a871b430e5c53f69a24e8567741d89a7f046c9 */
+/*! punctual viewer, sources sha256:e22ea9b90f53ee8ab319e96796d109abc380c19bf60a0bc9f7eeb2fac246ab4c */
 /*
 preact
 

@@ -112,36 +112,70 @@ fn seen(witness: &AnswerWitness) -> Vec<String> {
     sentences
 }
 
-/// What of the witness's mean is ours, and what is left.
+/// What of the witness's mean is ours, and what is left. Its answers are some of ours, and which ones is not known: the mean of as
+/// many of ours lies between that of the shortest and that of the longest.
 fn between(record: &Record, witness: &AnswerWitness) -> Option<String> {
-    let mean_of = |name: &str| {
-        let series = record.series.iter().find(|series| series.name == name && series.taken() > 0)?;
-        series.histogram.mean_ns()
-    };
-    let said = |ns: f64| latency(units::round_i64(ns));
+    let taken = |name: &str| record.series.iter().find(|series| series.name == name && series.taken() > 0);
+    let mean_of = |name: &str| taken(name)?.histogram.mean_ns();
     let kind = record.measurement.kind();
     let whole = kind.compared?;
-    let whole_ns = mean_of(whole)?;
-    let part = |latency: &record::Latency| Some(format!("{} {}", said(mean_of(latency.name)?), latency.words));
+    let own = &taken(whole)?.histogram;
+    let part = |of: &record::Latency| Some(format!("{} {}", latency(units::round_i64(mean_of(of.name)?)), of.words));
     let parts: Option<Vec<String>> = kind.parts_of(whole).map(part).collect();
+    let parts = parts?.join(", ");
     let by_witness_ns = witness.mean_ns()?;
-    let rest_ns = by_witness_ns - whole_ns;
-    let (own, rest_ns) = match witness.cost_ns {
-        Some(cost_ns) => {
-            let cost_ns = units::approx_f64(cost_ns);
-            (format!(", {} are the witness's own by its calibration", said(cost_ns)), rest_ns - cost_ns)
-        }
-        None => (String::new(), rest_ns),
+    let said = latency(units::round_i64(by_witness_ns));
+    let Some((least_ns, most_ns)) = mean_of_some(own, witness.samples) else {
+        return Some(format!(
+            "What of its mean of {said} is ours cannot be told: it tells of {} answers, and here are {} latencies ({parts}).",
+            count(witness.samples),
+            count(own.count())
+        ));
     };
+    let cost_ns = units::approx_f64(witness.cost_ns.unwrap_or(0));
+    let rest_ns = (by_witness_ns - cost_ns - most_ns, by_witness_ns - cost_ns - least_ns);
+    let by_cost = match witness.cost_ns {
+        Some(ns) => format!(", {} are the witness's own by its calibration", latency(signed(ns))),
+        None => String::new(),
+    };
+    let of_ours = if witness.samples == own.count() {
+        String::new()
+    } else {
+        format!(" over {} of our {} answers", count(witness.samples), count(own.count()))
+    };
+    let of_all = if of_ours.is_empty() { "" } else { " in the mean of all" };
     let what = if witness.cost_ns.is_some() { "" } else { ", and the witness's own cost (--witness-cost)" };
     Some(format!(
-        "Of its mean of {}, {} are ours ({}){own}, and {} are left: the interrupt's way to the kernel's stamp, pins and wires of both \
-         ways, less what the driver takes after the edge{what}.",
-        said(by_witness_ns),
-        said(whole_ns),
-        parts?.join(", "),
-        said(rest_ns)
+        "Of its mean of {said}{of_ours}, {} are ours ({parts}{of_all}){by_cost}, and {} are left: the interrupt's way to the kernel's \
+         stamp, pins and wires of both ways, less what the driver takes after the edge{what}.",
+        range((least_ns, most_ns)),
+        range(rest_ns)
     ))
+}
+
+/// Between what the mean of some samples lies (ns), of which is known how many they are and not which; `None` if there are not as many.
+fn mean_of_some(all: &record::Histogram, some: u64) -> Option<(f64, f64)> {
+    let without = all.count().checked_sub(some).filter(|_| some > 0 && all.unplaced().is_none())?;
+    // What is left out at most, and at least: the highest values, and the lowest ones.
+    let sum = |bins: &mut dyn Iterator<Item = (u64, u64)>| {
+        let mut left = without;
+        bins.map_while(|(value_ns, count)| {
+            let taken = count.min(left);
+            left -= taken;
+            (taken > 0).then(|| units::approx_f64(value_ns) * units::approx_f64(taken))
+        })
+        .sum::<f64>()
+    };
+    let most_ns = sum(&mut all.bins_from_highest().map(|bin| (bin.to_ns, bin.count)));
+    let least_ns = sum(&mut all.bins().map(|bin| (bin.from_ns, bin.count)));
+    let (whole_ns, some) = (units::approx_f64(all.sum_ns()), units::approx_f64(some));
+    Some(((whole_ns - most_ns).max(0.0) / some, (whole_ns - least_ns) / some))
+}
+
+/// "21.0 us", "20.9 us to 21.2 us".
+fn range((least_ns, most_ns): (f64, f64)) -> String {
+    let [least, most] = [least_ns, most_ns].map(|ns| latency(units::round_i64(ns)));
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 fn row(second: &WitnessSecond, witness: &AnswerWitness) -> SecondRow {
@@ -194,6 +228,34 @@ mod tests {
         let with = said(|run| run.witness.as_mut().unwrap().cost_ns = Some(3_200)).sentences.join("\n");
         assert!(with.contains("3.2 us are the witness's own") && with.contains("and 5.8 us are left"), "{with}");
         assert!(!with.contains("--witness-cost"));
+    }
+
+    /// Of 100 answers of ours the witness tells of 98: those of 60 and 70 us may be among them, or not.
+    #[test]
+    fn what_is_ours_of_a_mean_over_some_of_our_answers_lies_between_bounds() {
+        let mut ours = vec![20_000; 98];
+        ours.extend([60_000, 70_000]);
+        let of = |samples: u64| {
+            let record = samples::answers(&ours, |run| {
+                let witness = run.witness.as_mut().unwrap();
+                (witness.samples, witness.sum_ns) = (samples, 25_000 * samples);
+            });
+            summary(&record).unwrap().sentences.pop().unwrap()
+        };
+        // (2 090 - 130) / 98 = 20.0 and (2 090 - 40) / 98 = 20.9 us.
+        let some = of(98);
+        assert!(
+            some.contains("Of its mean of 25.0 us over 98 of our 100 answers, 20.0 us to 20.9 us are ours"),
+            "{some}"
+        );
+        assert!(some.contains("and 4.1 us to 5.0 us are left"), "{some}");
+        let all = of(100);
+        assert!(
+            all.contains("Of its mean of 25.0 us, 20.9 us are ours") && all.contains("and 4.1 us are left"),
+            "{all}"
+        );
+        let more = of(101);
+        assert!(more.contains("cannot be told: it tells of 101 answers, and here are 100 latencies"), "{more}");
     }
 
     #[test]

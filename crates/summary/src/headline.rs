@@ -224,9 +224,10 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
     };
     let of_several = if alike.len() > 1 { format!(" ({})", label(worst_run)) } else { String::new() };
     let worst = format!(
-        "worst of {} {} {}{}{of_several}{}",
+        "worst of {} {} {}{}{}{of_several}{}",
         format::count(totals.samples),
         totals.what,
+        worst_run.at_least(),
         format::latency(worst_ns),
         place.clause(),
         worst_words(page, worst_run)
@@ -275,14 +276,15 @@ fn without_deadline(page: &Measured<'_>, runs: &[&Record]) -> Headline {
     };
     let of_several = if totals.runs > 1 { format!(" ({})", label(run)) } else { String::new() };
     Headline {
-        word: format!("Worst {}; no limit stated", format::latency(worst_ns)),
+        word: format!("Worst {}{}; no limit stated", run.at_least(), format::latency(worst_ns)),
         ..plain(
             HeadlineState::NoDeadline,
             format!(
-                "The worst of {} {}{within} was {}{}{of_several}. No deadline was stated, so there is no verdict: state one \
+                "The worst of {} {}{within} was {}{}{}{of_several}. No deadline was stated, so there is no verdict: state one \
                  with --deadline.",
                 format::count(totals.samples),
                 totals.what,
+                run.at_least(),
                 format::latency(worst_ns),
                 place.clause(),
             ),
@@ -323,6 +325,25 @@ mod tests {
             claim: None,
         });
         super::headline(&Measured { assessment: assessment.as_ref(), runs })
+    }
+
+    #[test]
+    fn the_longest_answer_of_a_witness_that_gave_some_up_is_called_a_lower_bound() {
+        let of = |overran: bool, deadline_ns: Option<u64>| {
+            let mut record = samples::answers(&[20_000, 22_000], |_| ());
+            if overran {
+                record.validity.add(ReasonCode::WitnessOverran, "1 answer");
+            }
+            record.verdict = deadline_ns.map(|deadline_ns| analysis::verdict(&record, deadline_ns));
+            let Headline { word, sentence, .. } = headline(&[record], None);
+            format!("{word}. {sentence}")
+        };
+        for deadline_ns in [None, Some(10_000)] {
+            let said = of(true, deadline_ns);
+            assert!(said.contains("at least 30.0 us"), "{said}");
+            let said = of(false, deadline_ns);
+            assert!(said.contains("30.0 us") && !said.contains("at least"), "{said}");
+        }
     }
 
     #[test]

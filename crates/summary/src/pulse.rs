@@ -95,7 +95,7 @@ fn acting(node: &PulseNode, run: &PulseRun, record: &Record) -> ActingNode {
         needed: kind
             .by_role(LatencyRole::NeededLead)
             .and_then(|latency| of(latency.name))
-            .map(|series| needed(series, run, record)),
+            .map(|series| needed(node, series, run, record)),
         within: within(node),
     }
 }
@@ -105,11 +105,12 @@ const OWN: [LatencyRole; 3] = [LatencyRole::OrderedAct, LatencyRole::OutputCost,
 /// The chance with which the statement about bursts is wrong.
 const ONE_IN_A_HUNDRED: f64 = 0.01;
 
-fn needed(series: &Series, run: &PulseRun, record: &Record) -> String {
+fn needed(node: &PulseNode, series: &Series, run: &PulseRun, record: &Record) -> String {
     let figures = Figures::of(&series.histogram, series.below_zero.as_ref());
     let worst = series.worst_ns(record.sign(series)).map_or_else(String::new, latency);
     let most = figures.quantile_ns(0.999).map_or_else(String::new, |ns| format!(", {} for 99.9 %", latency(ns)));
-    format!("its orders needed up to {worst} of the lead of {}{most}", span(run.lead_ns))
+    let its = if node.orders.unknown > 0 { "the orders that it told of" } else { "its orders" };
+    format!("{its} needed up to {worst} of the lead of {}{most}", span(run.lead_ns))
 }
 
 fn within(node: &PulseNode) -> Option<String> {
@@ -121,8 +122,10 @@ fn within(node: &PulseNode) -> Option<String> {
         );
     };
     let (what, verb) = if node.output == record::NO_OUTPUT { ("an edge", "would lie") } else { ("each edge", "lies") };
+    // Of orders that it did not tell of, whatever it did is not in these figures.
+    let told = if node.orders.unknown > 0 { "as far as it told, " } else { "" };
     Some(format!(
-        "{what} {verb} within {} of the ordered time on the server's clock: up to {} after it on the clock that the node acts by, \
+        "{told}{what} {verb} within {} of the ordered time on the server's clock: up to {} after it on the clock that the node acts by, \
          which is {} to {} ahead of the server's",
         latency(clamped(within_ns)),
         latency(returned_ns),
@@ -143,27 +146,30 @@ fn apart(run: &PulseRun) -> Option<String> {
     within.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
     let both_ns = within.iter().take(2).fold(0, |sum: u64, ns| sum.saturating_add(*ns));
     let two = if run.nodes.len() == 2 { "both nodes" } else { "any two nodes" };
+    let carried = if run.nodes.iter().any(|node| node.orders.unknown > 0) {
+        "are known to have carried an order out"
+    } else {
+        "carried an order out"
+    };
     Some(format!(
-        "where {two} carried an order out, they acted within {} of each other: the sum of what each leaves open",
+        "where {two} {carried}, they acted within {} of each other: the sum of what each leaves open",
         latency(clamped(both_ns))
     ))
 }
 
 fn trials(run: &PulseRun) -> String {
     let trials = &run.trials;
-    let all = if run.nodes.len() == 1 { "The node" } else { "All nodes" };
-    let known = format!(
-        "{all} acted in time at {} of {} schedules, {} missed",
-        count(trials.kept),
-        count(trials.scheduled),
-        count(trials.missed)
-    );
-    match trials.unknown {
-        0 => known,
-        unknown => format!(
-            "Of {} schedules {} are known to be missed; of the other {} nothing is known, since what a node did is missing",
-            count(trials.scheduled),
-            count(trials.missed),
+    let (all, are) = if run.nodes.len() == 1 { ("The node", "is") } else { ("All nodes", "are") };
+    let (kept, of, missed) = (count(trials.kept), count(trials.scheduled), count(trials.missed));
+    match (trials.kept, trials.unknown) {
+        (_, 0) => format!("{all} acted in time at {kept} of {of} schedules, {missed} missed"),
+        (0, unknown) => format!(
+            "Of {of} schedules {missed} are known to be missed; of the other {} nothing is known, since what a node did is missing",
+            count(unknown)
+        ),
+        (_, unknown) => format!(
+            "{all} {are} known to have acted in time at {kept} of {of} schedules, and {missed} to be missed; of the other {} nothing is \
+             known, since a node did not tell of them",
             count(unknown)
         ),
     }
@@ -173,6 +179,7 @@ fn trials(run: &PulseRun) -> String {
 pub(crate) fn bursts(record: &Record, run: &PulseRun) -> String {
     let trials = &run.trials;
     let time_ns = run.interval_ns.saturating_mul(trials.scheduled);
+    let known = if trials.unknown > 0 { "misses that are known" } else { "misses" };
     match (trials.bursts, trials.missed) {
         (_, 0) if trials.unknown > 0 => "How often misses come is not known".to_owned(),
         (_, 0) => format!(
@@ -183,12 +190,12 @@ pub(crate) fn bursts(record: &Record, run: &PulseRun) -> String {
             load(record)
         ),
         (1, missed) => format!(
-            "The misses are one burst of {}, each less than 1 s after the one before{}",
+            "The {known} are one burst of {}, each less than 1 s after the one before{}",
             count(missed),
             load(record)
         ),
         (bursts, _) => format!(
-            "The misses come in {} bursts, in each of which one follows another within 1 s; the longest has {}{}",
+            "The {known} come in {} bursts, in each of which one follows another within 1 s; the longest has {}{}",
             count(bursts),
             count(trials.longest_burst),
             load(record)
@@ -249,6 +256,21 @@ mod tests {
             silent.trials.contains("of the other 1\u{202f}000 nothing is known") && silent.bursts.contains("not known"),
             "{silent:?}"
         );
+        // One node told of a part of its orders and was lost.
+        let part = of(|run| {
+            (run.trials.kept, run.trials.unknown) = (400, 600);
+            (run.nodes[1].orders.acted, run.nodes[1].orders.unknown) = (400, 600);
+        });
+        assert_eq!(
+            part.trials,
+            "All nodes are known to have acted in time at 400 of 1\u{202f}000 schedules, and 0 to be missed; of the other 600 nothing \
+             is known, since a node did not tell of them"
+        );
+        let [whole, lost] = &part.nodes[..] else { panic!("{part:?}") };
+        let words = |node: &ActingNode| [node.within.clone(), node.needed.clone()].map(Option::unwrap);
+        assert!(!words(whole).iter().any(|words| words.contains("told")), "{whole:?}");
+        assert!(words(lost).iter().all(|words| words.contains("told")), "{lost:?}");
+        assert!(part.apart.as_ref().unwrap().contains("are known to have"), "{:?}", part.apart);
         let bursts = of(|run| {
             (run.trials.kept, run.trials.missed, run.trials.bursts, run.trials.longest_burst) = (990, 10, 2, 9);
         });

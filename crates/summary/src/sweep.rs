@@ -77,11 +77,15 @@ pub fn of_cycle(cycle: &CycleConclusion, max_miss: f64) -> String {
             span(*last_lead_ns),
             latency(*worst_ns)
         ),
+        Answer::Stopped { why, lead_ns } => format!(
+            "{at} it cannot be told: the sweep was ended, since {why}{}",
+            lead_ns.map_or_else(String::new, tried_next)
+        ),
         Answer::OutOfTime { needed_ns, left_ns, lead_ns } => format!(
             "{at} it cannot be told: that takes {} more, and {} are left{}",
             span(*needed_ns),
             span(*left_ns),
-            lead_ns.map_or_else(String::new, |ns| format!("; {} would be tried next, which is no claim", span(ns)))
+            lead_ns.map_or_else(String::new, tried_next)
         ),
     };
     if let Some(difference) = &cycle.phase_difference {
@@ -94,6 +98,10 @@ pub fn of_cycle(cycle: &CycleConclusion, max_miss: f64) -> String {
     }
     text.push('.');
     text
+}
+
+fn tried_next(lead_ns: u64) -> String {
+    format!("; {} would be tried next, which is no claim", span(lead_ns))
 }
 
 fn holds(claim: &Claim) -> String {

@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use analysis::StallRules;
-use record::{Live, LiveSeries, Record};
+use kernel::sched::Policy;
+use record::{Live, LiveDetail, LiveSeries, Place, Record};
 use units::ClockId;
 
 use super::give_up::{GRACE, GiveUp};
@@ -17,7 +18,7 @@ use crate::collect::{Collector, Keeping, MOST_KEPT};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
 use crate::live::Observer;
 use crate::ring::Pair;
-use crate::spoil::Spoil;
+use crate::spoil::{Losses, Spoil};
 use crate::timetable::Timetable;
 use crate::witness::{Grant, LookoutObservations, Measuring, ThrottleWatch};
 
@@ -213,6 +214,28 @@ impl<'a, P, T: Draining> Drain<'a, P, T> {
 pub(crate) fn settle(of: &mut impl Collecting, seen: &LookoutObservations, started_ns: i64, until_ns: i64) {
     let spoils = seen.spoils(started_ns, &of.worst_waits());
     of.settle(until_ns, &spoils);
+}
+
+/// The same of the collectors of one thread, whose ring has losses of its own.
+pub(crate) fn settle_thread<const N: usize>(
+    of: [&mut Collector; N],
+    losses: &mut Losses,
+    until_ns: i64,
+    spoils: &[Spoil],
+) {
+    let all = [spoils, losses.spoils()].concat();
+    let settled_ns = of.map(|of| {
+        of.settle(until_ns, &all);
+        of.settled_until_ns()
+    });
+    losses.forget_before(settled_ns.into_iter().min().unwrap_or(i64::MAX));
+}
+
+/// What the view shows of a thread while the run goes on.
+pub(crate) fn live_thread(member: (u32, Policy), length: &Length, place: Place, judged: &Collector) -> LiveSeries {
+    let (tid, policy) = member;
+    let interval_ns = length.interval_ns.unsigned_abs();
+    LiveSeries { place, detail: LiveDetail::Thread { tid, priority: policy.priority(), interval_ns }, ..judged.live() }
 }
 
 /// How the collectors of one thread are made.

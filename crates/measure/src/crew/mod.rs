@@ -61,6 +61,13 @@ pub(crate) struct GroundPlan<'a> {
     pub(crate) real_time: bool,
 }
 
+impl<'a> GroundPlan<'a> {
+    /// For real-time threads whose rings are drained ([`drain`]).
+    pub(crate) const fn of_drained(cpu: Option<u32>, housekeeping: &'a CpuSet) -> Self {
+        Self { clock: drain::CLOCK, cpu, housekeeping, lock_memory: true, real_time: true }
+    }
+}
+
 impl Ground {
     /// Measures the instrument's own cost, moves the controller away, locks memory and sets the watchdog: in this order, since
     /// the cost is measured where the threads will run, before anything is real-time.

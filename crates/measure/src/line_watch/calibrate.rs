@@ -28,16 +28,16 @@ pub enum CalibrationError {
         "{name} has {edges} edges and {other} has {others}: join all lines with one signal, and calibrate with pulses that the kernel can tell (wider, or fewer)"
     )]
     Counts {
-        /// A line.
+        /// The line that has this many edges, as it was asked for.
         name: String,
-        /// Its edges.
+        /// How many edges of it were seen.
         edges: u64,
-        /// Another one.
+        /// The line that has another number of them, on the same signal.
         other: String,
-        /// Its edges.
+        /// How many edges of it were seen.
         others: u64,
     },
-    /// Too few.
+    /// Fewer edges than an error can be stated of.
     #[error(
         "{edges} edges of each line: {LEAST_EDGES} are the fewest that say something of the worst; calibrate for longer"
     )]
@@ -50,7 +50,7 @@ pub enum CalibrationError {
         "{name} was not seen whole: edges of it were lost, or pulses are so short that the kernel reads one level for both of their edges; calibrate with wider pulses"
     )]
     Gaps {
-        /// The line.
+        /// The line that is meant, as it was asked for.
         name: String,
     },
     /// Farther apart than the edges themselves.

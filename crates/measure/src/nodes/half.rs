@@ -156,17 +156,9 @@ impl<'a> Half<'a> {
         let throttle = ThrottleWatch::begin(&members.iter().map(measuring).collect::<Vec<_>>());
         let grants: Vec<Grant> = members.into_iter().map(|(_, grant)| grant).collect();
         let measured = plan.cpu.into_iter().collect();
-        let orders = Orders {
-            housekeeping: plan.housekeeping.clone(),
-            controller: Some(kernel::sched::thread_id()),
-            ranked: if priority > 0 { Orders::ranked(&grants, &measured) } else { Vec::new() },
-            measured,
-            grants: grants.clone(),
-            memory: ground.memory(),
-            held_idle_limit_us: None,
-            has_times: true,
-            is_published: are_handed_on,
-        };
+        let ranked = if priority > 0 { Orders::ranked(&grants, &measured) } else { Vec::new() };
+        let known = (&plan.housekeeping, ground.memory());
+        let orders = Orders { ranked, ..Orders::of_pinned(grants.clone(), measured, known, are_handed_on) };
         let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
         let watching = Watching::begin(&watched, orders);
         let half = Self {

@@ -26,13 +26,9 @@ pub(crate) struct Halves<'a> {
     keeping: Keeping,
     /// Tells the partner, where it wants that.
     teller: Option<Teller>,
-    hearer: Hearer,
     /// This node's half so far, without its intervals.
     own: Option<Record>,
-    /// The partner's, with the intervals that are kept.
-    partner: Fold,
-    /// Why what the partner told could not be read, at first.
-    unread: Option<String>,
+    partner: ToldHalf,
 }
 
 impl<'a> Halves<'a> {
@@ -44,10 +40,8 @@ impl<'a> Halves<'a> {
             sink: setup.sink,
             keeping: keeping(setup),
             teller: partner.wants_half.then(Teller::default),
-            hearer: Hearer::default(),
             own: None,
-            partner: Fold::default(),
-            unread: None,
+            partner: ToldHalf::new(keeping(setup)),
         }
     }
 
@@ -77,56 +71,27 @@ impl<'a> Halves<'a> {
 
     /// Hears a piece; whether it was the last one of a telling. `own` makes this node's half so far.
     pub(crate) fn hear(&mut self, piece: &Piece, own: impl FnOnce() -> Record) -> bool {
-        match self.hearer.hear(piece) {
-            Ok(Some(partner)) => {
-                if self.own.is_none() {
-                    self.own = Some(without_intervals(own()));
-                }
-                self.take_partner(partner);
+        if let Some(partner) = self.partner.hear(piece) {
+            if self.own.is_none() {
+                self.own = Some(without_intervals(own()));
             }
-            Ok(None) => {}
-            Err(error) => {
-                self.unread.get_or_insert_with(|| error.to_string());
-            }
+            self.hand_on(partner);
         }
         piece.is_last
-    }
-
-    fn take_partner(&mut self, so_far: Record) {
-        let kept = if self.keeping == Keeping::None { without_intervals(so_far.clone()) } else { so_far.clone() };
-        let mut partner = std::mem::take(&mut self.partner);
-        partner.take(RunEvent::Intervals { record: Box::new(kept) });
-        if matches!(self.keeping, Keeping::Merged(_)) {
-            let mut record = partner.into_record();
-            record.iter_mut().flat_map(|record| &mut record.series).for_each(|series| merge(&mut series.intervals));
-            partner = Fold::default();
-            record.into_iter().for_each(|record| partner.take(RunEvent::Intervals { record: Box::new(record) }));
-        }
-        self.partner = partner;
-        self.hand_on(so_far);
     }
 
     /// Hands on the intervals of one of the halves, with the record of both until now.
     fn hand_on(&self, half: Record) {
         let Some(sink) = self.sink else { return };
-        let so_far = match (&self.own, self.partner.record()) {
+        let so_far = match (&self.own, self.partner.so_far()) {
             (Some(own), Some(partner)) => {
                 // Both were checked when they were read: they do not fit where the partner is of another run.
-                let both = self.join(own.clone(), without_intervals(partner.clone()));
-                both.unwrap_or_else(|_| own.clone())
+                self.join(own.clone(), partner).unwrap_or_else(|_| own.clone())
             }
             (Some(own), None) => own.clone(),
             (None, _) => return,
         };
-        let mut fresh: Vec<(usize, Interval)> = Vec::new();
-        for mut series in half.series {
-            let intervals = std::mem::take(&mut series.intervals);
-            if let Some(at) = so_far.series.iter().position(|one| one.is_of_the_same(&series)) {
-                fresh.extend(intervals.into_iter().map(|interval| (at, interval)));
-            }
-        }
-        fresh.sort_by_key(|(at, interval)| (interval.start_offset_ns, interval.length_ns, *at));
-        sink.take(fresh, so_far);
+        hand_on_half(sink, half, so_far);
     }
 
     fn join(&self, own: Record, partner: Record) -> Result<Record, JoinError> {
@@ -163,15 +128,13 @@ impl<'a> Halves<'a> {
     /// # Errors
     /// If they are not of one run.
     pub(crate) fn conclude(&mut self, own: Record, partner: Record) -> Result<Record, JoinError> {
-        let mut fold = std::mem::take(&mut self.partner);
-        fold.take(RunEvent::Finished { record: Box::new(partner) });
-        let partner = fold.into_record().unwrap_or_else(|| unreachable!("it was just taken"));
+        let partner = self.partner.whole(partner);
         self.join(own, partner)
     }
 
     /// This node's half at its end, with what the partner told of its own until it was gone.
     pub(crate) fn conclude_alone(&mut self, own: Record) -> Record {
-        match std::mem::take(&mut self.partner).into_record() {
+        match self.partner.until_lost() {
             Some(partner) => self.join(own.clone(), partner).unwrap_or(own),
             None => own,
         }
@@ -179,16 +142,102 @@ impl<'a> Halves<'a> {
 
     /// Why what the partner told could not be read.
     pub(crate) fn unread(&self) -> Option<&str> {
+        self.partner.unread()
+    }
+}
+
+/// A half as its node tells of it while the run goes on.
+pub(crate) struct ToldHalf {
+    /// Which of its intervals stay in memory.
+    keeping: Keeping,
+    hearer: Hearer,
+    /// What it told until now, with the intervals that are kept.
+    told: Fold,
+    /// Why what it told could not be read, at first.
+    unread: Option<String>,
+}
+
+impl ToldHalf {
+    /// Before anything is told.
+    pub(crate) fn new(keeping: Keeping) -> Self {
+        Self { keeping, hearer: Hearer::default(), told: Fold::default(), unread: None }
+    }
+
+    /// Hears a piece. With the last one of a telling: the half so far, with the intervals that ended since the telling before.
+    pub(crate) fn hear(&mut self, piece: &Piece) -> Option<Record> {
+        match self.hearer.hear(piece) {
+            Ok(Some(so_far)) => {
+                self.take(&so_far);
+                Some(so_far)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                self.unread.get_or_insert_with(|| error.to_string());
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, so_far: &Record) {
+        let kept = if self.keeping == Keeping::None { without_intervals(so_far.clone()) } else { so_far.clone() };
+        let mut told = std::mem::take(&mut self.told);
+        told.take(RunEvent::Intervals { record: Box::new(kept) });
+        if matches!(self.keeping, Keeping::Merged(_)) {
+            let mut record = told.into_record();
+            record.iter_mut().flat_map(|record| &mut record.series).for_each(|series| merge(&mut series.intervals));
+            told = Fold::default();
+            record.into_iter().for_each(|record| told.take(RunEvent::Intervals { record: Box::new(record) }));
+        }
+        self.told = told;
+    }
+
+    /// What it told until now, without its intervals; `None` where that is nothing.
+    pub(crate) fn so_far(&self) -> Option<Record> {
+        self.told.record().cloned().map(without_intervals)
+    }
+
+    /// The half at its end, of which `rest` has what was not told before.
+    pub(crate) fn whole(&mut self, rest: Record) -> Record {
+        let mut told = std::mem::take(&mut self.told);
+        told.take(RunEvent::Finished { record: Box::new(rest) });
+        told.into_record().unwrap_or_else(|| unreachable!("it was just taken"))
+    }
+
+    /// What was told until its node was lost; `None` where that is nothing.
+    pub(crate) fn until_lost(&mut self) -> Option<Record> {
+        std::mem::take(&mut self.told).into_record()
+    }
+
+    /// Why what it told could not be read.
+    pub(crate) fn unread(&self) -> Option<&str> {
         self.unread.as_deref()
     }
 }
 
+/// Hands on the intervals of a half, with the record of all halves until now.
+pub(crate) fn hand_on_half(sink: &dyn IntervalSink, half: Record, so_far: Record) {
+    let mut fresh: Vec<(usize, Interval)> = Vec::new();
+    for mut series in half.series {
+        let intervals = std::mem::take(&mut series.intervals);
+        if let Some(at) = so_far.series.iter().position(|one| one.is_of_the_same(&series)) {
+            fresh.extend(intervals.into_iter().map(|interval| (at, interval)));
+        }
+    }
+    fresh.sort_by_key(|(at, interval)| (interval.start_offset_ns, interval.length_ns, *at));
+    sink.take(fresh, so_far);
+}
+
 /// Which intervals stay in memory.
 pub(crate) fn keeping(setup: &Setup<'_>) -> Keeping {
-    match setup.request.end {
+    kept_until(setup.request.end, setup.sink.is_some())
+}
+
+/// Which intervals of a run stay in memory, by its end and by whether somebody takes them as they end.
+pub(crate) const fn kept_until(end: RunEnd, is_handed_on: bool) -> Keeping {
+    match end {
         // The plan says how many there will be.
         RunEnd::After(_) | RunEnd::Samples(_) => Keeping::All,
-        RunEnd::WhenTold if setup.sink.is_some() => Keeping::None,
+        RunEnd::WhenTold if is_handed_on => Keeping::None,
         RunEnd::WhenTold => Keeping::Merged(MOST_KEPT),
     }
 }
@@ -235,7 +284,7 @@ impl Fresh {
     }
 }
 
-fn without_intervals(mut record: Record) -> Record {
+pub(crate) fn without_intervals(mut record: Record) -> Record {
     record.series.iter_mut().for_each(|series| series.intervals.clear());
     record
 }

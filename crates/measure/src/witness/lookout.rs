@@ -79,6 +79,26 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
+    /// For threads that are pinned and take samples with times, while the calling thread controls them.
+    pub(crate) fn of_pinned(
+        grants: Vec<Grant>,
+        measured: CpuSet,
+        (housekeeping, memory): (&CpuSet, MemoryLock),
+        is_published: bool,
+    ) -> Self {
+        Self {
+            housekeeping: housekeeping.clone(),
+            controller: Some(kernel::sched::thread_id()),
+            measured,
+            ranked: Self::ranked(&grants, &CpuSet::new()),
+            grants,
+            memory,
+            held_idle_limit_us: None,
+            has_times: true,
+            is_published,
+        }
+    }
+
     /// The rank of each thread with the CPUs that it may run on; `measured` is where unpinned ones run.
     pub(crate) fn ranked(grants: &[Grant], measured: &CpuSet) -> Vec<(CpuSet, Rank)> {
         let of = |grant: &Grant| {

@@ -1,14 +1,16 @@
 //! A half that is told in pieces, cut after every one of them.
 
 use record::{
-    ClockRelation, Histogram, Interval, Manifest, Measurement, Moment, Node, PacketFlow, PacketRun, Place, Series,
+    ClockRelation, Histogram, Interval, Manifest, Measurement, Moment, Node, PacketFlow, PacketRun, Place, PulseNode,
+    PulseRun, Series,
 };
 
 use super::*;
 
 /// A half after so many intervals, with the last ones of them.
-fn half(told: usize, until: usize) -> Record {
-    let mut record = Record::empty("of-a".to_owned(), Measurement::Packet, Manifest::default());
+fn half(told: usize, until: usize, is_of_orders: bool) -> Record {
+    let measurement = if is_of_orders { Measurement::Pulse } else { Measurement::Packet };
+    let mut record = Record::empty("of-a".to_owned(), measurement, Manifest::default());
     for (name, of) in [("scheduled_to_sent", 1), ("sent_to_received", 2)] {
         let mut series = Series { name: name.to_owned(), place: Place::thread(of, None), ..Series::default() };
         for at in 0..until {
@@ -34,13 +36,23 @@ fn half(told: usize, until: usize) -> Record {
     // One begins late.
     let other = ClockRelation { track: track[..track.len() / 2].to_vec(), ..ClockRelation::default() };
     let clocks = [ClockRelation { track, ..ClockRelation::default() }].into_iter().chain((until > 4).then_some(other));
-    record.detail = Detail::Packet(PacketRun {
+    let packets = PacketRun {
         flows: vec![PacketFlow { over_time, ..PacketFlow::default() }],
         clocks: clocks.collect(),
         ..PacketRun::default()
-    });
+    };
+    record.detail = if is_of_orders {
+        // The last number changes until the next one begins.
+        let numbers = format!("{}{}", "abc".repeat(until), until % 3);
+        let node =
+            PulseNode { kept: Some(numbers), too_late: (until > 6).then(|| "AA".to_owned()), ..PulseNode::default() };
+        Detail::Pulse(PulseRun { packets, nodes: vec![node], ..PulseRun::default() })
+    } else {
+        Detail::Packet(packets)
+    };
     let node = record.nodes.first().clone();
-    record.nodes = Node { role: "partner".to_owned(), ..node }.into();
+    let role = if is_of_orders { "node" } else { "partner" };
+    record.nodes = Node { role: role.to_owned(), ..node }.into();
     record.with_node_named()
 }
 
@@ -62,7 +74,8 @@ fn next(teller: &mut Teller) -> Option<Piece> {
 }
 
 /// What is told and when pieces go is drawn; the partner hears of each piece at once, or says so late.
-fn run(seed: u64, cut_after: usize) -> bool {
+fn run(seed: u64, cut_after: usize, is_of_orders: bool) -> bool {
+    let half = |told, until| half(told, until, is_of_orders);
     let mut random = units::Random::new(seed);
     let (mut teller, mut hearer, mut known) = (Teller::default(), Hearer::default(), Fold::default());
     let (mut states, mut until, mut pieces) = (Vec::<Record>::new(), 0, 0);
@@ -119,8 +132,11 @@ fn run(seed: u64, cut_after: usize) -> bool {
 
 #[test]
 fn each_interval_arrives_once_wherever_the_telling_is_cut() {
-    let pieces: usize = (0..60).filter_map(|seed| (1..).find(|cut_after| run(seed, *cut_after))).sum();
-    assert!(pieces > 600, "{pieces} pieces");
+    for is_of_orders in [false, true] {
+        let pieces: usize =
+            (0..60).filter_map(|seed| (1..).find(|cut_after| run(seed, *cut_after, is_of_orders))).sum();
+        assert!(pieces > 600, "{pieces} pieces");
+    }
 }
 
 #[test]
@@ -129,10 +145,10 @@ fn the_next_telling_waits_until_the_one_before_was_heard_and_is_the_newest_then(
     let mut hear = |teller: &mut Teller| -> Vec<Record> {
         std::iter::from_fn(|| next(teller)).filter_map(|piece| hearer.hear(&piece).unwrap()).collect()
     };
-    teller.tell(half(0, 1));
+    teller.tell(half(0, 1, false));
     assert_eq!(hear(&mut teller).len(), 1);
-    teller.tell(half(1, 2));
-    teller.tell(half(2, 4));
+    teller.tell(half(1, 2, false));
+    teller.tell(half(2, 4, false));
     assert!(hear(&mut teller).is_empty(), "the partner has not said that it heard the first");
     teller.was_heard();
     let [told] = &hear(&mut teller)[..] else { panic!("one telling of all that waits") };
@@ -142,7 +158,7 @@ fn the_next_telling_waits_until_the_one_before_was_heard_and_is_the_newest_then(
 #[test]
 fn what_cannot_be_read_is_refused_and_harms_nothing() {
     let mut teller = Teller::default();
-    teller.tell(half(0, 3));
+    teller.tell(half(0, 3, false));
     let pieces: Vec<Piece> = std::iter::from_fn(|| next(&mut teller)).collect();
     let mut hearer = Hearer::default();
     let last = |text: &str| Piece { text: text.to_owned(), is_last: true };
@@ -151,7 +167,7 @@ fn what_cannot_be_read_is_refused_and_harms_nothing() {
         assert!(hearer.hear(&last(bad)).is_err(), "{bad}");
     }
     // It refers to more of what was told before than there was.
-    let record = half(0, 3).to_json();
+    let record = half(0, 3, false).to_json();
     assert!(matches!(hearer.hear(&last(&encoded(&format!("7 0\n{record}")))), Err(ToldError::Kept)));
     let heard: Vec<Record> = pieces.iter().filter_map(|piece| hearer.hear(piece).unwrap()).collect();
     assert_eq!(heard.len(), 1);

@@ -158,6 +158,16 @@ pub enum Answer {
         /// How often the lead was raised.
         raised: u32,
     },
+    /// "Whether a lead holds at a cycle of 2 ms cannot be told: the sweep was ended, since a node could no longer be reached."
+    ///
+    /// What would make it false: nothing; what was confirmed before it at other cycles stands, since each attempt had its own part of
+    /// the chance.
+    Stopped {
+        /// Why, as the end of a sentence.
+        why: String,
+        /// The lead that would be tried next (ns), where the cycle was explored.
+        lead_ns: Option<u64>,
+    },
     /// "Whether a lead holds at a cycle of 2 ms cannot be told: that takes 1,199 s, and 600 s are left." With a lead:
     /// "320 us sufficed for all orders so far, which is no claim."
     ///

@@ -122,6 +122,28 @@ impl Sweep {
         Ok(())
     }
 
+    /// The run that was asked for, which took so long (ns), shows nothing: it is carried out again, under another number. An attempt
+    /// takes its part of the chance anew, with as many orders as that asks for, since what kept it from being looked at can be what
+    /// made it miss.
+    pub fn discard(&mut self, took_ns: u64) {
+        if self.step.run().is_some() {
+            self.spent_ns = self.spent_ns.saturating_add(took_ns);
+            self.step = self.choose();
+        }
+    }
+
+    /// Ends the sweep: what was confirmed until now stands, and of the cycles that are left it is said why there is no answer.
+    pub fn stop(&mut self, why: &str) {
+        if self.step.run().is_none() {
+            return;
+        }
+        while self.concluded.len() < self.plan.cycles_ns.len() {
+            let lead_ns = (!self.trying.explored.is_empty()).then(|| self.trying.lead_ns(&self.plan));
+            self.conclude(Answer::Stopped { why: why.to_owned(), lead_ns });
+        }
+        self.step = self.choose();
+    }
+
     /// Ends the cycle that is being tried and goes on to the next one.
     fn conclude(&mut self, answer: Answer) {
         let next_ns = self.plan.cycles_ns.get(self.concluded.len() + 1).copied().unwrap_or_default();

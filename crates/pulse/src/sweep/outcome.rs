@@ -80,7 +80,7 @@ pub enum OutcomeError {
         /// The run that it is of.
         got: u32,
     },
-    /// It ended before anything was shown. Its orders are left out, and the same run can be carried out again.
+    /// It ended before anything was shown. Its orders are left out ([`Sweep::discard`](super::Sweep::discard)).
     #[error("it ended after {orders} of {asked} orders without a miss: carry the run out again")]
     Incomplete {
         /// The orders of the run.

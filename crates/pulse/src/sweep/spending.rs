@@ -7,8 +7,8 @@
 /// came before it. So all attempts together do with at most alpha/2 + alpha/4 + ... < alpha, however many there are, and although
 /// each of them depends on how the ones before it ended.
 ///
-/// What would make it false: orders of one attempt that are used for another one, or an attempt that is begun anew after a miss
-/// without taking its part.
+/// What would make it false: orders of one attempt that are used for another one, or an attempt that is begun anew without taking its
+/// part, after a miss or because it showed nothing: whatever kept it from being looked at may have been what made it miss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spending {
     left: f64,

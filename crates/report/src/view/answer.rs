@@ -21,7 +21,7 @@ pub struct AnswerView {
 pub struct WitnessSecondView {
     /// When, from the start of the run, in words.
     pub at: String,
-    /// Answers.
+    /// How many answers it tells of, without those that were given up.
     pub samples: Exact,
     /// The shortest (ns).
     pub min_ns: Option<Exact>,

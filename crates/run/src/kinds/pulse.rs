@@ -2,7 +2,7 @@
 
 use kernel::sched::Policy;
 use measure::Machine;
-use measure::packet::{Ends, NodeThreads, PacketError, Role, Setup};
+use measure::packet::{Ends, NodeThreads, PacketError, Role, Setup, wants_half};
 use measure::pulse::{self as measured, ActSetup, NodeLink, OpenOutput, ServerSetup};
 use record::{HardwareMode, Live, PulseRequest, Record, RunEnd};
 use units::CpuSet;
@@ -53,7 +53,8 @@ impl Planned {
         for Connected { addresses: (local, reaches), session, partner, node: _ } in partners {
             let ends = Ends::open(&packets, Role::Initiator, HardwareMode::Off, local, reaches)
                 .map_err(|error| RunError::failed(PacketError::from(error)))?;
-            let endpoints = partner.agree(ends.endpoints(node, false)).map_err(RunError::failed)?;
+            let wants_half = wants_half(sink, self.request.end);
+            let endpoints = partner.agree(ends.endpoints(node, wants_half)).map_err(RunError::failed)?;
             links.push(NodeLink { session, ends, endpoints, dialog: partner.dialog() });
         }
         distinct(node, &links)?;
@@ -128,7 +129,7 @@ impl super::Planned for Planned {
                 RunEnd::Samples(_) | RunEnd::WhenTold => None,
             },
             heading: String::new(),
-            hands_on: false,
+            hands_on: true,
             tells_turns: false,
             no_load: Some("orders are sent without a load of their own; start it beside"),
             measures_cost_first: false,

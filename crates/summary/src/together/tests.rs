@@ -301,6 +301,7 @@ fn all_failures() -> Vec<CycleConclusion> {
         Answer::TooLate(failure),
         Answer::Unsettled { first_lead_ns: 1, last_lead_ns: 2, worst_ns: 3, raised: 4 },
         Answer::OutOfTime { needed_ns: 1, left_ns: 0, lead_ns: None },
+        Answer::Stopped { why: "a node was lost".to_owned(), lead_ns: Some(5) },
     ];
     let cycle = |answer| CycleConclusion {
         cycle_ns: 1_000,

@@ -12,7 +12,7 @@ use record::{
     ActsBy, Measurement, PacketPath, PartnerRequest, PulseRequest, PulseShape, Record, Request, RunEnd, RunLength,
     RunRequest,
 };
-use run::{Beside, Connected, Dialog, Explaining, Machine, Partner, Prepared, Stop, Surroundings, Watch};
+use run::{Beside, Connected, Dialog, Explaining, IntervalSink, Machine, Partner, Prepared, Stop, Surroundings, Watch};
 use units::Ns;
 
 use crate::begin::AnywayArgs;
@@ -181,9 +181,11 @@ fn order(
     let channels = connect_all(to, &tokens)?;
     // Until here nothing has to be ended in order, and a signal may simply end this program.
     let stop = Stop::on_signals().context("cannot handle signals")?;
+    destination.grow(&prepared.about().housekeeping)?;
     destination.begin(&prepared.about().housekeeping)?;
     let mut seen = ProgressReporter::new(Measurement::Pulse, label, prepared.about(), &destination, Vec::new());
-    let record = carry_out_once(request, (to, channels), prepared, (&surroundings, label, &stop), &mut seen);
+    let followed = Followed { watch: &mut seen, sink: destination.sink() };
+    let record = carry_out_once(request, (to, channels), prepared, (&surroundings, label, &stop), followed);
     seen.finish();
     let record = record?;
     warn_of_loss(&record);
@@ -221,13 +223,21 @@ pub(super) fn connect_all(to: &[OtherNode], tokens: &[Token]) -> anyhow::Result<
     to.iter().zip(tokens).map(one).collect()
 }
 
+/// Who follows a run while it goes on.
+pub(super) struct Followed<'a> {
+    /// Sees how far it is.
+    pub(super) watch: &'a mut dyn Watch,
+    /// Takes the intervals of all nodes as they end.
+    pub(super) sink: Option<&'a dyn IntervalSink>,
+}
+
 /// One run with nodes that are connected; the connections are ended with it.
 pub(super) fn carry_out_once(
     request: &PulseRequest,
     (to, channels): (&[OtherNode], Vec<Channel>),
     prepared: Prepared,
     (surroundings, label, stop): (&Surroundings<'_>, &str, &Stop),
-    seen: &mut dyn Watch,
+    followed: Followed<'_>,
 ) -> anyhow::Result<Record> {
     let connected = |((flow, channel), node): ((u8, Channel), &OtherNode)| Listening {
         connection: Connection::new(channel, None),
@@ -237,7 +247,7 @@ pub(super) fn carry_out_once(
         name: node.to.to_string(),
     };
     let mut nodes: Vec<Listening<'_>> = (0..).zip(channels).zip(to).map(connected).collect();
-    let measured = measure(&mut nodes, prepared, (surroundings, label, stop), seen);
+    let measured = measure(&mut nodes, prepared, (surroundings, label, stop), followed);
     nodes.into_iter().for_each(|node| node.connection.close());
     measured
 }
@@ -246,7 +256,7 @@ fn measure(
     nodes: &mut [Listening<'_>],
     prepared: Prepared,
     (surroundings, label, stop): (&Surroundings<'_>, &str, &Stop),
-    seen: &mut dyn Watch,
+    Followed { watch, sink }: Followed<'_>,
 ) -> anyhow::Result<Record> {
     let ((_, _, _, own_name), context) = (kernel::process::system_names(), session::context(label));
     let mut partners = Vec::new();
@@ -254,7 +264,7 @@ fn measure(
         let (addresses, session) = node.connection.ends()?;
         partners.push(Connected { node: &own_name, addresses, session, partner: node });
     }
-    Ok(prepared.run(surroundings, Beside { partners, ..Beside::new(&context, stop, seen) })?)
+    Ok(prepared.run(surroundings, Beside { sink, partners, ..Beside::new(&context, stop, watch) })?)
 }
 
 /// A node that is to act, once it has let this one in.

@@ -10,7 +10,7 @@ use summary::sweep::{SweepDocument, SweepRun, SweepStep, forecast, of_cycle, sen
 use units::Ns;
 use units::format::{latency, span};
 
-use super::send::{by, carry_out_once, connect_all, prepare, shape, tokens};
+use super::send::{Followed, by, carry_out_once, connect_all, prepare, shape, tokens};
 use crate::begin::AnywayArgs;
 use crate::commands::packet::{ThreadArgs, path};
 use crate::exit::Exit;
@@ -159,7 +159,7 @@ impl SweepArgs {
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut confirmed: Vec<(u64, u64, Record)> = Vec::new();
         let mut runs: Vec<SweepRun> = Vec::new();
-        let mut tries = 0;
+        let (mut tries, mut ended) = (0, None);
         loop {
             let step = sweep.next().clone();
             let Some(run) = step.run().copied() else { break };
@@ -173,14 +173,23 @@ impl SweepArgs {
             // An exploration without marks is never taken for the confirmation that a capture shows beside it.
             let mark = self.mark.filter(|_| step == SweepStep::Confirm);
             let request = self.request(run.cycle_ns, run.lead_ns, run.orders, mark);
-            let record = self.once(&request, &surroundings, &format!("{word} {cycle} {lead}"), &stop)?;
+            let record = match self.once(&request, &surroundings, &format!("{word} {cycle} {lead}"), &stop) {
+                Ok(record) => record,
+                // Before anything was shown it is an error like any other.
+                Err(error) if runs.is_empty() => return Err(error),
+                Err(error) => {
+                    ended = Some(format!("run {} did not take place: {error:#}", run.number));
+                    break;
+                }
+            };
             let name = format!("{:03}-{word}.json", run.number);
             if let Some(folder) = &self.output {
                 let file = folder.join(&name);
                 std::fs::write(&file, record.to_json()).with_context(|| format!("cannot write {}", file.display()))?;
             }
             if stop.ended_early() {
-                bail!("ended before the sweep was over: nothing is claimed");
+                ended = Some("it was ended on this node".to_owned());
+                break;
             }
             let taken = Outcome::of_record(&record, run.number)
                 .map_err(anyhow::Error::from)
@@ -204,12 +213,17 @@ impl SweepArgs {
                 Err(error) if tries < MOST_TRIES => {
                     tries += 1;
                     output::warning(&format!("run {} shows nothing and is carried out again: {error:#}", run.number));
+                    sweep.discard(run.time_ns());
                 }
                 Err(error) => {
-                    output::error(&error.context(format!("run {} shows nothing, {MOST_TRIES} times", run.number)));
-                    return Ok(Exit::Invalid);
+                    ended = Some(format!("run {} shows nothing, after {MOST_TRIES} others: {error:#}", run.number));
+                    break;
                 }
             }
+        }
+        if let Some(why) = &ended {
+            output::warning(&format!("the sweep ends here: {why}"));
+            sweep.stop(why);
         }
         let Step::Done(conclusion) = sweep.next() else { bail!("the sweep has not ended") };
         let within = |claim: &Claim| {
@@ -241,7 +255,11 @@ impl SweepArgs {
                 cycles.chain([String::new(), sentence]).map(|text| wrap::paragraph(&text, "", wrap::width())).collect();
             output::data(&format!("{}\n", all.trim_end()));
         }
-        Ok(if conclusion.shortest_cycle().is_some() { Exit::Holds } else { Exit::Broken })
+        Ok(match conclusion.shortest_cycle() {
+            _ if ended.is_some() => Exit::Invalid,
+            Some(_) => Exit::Holds,
+            None => Exit::Broken,
+        })
     }
 
     fn once(
@@ -254,7 +272,8 @@ impl SweepArgs {
         let prepared = prepare(request, &self.to, surroundings)?;
         let channels = connect_all(&self.to, &tokens(&self.to)?)?;
         let mut seen = LiveRun::new(Measurement::Pulse, label, prepared.about());
-        let record = carry_out_once(request, (&self.to, channels), prepared, (surroundings, label, stop), &mut seen);
+        let followed = Followed { watch: &mut seen, sink: None };
+        let record = carry_out_once(request, (&self.to, channels), prepared, (surroundings, label, stop), followed);
         seen.finish();
         record
     }

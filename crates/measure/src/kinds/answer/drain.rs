@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use record::{LiveDetail, LiveSeries, Record};
+use record::{LiveSeries, Record};
 
 use super::plan::AnswerPlan;
 use super::threads::Running;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
-use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken};
+use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken, live_thread, settle_thread};
 use crate::crew::{Run, Watching};
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::{Losses, Spoil};
@@ -84,10 +84,8 @@ impl Collecting for Answers {
     }
 
     fn settle(&mut self, until_ns: i64, spoils: &[Spoil]) {
-        let all = [spoils, self.losses.spoils()].concat();
-        self.each().into_iter().for_each(|of| of.settle(until_ns, &all));
-        let settled_ns = self.each().map(|of| of.settled_until_ns()).into_iter().min().unwrap_or(i64::MAX);
-        self.losses.forget_before(settled_ns);
+        let Self { whole, woke, done, losses, .. } = self;
+        settle_thread([whole, woke, done], losses, until_ns, spoils);
     }
 }
 
@@ -147,15 +145,8 @@ impl<W: Wire> Draining for Answered<'_, W> {
 
     fn live(&self) -> Vec<LiveSeries> {
         let plan = self.run.plan;
-        vec![LiveSeries {
-            place: plan.place(),
-            detail: LiveDetail::Thread {
-                tid: self.running.answering.tid,
-                priority: plan.policy().priority(),
-                interval_ns: plan.length.interval_ns.unsigned_abs(),
-            },
-            ..self.of.whole.live()
-        }]
+        let member = (self.running.answering.tid, plan.policy());
+        vec![live_thread(member, &plan.length, plan.place(), &self.of.whole)]
     }
 
     fn so_far(&self, looked: &Looked<'_>, watching: &Watching) -> Record {

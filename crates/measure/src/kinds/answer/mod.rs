@@ -82,26 +82,11 @@ fn measure_by<W: Wire>(
     sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, AnswerError> {
     let measured = CpuSet::from_iter([plan.cpu]);
-    let ground = Ground::take(GroundPlan {
-        clock: CLOCK,
-        cpu: Some(plan.cpu),
-        housekeeping: &plan.housekeeping,
-        lock_memory: true,
-        real_time: true,
-    });
+    let ground = Ground::take(GroundPlan::of_drained(Some(plan.cpu), &plan.housekeeping));
     let mut running = Running::start(plan, wire, stop.watchdog())?;
     let grants: Vec<Grant> = vec![running.answering.grant.clone()];
-    let orders = Orders {
-        housekeeping: plan.housekeeping.clone(),
-        controller: Some(kernel::sched::thread_id()),
-        measured: measured.clone(),
-        ranked: Orders::ranked(&grants, &CpuSet::new()),
-        grants,
-        memory: ground.memory(),
-        held_idle_limit_us: None,
-        has_times: true,
-        is_published: sink.is_some(),
-    };
+    let known = (&plan.housekeeping, ground.memory());
+    let orders = Orders::of_pinned(grants, measured.clone(), known, sink.is_some());
     let watching = Watching::begin(&measured, orders);
     observer.begins();
     let started = crate::clock_watch::moment_now();

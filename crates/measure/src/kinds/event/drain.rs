@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use kernel::handover::HandOver;
-use record::{HandOverTotals, LiveDetail, LiveSeries, Record};
+use record::{HandOverTotals, LiveSeries, Record};
 
 use super::pair::Running;
 use super::plan::{EventPlan, PairPlan};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
-use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken};
+use crate::crew::drain::{Collecting, CollectorPlan, Draining, Look, Looked, Taken, live_thread, settle_thread};
 use crate::crew::{Run, Watching};
 use crate::ring::{Pair, Ring, Slot};
 use crate::spoil::{Losses, Spoil};
@@ -102,10 +102,7 @@ impl HandOvers {
     }
 
     fn settle(&mut self, until_ns: i64, spoils: &[Spoil]) {
-        let all = [spoils, self.losses.spoils()].concat();
-        self.woke.settle(until_ns, &all);
-        self.returned.settle(until_ns, &all);
-        self.losses.forget_before(self.woke.settled_until_ns().min(self.returned.settled_until_ns()));
+        settle_thread([&mut self.woke, &mut self.returned], &mut self.losses, until_ns, spoils);
     }
 }
 
@@ -182,14 +179,8 @@ impl<H: HandOver> Draining for Pairs<'_, H> {
 
     fn live(&self) -> Vec<LiveSeries> {
         let plan = self.run.plan;
-        let series = |(of, pair): (&HandOvers, &Running<H>)| LiveSeries {
-            place: pair.plan.place(),
-            detail: LiveDetail::Thread {
-                tid: pair.sleeper.tid,
-                priority: plan.policy().priority(),
-                interval_ns: plan.length.interval_ns.unsigned_abs(),
-            },
-            ..of.woke.live()
+        let series = |(of, pair): (&HandOvers, &Running<H>)| {
+            live_thread((pair.sleeper.tid, plan.policy()), &plan.length, pair.plan.place(), &of.woke)
         };
         self.of.iter().zip(self.running).map(series).collect()
     }

@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use kernel::handover::{Condvar, Eventfd, Futex, FutexPi, HandOver, Mqueue, Pipe, Signal};
 use record::{EventMeans, Record};
-use units::CpuSet;
 
 use self::drain::Pairs;
 use self::finish::finish;
@@ -66,13 +65,8 @@ fn measure_by<H: HandOver>(
     observer: &mut dyn Observer,
     sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, EventError> {
-    let ground = Ground::take(GroundPlan {
-        clock: CLOCK,
-        cpu: plan.pairs.first().map(|pair| pair.cpus.woken),
-        housekeeping: &plan.housekeeping,
-        lock_memory: true,
-        real_time: true,
-    });
+    let ground =
+        Ground::take(GroundPlan::of_drained(plan.pairs.first().map(|pair| pair.cpus.woken), &plan.housekeeping));
     let start = |pair: &PairPlan| Running::<H>::start(plan, *pair, stop.watchdog());
     let pairs: Vec<Running<H>> = plan.pairs.iter().map(start).collect::<Result<_, _>>()?;
     let watching = Watching::begin(&plan.measured, orders(plan, &pairs, &ground, sink.is_some()));
@@ -102,15 +96,5 @@ fn measure_by<H: HandOver>(
 fn orders<H>(plan: &EventPlan, pairs: &[Running<H>], ground: &Ground, is_published: bool) -> Orders {
     let woken = pairs.iter().map(|pair| pair.sleeper.grant.clone());
     let grants: Vec<Grant> = woken.chain(pairs.iter().map(|pair| pair.waker.grant.clone())).collect();
-    Orders {
-        housekeeping: plan.housekeeping.clone(),
-        controller: Some(kernel::sched::thread_id()),
-        measured: plan.measured.clone(),
-        ranked: Orders::ranked(&grants, &CpuSet::new()),
-        grants,
-        memory: ground.memory(),
-        held_idle_limit_us: None,
-        has_times: true,
-        is_published,
-    }
+    Orders::of_pinned(grants, plan.measured.clone(), (&plan.housekeeping, ground.memory()), is_published)
 }

@@ -117,18 +117,10 @@ pub fn measure(
         priority: plan.priority.unwrap_or(0),
     };
     let mut throttle = ThrottleWatch::begin(&workers.iter().map(measuring).collect::<Vec<_>>());
-    let orders = Orders {
-        housekeeping: plan.housekeeping.clone(),
-        controller: Some(kernel::sched::thread_id()),
-        measured: plan.cpus.clone(),
-        // Whatever takes the CPU from an ordinary thread that never sleeps is what this measures, rivals too.
-        ranked: if plan.priority.is_some() { Orders::ranked(&grants, &plan.cpus) } else { Vec::new() },
-        grants,
-        memory: ground.memory(),
-        held_idle_limit_us: None,
-        has_times: true,
-        is_published: sink.is_some(),
-    };
+    // Whatever takes the CPU from an ordinary thread that never sleeps is what this measures, rivals too.
+    let ranked = if plan.priority.is_some() { Orders::ranked(&grants, &plan.cpus) } else { Vec::new() };
+    let known = (&plan.housekeeping, ground.memory());
+    let orders = Orders { ranked, ..Orders::of_pinned(grants, plan.cpus.clone(), known, sink.is_some()) };
     let watching = Watching::begin(&plan.cpus, orders);
     observer.begins();
     let started = crate::clock_watch::moment_now();

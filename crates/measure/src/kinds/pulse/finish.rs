@@ -1,38 +1,79 @@
 //! Makes the record of the server's half.
 
 use record::{
-    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, PacketFlow, PacketRun,
-    Place, PulseNode, PulseRun, ReasonCode, Record, Request, Series, Validity,
+    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeServices, PacketFlow,
+    PacketRun, Place, PulseNode, PulseRun, ReasonCode, Record, Request, Series, Validity,
 };
 use units::ClockId;
 use units::format::{count, span};
 
 use super::clocks_apart;
 use super::obeyed::{requested, role_name, run_of};
+use super::send::SentCounts;
 use super::server::{Followed, Server};
 use crate::clock_watch::moment_now;
+use crate::collect::Keeping;
 use crate::crew::{MemberReport, WatchEvidence, Watching, now_ns};
+use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::nodes::delays::Delays;
+use crate::nodes::halves::{kept_until, without_intervals};
 use crate::nodes::plan::Role;
 use crate::stop::ended_after;
+use crate::witness::{LookoutObservations, Witnessed};
 use crate::worst::worst_of;
 
+/// What is known of the server's half beside what its nodes told, at a moment or at its end.
+struct Known<'a> {
+    /// Whether the run is over.
+    is_over: bool,
+    thread: &'a MemberReport<SentCounts>,
+    witnessed: &'a Witnessed,
+    seen: &'a LookoutObservations,
+    services: Option<NodeServices>,
+    /// What is wrong with the server's clock by its time services.
+    of_services: Validity,
+}
+
 impl<'a> Server<'a> {
-    /// The half at its end.
+    /// The half until now, without its intervals, as it would be were the run cut short now.
+    pub(crate) fn so_far(&self, watching: &Watching) -> Record {
+        let WatchEvidence { witnessed, seen } = watching.so_far();
+        self.record(Known {
+            is_over: false,
+            thread: &MemberReport::so_far(),
+            witnessed: &witnessed,
+            seen: &seen,
+            services: None,
+            of_services: Validity::default(),
+        })
+    }
+
+    /// The half at its end, with the intervals that are kept.
     pub(crate) fn finish(mut self, watching: Watching) -> (Record, Vec<Followed<'a>>) {
         let ended_ns = now_ns(ClockId::Realtime);
         for node in &mut self.nodes {
             node.lateness.end(ended_ns);
             node.clocks_seen.round_trips.end(ended_ns);
         }
+        self.take_fresh();
         let WatchEvidence { witnessed, mut seen } = watching.end();
-        let MemberReport { report, end } = self.sending.member.report();
-        let at_end = report.as_ref().and_then(|report| report.at_end.clone());
+        let thread = self.sending.member.report();
+        let at_end = thread.report.as_ref().and_then(|report| report.at_end.clone());
         self.grants.iter().for_each(|grant| seen.compare_end(grant, at_end.as_ref()));
-        let mut validity_of_services = Validity::default();
-        let services =
-            self.services.take().and_then(|services| services.end(self.setup.node, &mut validity_of_services));
+        let mut of_services = Validity::default();
+        let services = self.services.take().and_then(|services| services.end(self.setup.node, &mut of_services));
+        let known = Known { is_over: true, thread: &thread, witnessed: &witnessed, seen: &seen, services, of_services };
+        let mut record = self.record(known);
+        if kept_until(self.plan.request.end, self.setup.sink.is_some()) == Keeping::None {
+            record = self.fresh.put_into(without_intervals(record));
+        }
+        (record, std::mem::take(&mut self.nodes))
+    }
+
+    fn record(&self, known: Known<'_>) -> Record {
+        let Known { is_over, thread: MemberReport { report, end }, witnessed, seen, services, of_services } = known;
+        let end = *end;
         let counts = report.as_ref().map(|report| report.counts.clone()).unwrap_or_default();
         let mut counters = Counters::default();
         let mut facts = ThreadFacts {
@@ -44,7 +85,7 @@ impl<'a> Server<'a> {
             migrations: None,
             lacks: None,
         };
-        if let Some(report) = &report {
+        if let Some(report) = report {
             report.add_to(&mut counters);
             facts.faults = Some(report.faults());
             facts.migrations = report.migrations().filter(|_| self.plan.cpu.is_some());
@@ -58,8 +99,9 @@ impl<'a> Server<'a> {
             facts.taken = Some(facts.taken.unwrap_or(0) + sent.sent);
             facts.dropped += dropped;
             let of_flow = Counters { dropped, missed_periods: sent.skipped, ..counters.clone() };
-            series.extend(self.series(&node.lateness, flow, Direction::Sent, &of_flow));
-            let trips = self.series(&node.clocks_seen.round_trips, flow, Direction::RoundTrip, &Counters::default());
+            let of = |delays, direction, counters| self.series(delays, (flow, direction), is_over, counters);
+            series.extend(of(&node.lateness, Direction::Sent, &of_flow));
+            let trips = of(&node.clocks_seen.round_trips, Direction::RoundTrip, &Counters::default());
             series.extend(trips.map(|series| Series { interval_ns: None, ..series }));
             let is_known = end != ThreadEnd::Stuck;
             flows.push(PacketFlow {
@@ -72,6 +114,7 @@ impl<'a> Server<'a> {
                 sent: is_known.then_some(sent.sent),
                 skipped: is_known.then_some(sent.skipped),
                 refused: is_known.then_some(sent.refused),
+                may_still_come: !is_over,
                 ..PacketFlow::default()
             });
             clocks.push(self.relation(node));
@@ -90,13 +133,16 @@ impl<'a> Server<'a> {
         facts.lacks = (!refusals.is_empty()).then(|| (ReasonCode::PacketsRefused, refusals.join("; ")));
         let ended = moment_now();
         let elapsed_ns = ended.monotonic.since(self.started.monotonic).0;
-        let ended_early =
-            self.stopped.clone().map(|why| format!("{}: {why}", ended_after(elapsed_ns, self.plan.duration_ns)));
+        let ended_early = if is_over {
+            self.stopped.clone().map(|why| format!("{}: {why}", ended_after(elapsed_ns, self.plan.duration_ns)))
+        } else {
+            Some(CUT_SHORT.to_owned())
+        };
         let worst = worst_of(Vec::new());
         let mut validity = judge(&Facts {
             measurement: Measurement::Pulse,
-            witnessed: &witnessed,
-            seen: &seen,
+            witnessed,
+            seen,
             stops: Stops::Spoil(&self.throttle),
             threads: &[facts],
             clock: Some(ClockFacts { name: "realtime".to_owned(), steps: self.clocks.steps(), started: self.started }),
@@ -118,9 +164,7 @@ impl<'a> Server<'a> {
         if let Some(why) = apart {
             validity.add(ReasonCode::ClocksApart, why);
         }
-        for reason in
-            validity_of_services.reasons().iter().filter(|reason| !validity.has(reason.code)).collect::<Vec<_>>()
-        {
+        for reason in of_services.reasons().iter().filter(|reason| !validity.has(reason.code)).collect::<Vec<_>>() {
             validity.add(reason.code, reason.detail.clone());
         }
         let request = Request::Pulse(self.setup.request.clone());
@@ -145,7 +189,7 @@ impl<'a> Server<'a> {
             manifest,
         }
         .into();
-        (record.with_node_named(), std::mem::take(&mut self.nodes))
+        record.with_node_named()
     }
 
     /// What the server alone knows of a node's orders.
@@ -166,9 +210,21 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn series(&self, delays: &Delays, flow: u32, direction: Direction, counters: &Counters) -> Option<Series> {
-        let place = Place::Flow { flow, direction, queue: None };
-        delays.series(&place, self.setup.request.interval.unsigned(), false, counters).map(|(series, _)| series)
+    fn series(
+        &self,
+        delays: &Delays,
+        (flow, direction): (u32, Direction),
+        is_over: bool,
+        counters: &Counters,
+    ) -> Option<Series> {
+        let (place, interval_ns) =
+            (Place::Flow { flow, direction, queue: None }, self.setup.request.interval.unsigned());
+        let one = if is_over {
+            delays.series(&place, interval_ns, false, counters)
+        } else {
+            delays.so_far(&place, interval_ns, false, counters)
+        };
+        one.map(|(series, _)| series)
     }
 
     fn relation(&self, node: &Followed<'_>) -> ClockRelation {

@@ -26,11 +26,14 @@ pub use self::guard::{GUARD_COMMAND, guard};
 use self::obeyed::Orders;
 use self::server::Server;
 pub use self::server::{NodeLink, ServerSetup};
+use crate::collect::Keeping;
 use crate::context::RunContext;
 use crate::crew::now_ns;
 use crate::gpio_line::{LineError, take_output};
+use crate::interval_sink::hand_on_the_rest;
 use crate::machine::Machine;
 use crate::nodes::delays::Delays;
+use crate::nodes::halves::{keeping, kept_until};
 use crate::nodes::plan::PacketPlan;
 use crate::nodes::{self, OfKind, PacketPlanError};
 pub use crate::nodes::{Dialog, Ends, NodeThreads, PacketError, Role, Setup};
@@ -245,7 +248,8 @@ pub fn act(
     });
     let (start, acting) = act::prepare(act_plan, output, guard);
     let start_ns = now_ns(ClockId::Realtime);
-    let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
+    let (keeping, are_handed_on) = (keeping(setup), setup.sink.is_some() || server.wants_half);
+    let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns).keeping(keeping, are_handed_on);
     let beside = Box::new(Orders::new(request, flow, setup.node, words, acting, series));
     let of_kind = OfKind { start, beside, flow: Some(flow), follow_services, join: ::pulse::join::join };
     let mut record = nodes::follow(setup, ends, server, of_kind, dialog, observe)?;
@@ -269,27 +273,30 @@ pub fn order<'a>(
     let (own, followed) = server.finish(watching);
     let text: String = own.to_json().lines().map(str::trim_start).collect();
     let mut record = own;
-    for node in followed {
+    for mut node in followed {
         if node.gone.is_none() {
             // One that goes now has handed its half over.
             let _ = node.dialog.say(&Message::Half { record: text.clone() });
         }
-        let Some(half) = node.half else { continue };
-        let name = &node.endpoints.node;
-        let joined = Record::from_json(&half)
-            .map_err(|error| error.to_string())
-            .and_then(|half| ::pulse::join::join(record.clone(), half).map_err(|error| error.to_string()));
-        match joined {
-            Ok(joined) => record = joined,
-            Err(why) => {
-                record
-                    .validity
-                    .add(ReasonCode::PartnerLost, format!("the half of {name} cannot be joined with this one: {why}"));
+        let (half, unread) = node.take_half();
+        let joined = half.map(|half| ::pulse::join::join(record.clone(), half)).transpose();
+        let unjoined = match joined {
+            Ok(Some(joined)) => {
+                record = joined;
+                None
             }
+            Ok(None) => None,
+            Err(error) => Some(format!("its half cannot be joined with this one: {error}")),
+        };
+        for why in unread.into_iter().chain(unjoined) {
+            record.validity.add(ReasonCode::PartnerLost, format!("{}: {why}", node.endpoints.node));
         }
     }
     record.label.clone_from(&setup.context.label);
     complete(&mut record);
+    if let Some(sink) = setup.sink.filter(|_| kept_until(setup.request.end, true) == Keeping::None) {
+        hand_on_the_rest(&mut record, sink);
+    }
     Ok(record)
 }
 

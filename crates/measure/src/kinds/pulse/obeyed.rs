@@ -300,6 +300,7 @@ impl Beside for Orders {
             orders: ::pulse::account::orders(None, Some(self.obeyed), false).unwrap_or_default(),
             kept: Some(self.kept.to_text()),
             too_late: Some(self.too_late.to_text()),
+            known_below: None,
             ordered_to_returned_max_ns: self.to_returned_max_ns,
             clock_ahead_ns: self.ahead_ns,
         };

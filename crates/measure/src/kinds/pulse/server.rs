@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use kernel::packet::PacketEndpoint;
 use packet::dialog::{Endpoints, Message, SentReport};
 use packet::header::Session;
-use record::{Direction, Live, LiveDetail, LiveSeries, Moment, Place, PulseRequest};
+use record::{Direction, Live, LiveDetail, LiveSeries, Moment, Place, PulseRequest, Record};
 use units::ClockId;
+use units::format::span;
 
-use super::clocks_apart;
 use super::send::hot::Orders;
 use super::send::{SendPlan, Sending};
+use super::{clocks_apart, complete};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Watching, now_ns};
@@ -22,6 +23,7 @@ use crate::nodes::clocks::ClockExchange;
 use crate::nodes::clocks_seen::ClocksSeen;
 use crate::nodes::delays::Delays;
 use crate::nodes::ends::Data;
+use crate::nodes::halves::{Fresh, ToldHalf, hand_on_half, kept_until};
 use crate::nodes::plan::{PacketPlan, Role};
 use crate::nodes::services::{FollowServices, Services};
 use crate::nodes::{Dialog, Ends, NodeThreads, PacketError, PartnerGone};
@@ -57,7 +59,7 @@ pub struct ServerSetup<'a> {
     pub context: &'a RunContext,
     /// Ends the run early.
     pub stop: &'a Stop,
-    /// Takes what the record has as the run ends.
+    /// Takes the intervals of all nodes as they end.
     pub sink: Option<&'a dyn IntervalSink>,
 }
 
@@ -82,8 +84,34 @@ pub(crate) struct Followed<'a> {
     pub(crate) lateness: Delays,
     /// Why it can no longer be reached.
     pub(crate) gone: Option<PartnerGone>,
-    /// Its half of the record, as it came.
+    /// What it told of its half while the run went on.
+    pub(crate) told: ToldHalf,
+    /// Its half of the record at its end, as it came.
     pub(crate) half: Option<String>,
+}
+
+impl Followed<'_> {
+    /// It can no longer be reached, in a run that began at a moment.
+    fn lose(&mut self, gone: &PartnerGone, started: Moment) {
+        let elapsed_ns = moment_now().monotonic.since(started.monotonic).0;
+        self.gone = Some(PartnerGone(format!("{} into the run: {gone}", span(elapsed_ns))));
+    }
+
+    /// Its half of the record: at its end, or else what it told of it; why that cannot be read beside.
+    pub(crate) fn take_half(&mut self) -> (Option<Record>, Option<String>) {
+        let unread = self.told.unread().map(|why| format!("what it told of its half could not be read: {why}"));
+        match self.half.take().map(|text| Record::from_json(&text)) {
+            Some(Ok(rest)) => (Some(self.told.whole(rest)), unread),
+            Some(Err(error)) => (self.until_lost(), Some(format!("its half cannot be read: {error}"))),
+            None => (self.until_lost(), unread),
+        }
+    }
+
+    fn until_lost(&mut self) -> Option<Record> {
+        let mut told = self.told.until_lost()?;
+        ::pulse::join::goes_on(&mut told);
+        Some(told)
+    }
 }
 
 /// The server's half of a run, its thread ready.
@@ -99,6 +127,8 @@ pub(crate) struct Server<'a> {
     pub(crate) clocks: ClockWatch,
     pub(crate) way: String,
     pub(crate) started: Moment,
+    /// Intervals of the server that have ended and were not handed on.
+    pub(crate) fresh: Fresh,
     /// What was sent, once it was said to the nodes.
     reported: bool,
     /// Why it was stopped before its time.
@@ -129,7 +159,9 @@ impl<'a> Server<'a> {
         };
         let way = links.first().map(|link| link.ends.in_words()).unwrap_or_default();
         let start_ns = now_ns(ClockId::Realtime);
-        let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns);
+        let keeping = kept_until(packets.end, setup.sink.is_some());
+        let series =
+            |name| Delays::new(name, start_ns, plan.interval_maximum_ns).keeping(keeping, setup.sink.is_some());
         let (mut nodes, mut data) = (Vec::new(), Vec::new());
         for NodeLink { session, mut ends, endpoints, dialog } in links {
             ends.aim(&endpoints)?;
@@ -145,6 +177,7 @@ impl<'a> Server<'a> {
                 clocks_seen: ClocksSeen::new(packets.max_drift_ppb, series),
                 lateness: series("scheduled_to_sent"),
                 gone: None,
+                told: ToldHalf::new(keeping),
                 half: None,
             });
         }
@@ -153,17 +186,10 @@ impl<'a> Server<'a> {
         let priority = plan.policy.priority();
         let throttle = ThrottleWatch::begin(&[Measuring { tid: sending.member.tid, cpu: plan.cpu, priority }]);
         let measured = plan.cpu.into_iter().collect();
-        let orders = LookoutOrders {
-            housekeeping: plan.housekeeping.clone(),
-            controller: Some(kernel::sched::thread_id()),
-            ranked: if priority > 0 { LookoutOrders::ranked(&grants, &measured) } else { Vec::new() },
-            measured,
-            grants: grants.clone(),
-            memory: ground.memory(),
-            held_idle_limit_us: None,
-            has_times: true,
-            is_published: false,
-        };
+        let ranked = if priority > 0 { LookoutOrders::ranked(&grants, &measured) } else { Vec::new() };
+        let known = (&plan.housekeeping, ground.memory());
+        let orders =
+            LookoutOrders { ranked, ..LookoutOrders::of_pinned(grants.clone(), measured, known, setup.sink.is_some()) };
         let watched = if let Some(cpu) = plan.cpu { [cpu].into_iter().collect() } else { setup.machine.online.clone() };
         let watching = Watching::begin(&watched, orders);
         let server = Self {
@@ -178,6 +204,7 @@ impl<'a> Server<'a> {
             clocks: ClockWatch::new(ClockId::Realtime),
             way,
             started: moment_now(),
+            fresh: Fresh::default(),
             reported: false,
             stopped: None,
         };
@@ -262,7 +289,8 @@ impl<'a> Server<'a> {
                 self.say_what_was_sent();
                 ended_at = Some(Instant::now());
             }
-            self.hear_all();
+            self.hand_on_ended(watching);
+            self.hear_all(watching);
             if self.setup.stop.ended_early() && self.stopped.is_none() {
                 self.stopped = Some("it was ended on this node".to_owned());
             }
@@ -303,12 +331,49 @@ impl<'a> Server<'a> {
         for (number, node) in self.nodes.iter_mut().enumerate().filter(|(_, node)| node.gone.is_none()) {
             let report: SentReport = self.sending.shared.report(number);
             if let Err(gone) = node.dialog.say(&Message::Sent { report }) {
-                node.gone = Some(gone);
+                node.lose(&gone, self.started);
             }
         }
     }
 
-    fn hear_all(&mut self) {
+    /// Hands the server's own intervals on, where it is time.
+    fn hand_on_ended(&mut self, watching: &Watching) {
+        self.take_fresh();
+        if self.fresh.is_due() {
+            let own = self.so_far(watching);
+            let half = self.fresh.put_into(own.clone());
+            self.hand_on(half, own);
+        }
+    }
+
+    /// Takes the server's intervals that have ended.
+    pub(crate) fn take_fresh(&mut self) {
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for (number, node) in self.nodes.iter_mut().enumerate() {
+            let flow = u32::try_from(number).unwrap_or(u32::MAX);
+            let place = |direction| Place::Flow { flow, direction, queue: None };
+            fresh.take(&place(Direction::Sent), &mut node.lateness);
+            fresh.take(&place(Direction::RoundTrip), &mut node.clocks_seen.round_trips);
+        }
+        self.fresh = fresh;
+    }
+
+    /// Hands on the intervals of a half, with the record of all nodes until now, of which `own` is the server's.
+    fn hand_on(&self, half: Record, own: Record) {
+        let Some(sink) = self.setup.sink else { return };
+        let mut so_far = own;
+        for mut told in self.nodes.iter().filter_map(|node| node.told.so_far()) {
+            ::pulse::join::goes_on(&mut told);
+            // One of another run was not read.
+            so_far = ::pulse::join::join(so_far.clone(), told).unwrap_or(so_far);
+        }
+        so_far.label.clone_from(&self.setup.context.label);
+        complete(&mut so_far);
+        hand_on_half(sink, half, so_far);
+    }
+
+    fn hear_all(&mut self, watching: &Watching) {
+        let mut told = Vec::new();
         for node in self.nodes.iter_mut().filter(|node| node.gone.is_none() && node.half.is_none()) {
             for _ in 0..MOST_HEARD {
                 match node.dialog.hear(Duration::ZERO) {
@@ -319,14 +384,27 @@ impl<'a> Server<'a> {
                     Ok(Some(Message::Stop { why })) => {
                         self.stopped.get_or_insert(format!("{} ended the run: {why}", node.endpoints.node));
                     }
+                    Ok(Some(Message::Told { piece })) => {
+                        told.extend(node.told.hear(&piece));
+                        let heard = if piece.is_last { node.dialog.say(&Message::Heard) } else { Ok(()) };
+                        if let Err(gone) = heard {
+                            node.lose(&gone, self.started);
+                            break;
+                        }
+                    }
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(gone) => {
-                        node.gone = Some(gone);
+                        node.lose(&gone, self.started);
                         break;
                     }
                 }
             }
+        }
+        for half in told {
+            // After what the node told: no order can have arrived that is not among those sent.
+            let own = self.so_far(watching);
+            self.hand_on(half, own);
         }
     }
 

@@ -102,27 +102,12 @@ fn measure_by<W: Wire>(
 ) -> Result<Record, ResponseError> {
     try_edges(&wire, (&plan.request.output, &plan.request.input))?;
     let measured = CpuSet::from_iter([plan.cpu]);
-    let ground = Ground::take(GroundPlan {
-        clock: CLOCK,
-        cpu: Some(plan.cpu),
-        housekeeping: &plan.housekeeping,
-        lock_memory: true,
-        real_time: true,
-    });
+    let ground = Ground::take(GroundPlan::of_drained(Some(plan.cpu), &plan.housekeeping));
     let running = Running::start(plan, wire, stop.watchdog())?;
     let grants: Vec<Grant> = vec![running.waiting.grant.clone(), running.acting.grant.clone()];
-    let orders = Orders {
-        housekeeping: plan.housekeeping.clone(),
-        controller: Some(kernel::sched::thread_id()),
-        // The controller may be where the edges are made: it runs after that thread.
-        measured: measured.clone(),
-        ranked: Orders::ranked(&grants, &CpuSet::new()),
-        grants,
-        memory: ground.memory(),
-        held_idle_limit_us: None,
-        has_times: true,
-        is_published: sink.is_some(),
-    };
+    // The controller may be where the edges are made: it runs after that thread.
+    let known = (&plan.housekeeping, ground.memory());
+    let orders = Orders::of_pinned(grants, measured, known, sink.is_some());
     let watching = Watching::begin(&plan.both(), orders);
     observer.begins();
     let started = crate::clock_watch::moment_now();

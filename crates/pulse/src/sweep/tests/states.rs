@@ -94,9 +94,44 @@ fn orders_that_were_taken_already_are_not_fresh() {
     let ended = outcome(&run, run.orders - 1, 200 * US, (0, 0));
     assert_eq!(sweep.take(&ended), Err(OutcomeError::Incomplete { orders: 529_831, asked: 529_832 }));
     assert_eq!(*sweep.next(), step);
-    // One with a miss does.
+    // Carried out again it takes a part of the chance anew, and so more orders.
+    sweep.discard(run.time_ns());
+    let Step::Confirm { run: again, alpha_spent } = *sweep.next() else { panic!("{:?}", sweep.next()) };
+    assert_eq!((again.number, again.lead_ns, again.orders), (run.number + 1, run.lead_ns, 599_147));
+    assert!((alpha_spent - 0.0025).abs() < 1e-12, "{alpha_spent}");
+    assert_eq!(
+        sweep.take(&outcome(&run, run.orders, 200 * US, (0, 0))),
+        Err(OutcomeError::WrongRun { asked: 4, got: 3 })
+    );
+    let run = again;
+    // One with a miss ends it.
     sweep.take(&outcome(&run, 17, 260 * US, (0, 1))).unwrap();
     assert_eq!(sweep.next().run().unwrap().lead_ns, 270 * US);
+}
+
+#[test]
+fn what_was_confirmed_before_a_sweep_was_ended_stands() {
+    let mut sweep = Sweep::new(plan()).unwrap();
+    (0..3).for_each(|_| drop(take(&mut sweep, 200 * US, (0, 0))));
+    take(&mut sweep, 300 * US, (0, 0));
+    sweep.stop("a board could not be reached");
+    let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
+    assert_eq!(conclusion.claims().map(|claim| claim.cycle_ns).collect::<Vec<_>>(), [250 * US]);
+    let leads: Vec<_> = conclusion.cycles[1..]
+        .iter()
+        .map(|cycle| match &cycle.answer {
+            Answer::Stopped { why, lead_ns } if why == "a board could not be reached" => {
+                (cycle.explored.len(), *lead_ns)
+            }
+            answer => panic!("{answer:?}"),
+        })
+        .collect();
+    assert_eq!(leads, [(1, Some(310 * US)), (0, None), (0, None)]);
+    // Nothing more is asked for.
+    let ended = sweep.next().clone();
+    sweep.stop("again");
+    sweep.discard(1);
+    assert_eq!(*sweep.next(), ended);
 }
 
 #[test]
