@@ -199,7 +199,8 @@ fn of_a_lead_that_had_to_be_raised_two_runs_are_marked_and_none_of_them_is_guess
 
 #[test]
 fn a_sweep_that_names_no_run_of_its_own_is_refused() {
-    let cases: [(fn(&mut SweepDocument), &str); 5] = [
+    type Change = fn(&mut SweepDocument);
+    let cases: [(Change, &str); 5] = [
         (|it| it.conclusion.cycles.clear(), "confirmed no lead"),
         (|it| it.runs.clear(), "does not say in which file"),
         (|it| it.runs[2].file = Some("../003-confirm.json".to_owned()), "which is no file beside it"),
