@@ -71,7 +71,6 @@ fn join_nodes(run: &mut PulseRun) -> Vec<String> {
         let goes_on = own.known_below.is_some();
         let may_still_come = goes_on || flow.is_some_and(|flow| flow.may_still_come || flow.too_old > 0);
         // Without the server's word how many it sent there is no such entry: what it does not know stands as unknown.
-        let sent = Sent { sent: server.unknown, skipped: server.skipped, refused: server.refused };
         let obeyed = Obeyed {
             acted: own.orders.acted,
             beyond: own.orders.beyond,
@@ -79,6 +78,9 @@ fn join_nodes(run: &mut PulseRun) -> Vec<String> {
             refused: own.orders.refused,
             dropped: own.orders.dropped,
         };
+        // While both go on, the server may not have counted yet what the node has received.
+        let least = if goes_on { obeyed.arrived() } else { 0 };
+        let sent = Sent { sent: server.unknown.max(least), skipped: server.skipped, refused: server.refused };
         let both = if flow.is_some_and(did_not_say) { None } else { Some(sent) };
         match orders(both, Some(obeyed), may_still_come) {
             Ok(orders) => *by_server = PulseNode { orders, ..own },

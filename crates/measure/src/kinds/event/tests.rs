@@ -7,7 +7,7 @@ use kernel::clock::{KernelClock, Schedule};
 use kernel::handover::{CallFailed, Found, HandOverError};
 use proptest::prelude::*;
 use record::{CpuPair, EventRequest, PairPlacement, PolicyChoice, ReasonCode, RunEnd, Series};
-use units::Ns;
+use units::{CpuSet, Ns};
 
 use super::drain::HandOvers;
 use super::hot::{Turn, WakerLoop};

@@ -402,7 +402,7 @@ impl<'a> Server<'a> {
             }
         }
         for half in told {
-            // After what the node told: no order can have arrived that is not among those sent.
+            // After what the node told, so that the orders which arrived are among those sent.
             let own = self.so_far(watching);
             self.hand_on(half, own);
         }
