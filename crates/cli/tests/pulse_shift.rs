@@ -19,9 +19,9 @@ const MARK: u64 = 49;
 const BEGIN_NS: i64 = 20_000_000;
 
 /// A line of a capture: when it changes its level (ns), and whether it is up then.
-struct Line {
-    name: &'static str,
-    edges: Vec<(i64, bool)>,
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    pub(crate) edges: Vec<(i64, bool)>,
 }
 
 impl Line {
@@ -60,7 +60,7 @@ impl Line {
 }
 
 /// The rule of `pulse send --mark`, written once more.
-fn is_long(number: u64, mark: u64) -> bool {
+pub(crate) fn is_long(number: u64, mark: u64) -> bool {
     if mark == 0 {
         return false;
     }
@@ -84,7 +84,7 @@ fn rests_high(line: &Line) -> bool {
 const END_NS: i64 = BEGIN_NS + 1_020 * INTERVAL_NS;
 
 /// A value change dump with a resolution of 1 ns.
-fn vcd(lines: &[Line]) -> String {
+pub(crate) fn vcd(lines: &[Line]) -> String {
     let id = |place: usize| char::from(b'!' + u8::try_from(place).unwrap());
     let mut text = String::from("$timescale 1 ns $end\n$scope module lines $end\n");
     for (place, line) in lines.iter().enumerate() {
@@ -97,7 +97,8 @@ fn vcd(lines: &[Line]) -> String {
     for (at_ns, place, is_up) in changes(lines) {
         writeln!(text, "#{at_ns}\n{}{}", u8::from(is_up), id(place)).unwrap();
     }
-    writeln!(text, "#{END_NS}").unwrap();
+    let last_ns = changes(lines).last().map_or(0, |(at_ns, ..)| *at_ns);
+    writeln!(text, "#{}", END_NS.max(last_ns + INTERVAL_NS)).unwrap();
     text
 }
 
@@ -118,6 +119,13 @@ fn saleae(lines: &[Line]) -> String {
     text
 }
 
+/// The roles that a record which is read has to have.
+pub(crate) fn give_roles(record: &mut Record) {
+    let with_role = |(node, role): (&Node, &str)| Node { role: role.to_owned(), ..node.clone() };
+    let nodes: Vec<Node> = record.nodes.iter().zip(["server", "node", "node"]).map(with_role).collect();
+    record.nodes = Nodes::try_from(nodes).unwrap();
+}
+
 /// A folder with the record of a run of two nodes, b and c, and captures of it.
 struct Run {
     folder: tempfile::TempDir,
@@ -134,9 +142,7 @@ impl Run {
             run.nodes[1].clock_ahead_ns = Some((-42_000, -40_000));
             change(run);
         });
-        let with_role = |(node, role): (&Node, &str)| Node { role: role.to_owned(), ..node.clone() };
-        let nodes: Vec<Node> = record.nodes.iter().zip(["server", "node", "node"]).map(with_role).collect();
-        record.nodes = Nodes::try_from(nodes).unwrap();
+        give_roles(&mut record);
         fs::write(folder.path().join("run.json"), record.to_json()).unwrap();
         Self { folder }
     }

@@ -30,6 +30,7 @@ mod packet_explain;
 mod profile;
 mod pulse;
 mod pulse_shift;
+mod pulse_sweep_shift;
 mod readme;
 mod record_file;
 mod spelling;

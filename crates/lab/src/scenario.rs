@@ -79,6 +79,9 @@ pub struct Step {
     /// Texts that the standard output must not contain.
     #[serde(default)]
     pub lacks: Vec<String>,
+    /// With `run`: files and folders of the node, by absolute paths, that `punctual lab test --keep` fetches after the command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<String>,
 }
 
 /// The subcommands of `punctual lab` that a step may run: those that neither start nor end a lab.
@@ -128,6 +131,12 @@ impl Step {
             }
             (Some(_), _) if self.within_s.is_some() => {
                 Some("has both 'within-s', which is only for 'run' and 'reboot', and 'lab': remove one".to_owned())
+            }
+            _ if !self.keep.is_empty() && self.run.is_empty() => {
+                Some("has 'keep', which is only for 'run': remove it".to_owned())
+            }
+            _ if self.keep.iter().any(|path| !path.starts_with('/') || path.ends_with('/')) => {
+                Some("keeps a path that does not begin with '/', or ends with it: name a file or folder".to_owned())
             }
             _ if self.run.contains("punctual-proof") && !node.proof => {
                 Some(format!("runs punctual-proof, which node {} gets with 'proof = true' alone", node.name))
@@ -526,6 +535,7 @@ mod tests {
             exit: vec![0, 1],
             contains: vec!["isolated".to_owned()],
             lacks: vec!["problem".to_owned()],
+            keep: Vec::new(),
         };
         assert_eq!(step.fault(1, "isolated 2-3"), None);
         assert_eq!(step.fault(3, "isolated 2-3").unwrap(), "the exit code is 3 instead of [0, 1]");
@@ -560,6 +570,9 @@ mod tests {
         check(kernel, "node = \"a\"\nlab = \"link\"", "and 'node'");
         check(kernel, "lab = \"down\"", "'lab down': allowed are analyzer and link");
         check(kernel, "lab = \"\"", "allowed are");
+        check(kernel, "run = \"true\"\nkeep = [\"/run/a.html\"]", "");
+        check(kernel, "lab = \"link\"\nkeep = [\"/run/a.html\"]", "only for 'run'");
+        check(kernel, "run = \"true\"\nkeep = [\"a.html\"]", "does not begin with '/'");
     }
 
     proptest! {

@@ -147,6 +147,14 @@ mod tests {
         assert_eq!((witness.samples, witness.overruns, witness.mean_ns()), (20_000, 1, Some(2_000.0)));
         assert_eq!((witness.min_ns, witness.max_ns), (Some(1_001), Some(99_999)));
         assert_eq!(witness.seconds.iter().filter_map(|one| one.max_ns).max(), Some(99_999));
+        assert_eq!(witness.seconds.iter().filter_map(|one| one.min_ns).min(), Some(1_001));
+        assert_eq!((of(|one| one.sum_ns), witness.sum_ns), (40_000_000, 40_000_000));
+        // Those that are taken together arrived when the last of them did: all their edges came before.
+        let mut frames = 0;
+        for group in &witness.seconds {
+            frames += u64::from(group.frames);
+            assert_eq!(group.at_offset_ns, frames * 1_000_000_000);
+        }
         assert!(witness.seconds.windows(2).all(|pair| pair[0].at_offset_ns < pair[1].at_offset_ns));
     }
 }

@@ -276,6 +276,71 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_no_frame_is_counted_apart_and_said() {
+        let text = |change: fn(&mut AnswerRun)| said(change).sentences.join("\n");
+        let plain = text(|_| ());
+        assert!(
+            plain.starts_with(
+                "1\u{202f}002 edges were answered; the first 16 warmed the thread up and are in no latency."
+            ),
+            "{plain}"
+        );
+        assert!(
+            plain.contains("Its histogram has 1\u{202f}002 answers: those of its frames, 1\u{202f}000 of what it takes for a warm-up."),
+            "{plain}"
+        );
+        let unsent = text(|run| {
+            let witness = run.witness.as_mut().unwrap();
+            (witness.in_histogram, witness.unsent) = (1_022, 20);
+        });
+        assert!(
+            unsent.contains(
+                "1\u{202f}000 of what it takes for a warm-up, and 20 of seconds whose frames it did not send."
+            ),
+            "{unsent}"
+        );
+        let cold = text(|run| run.warm_up = 0);
+        assert!(cold.starts_with("1\u{202f}002 edges were answered."), "{cold}");
+    }
+
+    #[test]
+    fn a_session_that_ended_without_a_word_is_said() {
+        let text = said(|run| run.witness.as_mut().unwrap().sessions = 2).sentences.join("\n");
+        assert!(
+            text.contains("stopped measuring before it was told to, and was asked again: 2 times in all."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_worst_seconds_are_shown_with_their_own_mean_and_one_without_an_answer_has_no_longest() {
+        let all = said(|run| {
+            let witness = run.witness.as_mut().unwrap();
+            for second in 3..30 {
+                witness.add(WitnessSecond {
+                    at_offset_ns: second * 1_000_000_000,
+                    frames: 3,
+                    samples: 4,
+                    max_ns: Some(50_000 + second),
+                    min_ns: Some(10_000),
+                    sum_ns: 100_000,
+                    overruns: 0,
+                });
+            }
+        });
+        assert_eq!((all.worst_seconds.len(), all.seconds), (SHOWN_SECONDS, 28));
+        let first = &all.worst_seconds[0];
+        assert_eq!((&*first.at, first.samples, first.mean_ns), ("29 s", 4, Some(25_000)));
+        let silent = said(|run| {
+            let witness = run.witness.as_mut().unwrap();
+            witness.seconds =
+                vec![WitnessSecond { at_offset_ns: 1_000_000_000, frames: 1, ..WitnessSecond::default() }];
+        });
+        let row = &silent.worst_seconds[0];
+        assert_eq!((&*row.longest, row.max_ns, row.mean_ns), ("-", None, None));
+    }
+
+    #[test]
     fn a_witness_that_was_lost_says_why() {
         let said = said(|run| run.witness.as_mut().unwrap().lost = Some("it closed the connection".to_owned()));
         assert!(said.sentences.contains(&"It says no more: it closed the connection.".to_owned()));

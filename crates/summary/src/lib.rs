@@ -14,6 +14,7 @@ pub mod explanation;
 pub mod headline;
 pub mod late;
 mod late_table;
+pub mod line_calibration;
 pub mod load;
 mod measured;
 pub mod packet;

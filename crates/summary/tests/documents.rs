@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use summary::line_calibration::{LINE_CALIBRATION_VERSION, LineCalibrationDocument};
 use summary::shift::{SHIFT_VERSION, ShiftDocument};
 use summary::sweep::{SWEEP_VERSION, SweepDocument};
 use summary::{ASSESSMENT_VERSION, AssessmentDocument};
@@ -19,6 +20,12 @@ fn assessment_schema_is_published() {
 fn schemas_of_sweeps_and_shifts_are_published() {
     published(&format!("docs/schema/sweep-{SWEEP_VERSION}.json"), &schemars::schema_for!(SweepDocument).to_value());
     published(&format!("docs/schema/shift-{SHIFT_VERSION}.json"), &schemars::schema_for!(ShiftDocument).to_value());
+}
+
+#[test]
+fn schema_of_calibrations_of_lines_is_published() {
+    let path = format!("docs/schema/line-calibration-{LINE_CALIBRATION_VERSION}.json");
+    published(&path, &schemars::schema_for!(LineCalibrationDocument).to_value());
 }
 
 /// Compares the committed document with what the code makes.

@@ -68,7 +68,7 @@ function Shift({ shift, isNamed, isAlone }: { shift: ShiftView; isNamed: boolean
       <p class="asked">{shift.about}.</p>
       {!invalid && !isAlone && <p>{shift.sentence}</p>}
       {pairs.length === 0
-        ? <p class="nothing">Nothing can be said of a shift: the reason stands above. Capture again with: punctual pulse send --mark 1000</p>
+        ? <p class="nothing">Nothing can be said of a shift: the reason stands above.</p>
         : <>
             <Table head={SHIFT_HEAD} rows={shiftRows(shift)} words={1} invalid={shift.pairs.map(() => invalid)} />
             <p class="note">Of each order: how much later {several ? "each node" : pairs[0]!.second} switched than {pairs[0]!.first}. Negative is earlier.</p>

@@ -78,6 +78,9 @@ enum LabCommand {
         /// A built-in scenario, or a TOML file
         #[arg(value_parser = names::scenario())]
         scenario: Option<String>,
+        /// Fetch the files that its steps name to be kept: FOLDER/SCENARIO/NODE/NAME; what is there is replaced
+        #[arg(long, value_name = "FOLDER")]
+        keep: Option<PathBuf>,
     },
     Calibrate(calibrate::CalibrateArgs),
     /// Shut a lab down
@@ -104,7 +107,7 @@ impl LabArgs {
             LabCommand::Status { json } => status(json),
             LabCommand::Link(args) => args.run(),
             LabCommand::Analyzer(args) => args.run(),
-            LabCommand::Test { scenario } => scenarios::test(scenario.as_deref()),
+            LabCommand::Test { scenario, keep } => scenarios::test(scenario.as_deref(), keep.as_deref()),
             LabCommand::Calibrate(arguments) => arguments.run(),
             LabCommand::Down { name } => {
                 running::find(&name)?.down()?;

@@ -233,6 +233,7 @@ mod tests {
             [0, 10, 8, 4, 0, 2],
             // Shorter in sum than its parts can be, and longer.
             [0, 100, 50, 51, 0, 2],
+            [0, 102, 50, 51, 0, 2],
             [0, 103, 50, 51, 0, 2],
             [0x4854_5450, 0x2f31_2e31, 0x2034_3030, 0x2042_6164, 0x2052_6571, 0x7565_7374],
         ] {
@@ -240,6 +241,18 @@ mod tests {
             reader.push(&frame(numbers));
             assert!(reader.next_message().unwrap_err().to_string().contains("no latmon"), "{numbers:?}");
         }
+        let mut reader = Reader::new(REQUEST);
+        reader.push(&frame([0, 101, 50, 51, 0, 2]));
+        assert!(matches!(reader.next_message(), Ok(Some(Message::Frame(_)))), "both bounds are possible");
+    }
+
+    #[test]
+    fn more_cells_than_there_can_be_are_not_waited_for() {
+        let mut reader = Reader::new(Request { period_us: 1_000, cells: 2 * MOST_CELLS });
+        reader.push(&frame([0; 6]));
+        reader.push(&[0; 4 * 1_000]);
+        let all = [reader.next_message().unwrap(), reader.next_message().unwrap()];
+        assert!(matches!(&all[1], Some(Message::Histogram(cells)) if cells.len() == 1_000), "{all:?}");
     }
 
     #[test]

@@ -9,8 +9,12 @@
 //! 1000241 0 high             nanoseconds from the beginning, a line, and its level from then on
 //! 1000892 1 high
 //! 2000000 1 lost             nothing is known of the line from its last edge to the next one
+//! within_ns 2100             no edge was stamped later than this, by looks at the levels meanwhile; 'unknown' where they do not show that
 //! until 60000000000          how long was looked; missing where that was cut off
 //! ```
+//!
+//! A shift by it is right to within the larger of `resolution_ns` and `within_ns`, and to an unknown time where one of them is not known
+//! or missing: an interrupt that is kept waiting while lines are watched makes a stamp late that was not when they were calibrated.
 
 use super::{BACKWARDS, Levels, LogicCapture, LogicChannel, LogicError, MOST_CHANNELS};
 
@@ -61,10 +65,11 @@ pub fn event(at_ns: i64, line: usize, event: LineEvent) -> String {
     format!("{at_ns} {line} {word}\n")
 }
 
-/// The end of a file (ns from the beginning).
+/// The end of a file (ns from the beginning), with how late stamps were at most (ns), if that is known.
 #[must_use]
-pub fn end(at_ns: i64) -> String {
-    format!("until {at_ns}\n")
+pub fn end(at_ns: i64, within_ns: Option<i64>) -> String {
+    let within = within_ns.map_or_else(|| UNKNOWN.to_owned(), |ns| ns.to_string());
+    format!("within_ns {within}\nuntil {at_ns}\n")
 }
 
 const fn level_word(is_high: bool) -> &'static str {
@@ -90,6 +95,7 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
     let mut capture = LogicCapture::default();
     let mut channels: Vec<Levels> = Vec::new();
     let (mut shortest_ps, mut last_ps, mut is_over) = (0, 0, false);
+    let mut within_ps: Option<i64> = None;
     for (number, line) in lines {
         let text = std::str::from_utf8(line).map_err(|_| wrong(number, "it is no text"))?;
         let words: Vec<&str> = text.split(' ').collect();
@@ -111,6 +117,8 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
                 channels.push(levels);
                 capture.channels.push(LogicChannel { name: name.to_owned(), spans: Vec::new() });
             }
+            ["within_ns", UNKNOWN] => within_ps = None,
+            ["within_ns", ns] => within_ps = Some(moment_ps(ns, number)?),
             ["until", ns] => {
                 let at_ps = moment_ps(ns, number)?;
                 if at_ps < last_ps {
@@ -134,6 +142,7 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
     for (channel, levels) in capture.channels.iter_mut().zip(channels) {
         channel.spans = levels.end(last_ps);
     }
+    capture.resolution_ps = capture.resolution_ps.zip(within_ps).map(|(calibrated, seen)| calibrated.max(seen));
     Ok(capture)
 }
 
@@ -189,7 +198,7 @@ mod tests {
     fn written(calibrated: Option<Calibrated>, events: &[(i64, usize, LineEvent)], until_ns: Option<i64>) -> String {
         let mut text = head(&[("press-1", false), ("press-2", true)], calibrated);
         events.iter().for_each(|(at_ns, line, what)| text.push_str(&event(*at_ns, *line, *what)));
-        text + &until_ns.map_or_else(String::new, end)
+        text + &until_ns.map_or_else(String::new, |until_ns| end(until_ns, Some(1_900)))
     }
 
     fn level(at_ns: i64, line: usize, is_high: bool) -> (i64, usize, LineEvent) {
@@ -208,6 +217,20 @@ mod tests {
         assert_eq!((of(1).begins_high, of(1).edges_ps.len(), of(1).until_ps), (true, 1, 5_000_000_000));
         let open = parse(written(None, &events, None).as_bytes()).unwrap();
         assert_eq!((open.resolution_ps, open.channels[0].spans[0].until_ps), (None, 1_100_000_000));
+    }
+
+    #[test]
+    fn an_error_is_stated_only_if_it_was_calibrated_and_seen_and_is_the_larger_of_both() {
+        let resolution_ps = |calibrated, end: String| {
+            let text = written(calibrated, &[level(1_000, 0, true)], None) + &end;
+            parse(text.as_bytes()).unwrap().resolution_ps
+        };
+        assert_eq!(resolution_ps(Some(CALIBRATED), end(9_000, Some(1_900))), Some(2_400_000));
+        // Interrupts waited longer than when the lines were calibrated.
+        assert_eq!(resolution_ps(Some(CALIBRATED), end(9_000, Some(210_000))), Some(210_000_000));
+        assert_eq!(resolution_ps(Some(CALIBRATED), end(9_000, None)), None);
+        assert_eq!(resolution_ps(None, end(9_000, Some(1_900))), None);
+        assert_eq!(resolution_ps(Some(CALIBRATED), String::new()), None, "cut off, or of a release that did not look");
     }
 
     #[test]

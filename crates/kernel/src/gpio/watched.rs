@@ -32,10 +32,20 @@ impl WatchedLines {
     /// # Errors
     /// Where the driver cannot read them.
     pub fn levels(&self) -> io::Result<Vec<bool>> {
+        let bits = self.level_bits()?;
+        Ok((0..self.offsets.len()).map(|line| bits >> line & 1 == 1).collect())
+    }
+
+    /// The same as bits, the lowest for the line that was taken first: one system call, and nothing is allocated.
+    ///
+    /// # Errors
+    /// Where the driver cannot read them.
+    #[inline]
+    pub fn level_bits(&self) -> io::Result<u64> {
         let all = self.offsets.len();
         let mut values = RawValues { bits: 0, mask: if all >= 64 { u64::MAX } else { (1 << all) - 1 } };
         ask(self.file.as_raw_fd(), GET_VALUES, &mut values)?;
-        Ok((0..all).map(|line| values.bits >> line & 1 == 1).collect())
+        Ok(values.bits & values.mask)
     }
 
     /// The edges that came within so many milliseconds: those that are there, or those that come first. They are in the order in which

@@ -8,6 +8,7 @@
  *	up_ns, down_ns	how long it takes to write a line high, or low: the CPU is kept busy for so long before the edge
  *	after_ns	how long it takes after the edge, until the write returns
  *	irq_ns		how long it takes from an edge until its interrupt is handled: the CPU is kept busy for so long in it
+ *	late, late_ns	lines whose interrupts are handled late_ns later still, one bit for each odd one
  *	lose_every	of so many interrupts that an edge should raise one is lost; 0: none
  *	one		not 0: the wires of all odd lines come from line 0, as one signal on several inputs
  *	cut		lines whose wire is cut, one bit for each odd one: they are low, and raise no interrupt
@@ -55,6 +56,10 @@ static unsigned int after_ns;
 module_param(after_ns, uint, 0644);
 static unsigned int irq_ns;
 module_param(irq_ns, uint, 0644);
+static unsigned int late;
+module_param(late, uint, 0644);
+static unsigned int late_ns;
+module_param(late_ns, uint, 0644);
 static unsigned int lose_every;
 module_param(lose_every, uint, 0644);
 static unsigned int one;
@@ -226,6 +231,8 @@ static void handle_input(struct irq_work *work)
 	struct line *line = container_of(work, struct line, irq_work);
 
 	keep_busy(READ_ONCE(irq_ns));
+	if (READ_ONCE(late) & BIT(line - lines))
+		keep_busy(READ_ONCE(late_ns));
 	generic_handle_domain_irq(chip.irq.domain, line - lines);
 }
 

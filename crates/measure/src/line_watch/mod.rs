@@ -1,12 +1,16 @@
 //! Watches lines of GPIO chips by the kernel's own stamps of their edges, as a logic analyzer would: a witness for nodes that act.
 //!
 //! The kernel's clock of edges has faults of its own: it serves the lines of a chip one after the other, and reads a level late. Both are
-//! measured with one signal on all lines (`calibrate`).
+//! measured with one signal on all lines (`calibrate`). And an interrupt can be kept waiting, more under one load than under another: how
+//! late stamps are at most is found out while edges are watched, by looks at the levels (`looks`).
 
 mod calibrate;
+mod looking;
+mod looks;
 mod order;
 
 use std::io::{self, Write};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use codecs::logic::kernel_events::{self, Calibrated, LineEvent};
@@ -15,6 +19,10 @@ use kernel::gpio::WatchedLines;
 use units::{ClockId, Ns};
 
 pub use self::calibrate::{Calibration, CalibrationError, LEAST_EDGES, calibrate};
+use self::looking::Looking;
+pub use self::looking::Looks;
+pub use self::looks::Lateness;
+use self::looks::{Beside, FirstLook};
 use self::order::{InOrder, StampedEdge};
 use crate::gpio_line::{LineError, take_watched};
 use crate::stop::Stop;
@@ -67,6 +75,15 @@ pub struct WatchProgress {
     pub lines: Vec<LineCounts>,
 }
 
+/// What was seen of lines until the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// How long it was, and what was seen of each line.
+    pub all: WatchProgress,
+    /// How late the stamps were at most.
+    pub lateness: Lateness,
+}
+
 /// What lines did, for who wants all of it: `(line, at_ns, event)`, in the order of time.
 pub type SeenEvent = (usize, i64, LineEvent);
 
@@ -95,78 +112,115 @@ impl LineWatch {
         Ok(Self { chips, names: lines.iter().map(|line| line.name.clone()).collect() })
     }
 
-    /// Watches for so long, or until it is stopped, and writes a capture down as it comes.
+    /// Watches for so long, or until it is stopped, and writes a capture down as it comes. One more thread reads the levels of the lines
+    /// again and again meanwhile, as `looks` says.
     ///
     /// # Errors
     /// Where a chip fails, or the capture cannot be written.
     pub fn run(
         &self,
-        calibrated: Option<Calibrated>,
+        (calibrated, looks): (Option<Calibrated>, Looks),
         duration: Option<Ns>,
         stop: &Stop,
         capture: &mut dyn Write,
         progress: &mut dyn FnMut(&WatchProgress),
-    ) -> Result<WatchProgress, WatchError> {
-        let levels = self.levels()?;
+    ) -> Result<Watched, WatchError> {
+        let first = self.first_looks()?;
+        let looking = Looking::default();
+        thread::scope(|scope| {
+            // However this one ends, the other one does.
+            let _end = looking.end_with();
+            let looker = scope.spawn(|| looking.run(looks, &self.chips, &first));
+            let mut looked = Looked { beside: Beside::new(&first), looking: &looking };
+            let order = self.watch(calibrated, (duration, stop), capture, (&mut looked, &first), progress)?;
+            looking.end();
+            let last_look_ns = looker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            self.finish(order, looked, last_look_ns.map_err(WatchError::Read)?, capture)
+        })
+    }
+
+    fn watch(
+        &self,
+        calibrated: Option<Calibrated>,
+        (duration, stop): (Option<Ns>, &Stop),
+        capture: &mut dyn Write,
+        (looked, first): (&mut Looked<'_>, &[FirstLook]),
+        progress: &mut dyn FnMut(&WatchProgress),
+    ) -> Result<Begun, WatchError> {
         let (start_ns, began) = (now_ns(), Instant::now());
+        let levels: Vec<bool> = first.iter().map(|first| first.is_high).collect();
         let mut order = InOrder::new(start_ns, &levels);
         // Edges that came before the levels were read say what these are now.
-        self.look(&mut order, 0)?;
+        self.look(&mut order, looked, 0)?;
         order.begin();
         let lines: Vec<(&str, bool)> = self.names.iter().map(String::as_str).zip(order.levels()).collect();
-        let write = |to: &mut dyn Write, text: &str| to.write_all(text.as_bytes()).map_err(WatchError::Write);
         write(capture, &kernel_events::head(&lines, calibrated))?;
         let mut said = Instant::now();
         let is_over = || {
             stop.ended_early() || duration.is_some_and(|time| began.elapsed() >= Duration::from_nanos(time.unsigned()))
         };
-        loop {
-            let is_last = is_over();
-            self.look(&mut order, if is_last { 0 } else { LOOK_MS })?;
-            let now_ns = now_ns();
-            let settled_ns = if is_last { i64::MAX } else { now_ns - SETTLED_NS };
-            for (line, at_ns, event) in order.take_until(settled_ns) {
-                write(capture, &kernel_events::event(at_ns, line, event))?;
-            }
-            let so_far = WatchProgress {
-                elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
-                lines: order.counts(),
-            };
-            if is_last {
-                write(capture, &kernel_events::end((now_ns - start_ns).max(order.last_ns())))?;
-                capture.flush().map_err(WatchError::Write)?;
-                return Ok(so_far);
-            }
+        while !is_over() {
+            self.look(&mut order, looked, LOOK_MS)?;
+            write_events(capture, order.take_until(now_ns() - SETTLED_NS))?;
             if said.elapsed() >= PROGRESS {
                 said = Instant::now();
                 capture.flush().map_err(WatchError::Write)?;
-                progress(&so_far);
+                progress(&WatchProgress { elapsed_ns: elapsed_ns(began), lines: order.counts() });
             }
         }
+        Ok(Begun { order, start_ns, began })
     }
 
-    fn levels(&self) -> Result<Vec<bool>, WatchError> {
-        let mut levels = vec![false; self.names.len()];
+    /// Writes what is left, and the end.
+    fn finish(
+        &self,
+        begun: Begun,
+        mut looked: Looked<'_>,
+        last_look_ns: i64,
+        capture: &mut dyn Write,
+    ) -> Result<Watched, WatchError> {
+        let Begun { mut order, start_ns, began } = begun;
+        let elapsed_ns = elapsed_ns(began);
+        // Stamps of edges that the last look showed may still be on their way.
+        self.look(&mut order, &mut looked, LOOK_MS)?;
+        self.look(&mut order, &mut looked, 0)?;
+        let (lateness, known_until_ns) = looked.beside.end(last_look_ns);
+        write_events(capture, order.take_until(known_until_ns))?;
+        let within_ns = match lateness {
+            Lateness::Within(ns) => Some(ns),
+            Lateness::Unknown(_) => None,
+        };
+        let until_ns = known_until_ns.saturating_sub(start_ns).max(order.last_ns());
+        write(capture, &kernel_events::end(until_ns, within_ns))?;
+        capture.flush().map_err(WatchError::Write)?;
+        Ok(Watched { all: WatchProgress { elapsed_ns, lines: order.counts() }, lateness })
+    }
+
+    fn first_looks(&self) -> Result<Vec<FirstLook>, WatchError> {
+        let mut first = vec![FirstLook { is_high: false, began_ns: 0 }; self.names.len()];
         for chip in &self.chips {
+            let began_ns = now_ns();
             let of_chip = chip.watched.levels().map_err(WatchError::Read)?;
             for (line, is_high) in chip.lines.iter().zip(of_chip) {
-                if let Some(level) = levels.get_mut(*line) {
-                    *level = is_high;
+                if let Some(first) = first.get_mut(*line) {
+                    *first = FirstLook { is_high, began_ns };
                 }
             }
         }
-        Ok(levels)
+        Ok(first)
     }
 
     /// Takes over what the kernel has, and waits for so many milliseconds for each chip that has nothing.
-    fn look(&self, order: &mut InOrder, timeout_ms: i32) -> Result<(), WatchError> {
+    fn look(&self, order: &mut InOrder, looked: &mut Looked<'_>, timeout_ms: i32) -> Result<(), WatchError> {
         for chip in &self.chips {
             loop {
                 let edges = chip.watched.edges(timeout_ms).map_err(WatchError::Read)?;
                 for edge in &edges {
                     if let Some(line) = chip.lines.get(edge.line) {
                         let (at_ns, is_high, number) = (edge.at_ns, edge.is_rising, edge.number);
-                        order.add(StampedEdge { line: *line, at_ns, is_high, number });
+                        let edge = StampedEdge { line: *line, at_ns, is_high, number };
+                        order.add(edge);
+                        looked.beside.edge(edge);
                     }
                 }
                 // A signal that never rests must not keep it from writing.
@@ -175,8 +229,41 @@ impl LineWatch {
                 }
             }
         }
+        looked.settle();
         Ok(())
     }
+}
+
+/// A watch that has begun.
+struct Begun {
+    order: InOrder,
+    start_ns: i64,
+    began: Instant,
+}
+
+/// What looks have shown beside the edges.
+struct Looked<'a> {
+    beside: Beside,
+    looking: &'a Looking,
+}
+
+impl Looked<'_> {
+    fn settle(&mut self) {
+        self.looking.take().into_iter().for_each(|change| self.beside.change(change));
+        self.beside.settle();
+    }
+}
+
+fn write(to: &mut dyn Write, text: &str) -> Result<(), WatchError> {
+    to.write_all(text.as_bytes()).map_err(WatchError::Write)
+}
+
+fn write_events(to: &mut dyn Write, events: Vec<SeenEvent>) -> Result<(), WatchError> {
+    events.into_iter().try_for_each(|(line, at_ns, event)| write(to, &kernel_events::event(at_ns, line, event)))
+}
+
+fn elapsed_ns(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn now_ns() -> i64 {

@@ -205,8 +205,18 @@ pub enum NumberingError {
         odd: u64,
     },
     /// What the marks say contradicts itself wherever they say something.
-    #[error("no pulse can be numbered: {0}")]
+    #[error("no pulse can be numbered: {}{}", .0, remedy(*.0))]
     Contradiction(NumberingFault),
+}
+
+/// What helps where one contradiction leaves no pulse a number; empty where its own words ask for it.
+const fn remedy(fault: NumberingFault) -> &'static str {
+    match fault {
+        NumberingFault::Mark { .. } => {
+            "; pulses that nodes end too late or too early look like others: order wider ones (--width, with a longer interval)"
+        }
+        NumberingFault::Marks { .. } | NumberingFault::Order { .. } => "",
+    }
 }
 
 /// Gives the pulses of a line the numbers of their orders.

@@ -28,6 +28,13 @@ pub(super) struct GetArgs {
     force: bool,
 }
 
+/// Fetches a file or folder of a node into a folder, which is made; what is there of that name is replaced.
+pub(super) fn fetch_into(lab: &Lab, node: &str, path: &str, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (node, to) = (format!("{}/{node}", lab.name), Some(folder.to_owned()));
+    GetArgs { node, path: path.to_owned(), to, force: true }.run().map(|_| ())
+}
+
 impl GetArgs {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let (lab, node) = find_node(&self.node)?;

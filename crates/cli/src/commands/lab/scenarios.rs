@@ -13,6 +13,7 @@ use ::lab::running::{self, ExecError, Lab, Streams};
 use ::lab::scenario::{Scenario, Step};
 use anyhow::Context as _;
 
+use super::get::fetch_into;
 use super::{bring_up, guest_programs, read_scenario, reboot, this_program};
 use crate::exit::Exit;
 use terminal::output;
@@ -23,8 +24,9 @@ const ATTEMPTS: u32 = 3;
 /// Before a step that has time is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Runs the steps of scenarios; exit 1 where one does not hold, 2 where all hold that could be run, and one could not.
-pub(super) fn test(word: Option<&str>) -> anyhow::Result<Exit> {
+/// Runs the steps of scenarios; exit 1 where one does not hold, 2 where all hold that could be run, and one could not. What steps name to
+/// be kept goes to `keep`, if that is given: `KEEP/SCENARIO/NODE/NAME`.
+pub(super) fn test(word: Option<&str>, keep: Option<&Path>) -> anyhow::Result<Exit> {
     let scenarios = match word {
         Some(word) => vec![read_scenario(word)?],
         None => Scenario::all_built_in().collect(),
@@ -41,7 +43,7 @@ pub(super) fn test(word: Option<&str>) -> anyhow::Result<Exit> {
                 continue;
             }
         };
-        let trial = Trial { scenario, program: &program, cache: &cache, programs: &programs };
+        let trial = Trial { scenario, program: &program, cache: &cache, programs: &programs, keep };
         let (holding, broken) = trial.run()?;
         passed += holding;
         failed += broken;
@@ -62,6 +64,8 @@ struct Trial<'a> {
     program: &'a Path,
     cache: &'a Cache,
     programs: &'a [Programs],
+    /// The folder for what steps keep; `None` if nobody wants it.
+    keep: Option<&'a Path>,
 }
 
 /// How an attempt ended.
@@ -157,12 +161,27 @@ impl Trial<'_> {
         let until = Instant::now() + Duration::from_secs(step.within_s.unwrap_or(0));
         loop {
             match once() {
-                Ok(None) => return Ok(None),
+                Ok(None) => return Ok(self.kept(lab, node, step)),
                 // A node that starts again is gone for a while.
                 _ if Instant::now() < until => thread::sleep(AGAIN),
-                other => return other,
+                Ok(Some(fault)) => {
+                    // They say more of what went wrong; that one of them is missing would not.
+                    let _ = self.kept(lab, node, step);
+                    return Ok(Some(fault));
+                }
+                Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Fetches what a step names to be kept; what is wrong if one of it cannot be had.
+    fn kept(&self, lab: &Lab, node: &str, step: &Step) -> Option<String> {
+        let folder = self.keep?.join(&self.scenario.name).join(node);
+        let fault = |path: &String| {
+            let error = fetch_into(lab, node, path, &folder).err()?;
+            Some(format!("{path} cannot be kept: {error:#}"))
+        };
+        step.keep.iter().filter_map(fault).next()
     }
 }
 

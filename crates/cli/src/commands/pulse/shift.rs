@@ -6,10 +6,12 @@ use anyhow::{Context as _, bail};
 use codecs::logic::{LogicCapture, LogicChannel, qemu_port, read};
 use pulse::edges::ActiveLevel;
 use pulse::witness::{CaptureReading, LineOfNode, witness_run};
-use record::{NO_OUTPUT, PulseNode, PulseRun};
+use record::{NO_OUTPUT, PulseNode, PulseRun, Record};
 use summary::shift::{NamedLine, ShiftDocument, WitnessVerdict, summary};
+use summary::sweep::{SWEEP_SCHEMA, SweepDocument};
 use units::Ns;
 
+use super::sweep::SWEEP_FILE;
 use crate::exit::Exit;
 use crate::save;
 use crate::view::shift as view;
@@ -27,7 +29,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// time, where the record leaves no doubt. It cannot see channels that were swapped: name them with care.
 #[derive(clap::Args)]
 pub(crate) struct ShiftArgs {
-    /// The record of 'punctual pulse send'
+    /// The record of 'punctual pulse send'; or the folder that 'punctual pulse sweep' wrote, of which the run counts that confirmed the
+    /// shortest cycle
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// What a logic analyzer captured meanwhile: Saleae's and sigrok's exports, a value change dump, QEMU's log of a parallel port
@@ -87,7 +90,7 @@ impl ShiftArgs {
         if let Some(file) = &self.output {
             save::check_file(file)?;
         }
-        let record = run::read_record(&self.run)?;
+        let record = self.read_run()?;
         let Some(run) = record.pulses() else {
             let kind = record.measurement.name();
             bail!("{} is a run of '{kind}': it takes the record of 'punctual pulse send'", self.run.display());
@@ -129,15 +132,54 @@ impl ShiftArgs {
             save::write_or_fall_back(file, json.as_bytes())?.announce();
         }
         if self.json {
-            output::data(&json);
+            output::data(&format!("{json}\n"));
         } else {
-            output::data(view::text(&document.shift).trim_end());
+            output::data(&format!("{}\n", view::text(&document.shift).trim_end()));
         }
         Ok(match verdict {
             WitnessVerdict::Holds => Exit::Holds,
             WitnessVerdict::Broken => Exit::Broken,
             WitnessVerdict::CannotTell | WitnessVerdict::Invalid => Exit::Invalid,
         })
+    }
+
+    /// The record, or of a sweep that of the run that confirmed the shortest cycle.
+    fn read_run(&self) -> anyhow::Result<Record> {
+        let file = if self.run.is_dir() { self.run.join(SWEEP_FILE) } else { self.run.clone() };
+        if self.run.is_dir() && !file.exists() {
+            bail!(
+                "{} has no {SWEEP_FILE}: name the folder of a sweep ('punctual pulse sweep -o'), or the record of a run",
+                self.run.display()
+            );
+        }
+        if !is_sweep(&file) {
+            return Ok(run::read_record(&file)?);
+        }
+        let document = SweepDocument::from_json(&run::read_text(&file)?)
+            .with_context(|| format!("{} cannot be used", file.display()))?;
+        let claim = document.conclusion.shortest_cycle().with_context(|| {
+            format!("{} confirmed no lead, so no run of it counts: name the record of one", file.display())
+        })?;
+        let (of, name) = document
+            .confirming(claim)
+            .and_then(|of| Some((of, of.file.as_ref()?)))
+            .with_context(|| format!("{} does not say in which file its confirming run is: name it", file.display()))?;
+        // A document says what lies beside it, and nothing elsewhere.
+        if Path::new(name).file_name() != Some(name.as_ref()) {
+            bail!("{} names '{name}', which is no file beside it: name the record", file.display());
+        }
+        let beside = file.with_file_name(name);
+        let record = run::read_record(&beside)?;
+        if record.id != of.record {
+            bail!(
+                "{} is another run than the one that {} names: name the record of the capture",
+                beside.display(),
+                file.display()
+            );
+        }
+        let (cycle, lead) = (units::format::span(claim.cycle_ns), units::format::span(claim.lead_ns));
+        output::note(&format!("the run that confirmed a lead of {lead} at a cycle of {cycle}: {}", beside.display()));
+        Ok(record)
     }
 
     /// Whether what was asked can be of this run.
@@ -243,6 +285,16 @@ impl ShiftArgs {
         chosen.sort_by_key(|(node, _)| run.nodes.iter().position(|other| other.node == node.node));
         Ok(chosen)
     }
+}
+
+/// Whether a file is the document of a sweep.
+fn is_sweep(file: &Path) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let head = run::read_text(file).ok().and_then(|text| serde_json::from_str::<Head>(&text).ok());
+    head.is_some_and(|head| head.schema == SWEEP_SCHEMA)
 }
 
 fn node_called<'a>(run: &'a PulseRun, name: &str) -> anyhow::Result<&'a PulseNode> {

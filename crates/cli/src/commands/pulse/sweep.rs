@@ -21,7 +21,7 @@ use crate::view::live::LiveRun;
 use terminal::{output, wrap};
 
 /// Where a sweep's folder has what it came to.
-const SWEEP_FILE: &str = "sweep.json";
+pub(super) const SWEEP_FILE: &str = "sweep.json";
 /// How often a run that shows nothing, as one whose clock was set, is carried out again.
 const MOST_TRIES: u32 = 3;
 
@@ -68,6 +68,10 @@ pub(crate) struct SweepArgs {
     /// How long a pulse takes [default: a quarter of the interval, at most 1ms]
     #[arg(long, value_name = "D")]
     width: Option<Ns>,
+    /// Make every N-th pulse of a confirmation twice as long, and spell its number by the 24 after it: one capture of the whole sweep then
+    /// shows 'punctual pulse shift' which pulses are of the run that confirmed a lead
+    #[arg(long, value_name = "N")]
+    mark: Option<u32>,
     /// By which clock the nodes act: each by its own, as its time service has it, or by this node's, as the exchange of messages with it shows it
     #[arg(long, value_name = "CLOCK", default_value = "service", value_parser = by())]
     by: ActsBy,
@@ -99,7 +103,7 @@ fn confidence(text: &str) -> Result<f64, String> {
 }
 
 impl SweepArgs {
-    fn request(&self, interval_ns: u64, lead_ns: u64, orders: u64) -> PulseRequest {
+    fn request(&self, interval_ns: u64, lead_ns: u64, orders: u64, mark: Option<u32>) -> PulseRequest {
         let (cpu, sched_priority) = self.threads.choice();
         let ns = |ns: u64| Ns(i64::try_from(ns).unwrap_or(i64::MAX));
         PulseRequest {
@@ -110,6 +114,7 @@ impl SweepArgs {
             output: self.output_name.clone(),
             shape: self.shape,
             width: self.width,
+            mark,
             by: self.by,
             tolerance: self.tolerance,
             cpu,
@@ -141,7 +146,7 @@ impl SweepArgs {
             Surroundings { machine: &machine, own_program: &program, anyway: self.anyway.choice(), part: None };
         // What cannot be ordered at one of the cycles is said before the first.
         for interval in &self.interval {
-            let largest = self.request(interval.unsigned(), self.max_lead.unsigned(), 1);
+            let largest = self.request(interval.unsigned(), self.max_lead.unsigned(), 1, self.mark);
             prepare(&largest, &self.to, &surroundings)
                 .with_context(|| format!("at a cycle of {interval} with the largest lead (--max-lead)"))?;
         }
@@ -165,7 +170,9 @@ impl SweepArgs {
             let word = step.word();
             let (cycle, lead) = (span(run.cycle_ns), span(run.lead_ns));
             output::note(&format!("run {}: cycle {cycle}, lead {lead}, {} orders {about}", run.number, run.orders));
-            let request = self.request(run.cycle_ns, run.lead_ns, run.orders);
+            // An exploration without marks is never taken for the confirmation that a capture shows beside it.
+            let mark = self.mark.filter(|_| step == SweepStep::Confirm);
+            let request = self.request(run.cycle_ns, run.lead_ns, run.orders, mark);
             let record = match self.once(&request, &surroundings, &format!("{word} {cycle} {lead}"), &stop) {
                 Ok(record) => record,
                 // Before anything was shown it is an error like any other.
@@ -241,14 +248,12 @@ impl SweepArgs {
             }
         }
         if self.json {
-            output::data(&json);
+            output::data(&format!("{json}\n"));
         } else {
             let cycles = conclusion.cycles.iter().map(|cycle| of_cycle(cycle, conclusion.max_miss));
-            let all: String = cycles
-                .chain([String::new(), sentence])
-                .map(|text| wrap::paragraph(&text, "", wrap::width()) + if text.is_empty() { "\n" } else { "" })
-                .collect();
-            output::data(all.trim_end());
+            let all: String =
+                cycles.chain([String::new(), sentence]).map(|text| wrap::paragraph(&text, "", wrap::width())).collect();
+            output::data(&format!("{}\n", all.trim_end()));
         }
         Ok(match conclusion.shortest_cycle() {
             _ if ended.is_some() => Exit::Invalid,

@@ -1,21 +1,19 @@
 //! `punctual pulse watch`: a third node's lines as a logic analyzer, by the kernel's own stamps.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use codecs::logic::kernel_events::{self, Calibrated};
+use indicatif::{ProgressBar, ProgressStyle};
 use run::Stop;
-use run::line_watch::{LineWatch, WatchProgress, WatchedLine, calibrate};
-use serde::{Deserialize, Serialize};
+use run::line_watch::{Lateness, LineCounts, LineWatch, Looks, WatchProgress, WatchedLine, calibrate};
+use summary::line_calibration::{LINE_CALIBRATION_SCHEMA, LINE_CALIBRATION_VERSION, LineCalibrationDocument};
 use terminal::output;
 use units::{Ns, format};
 
 use crate::exit::Exit;
-
-const SCHEMA: &str = "punctual/line-calibration";
-const VERSION: u32 = 1;
 
 /// Watch lines of this machine's GPIO chips as a logic analyzer does, by the kernel's own stamps of their edges
 ///
@@ -36,29 +34,15 @@ pub(crate) struct WatchArgs {
     /// What --calibrate found of these lines
     #[arg(long, value_name = "FILE", conflicts_with = "calibrate")]
     calibration: Option<PathBuf>,
+    /// Read the levels without a pause, to state a smaller error: on a CPU that nobody else uses
+    #[arg(long)]
+    spin: bool,
     /// Where the capture goes, or the calibration
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-}
-
-/// What is known of lines, as it is kept.
-#[derive(Debug, Serialize, Deserialize)]
-struct CalibrationDocument {
-    schema: String,
-    version: u32,
-    /// The lines that had one signal, as `CHIP/LINE`.
-    lines: Vec<String>,
-    /// Edges of each.
-    edges: u64,
-    /// How far apart one edge was on two of them at most (ns).
-    resolution_ns: i64,
-    /// The shortest time between two edges that was seen whole (ns).
-    shortest_ns: i64,
-    /// The kernel that stamped them.
-    kernel: String,
 }
 
 impl WatchArgs {
@@ -84,27 +68,30 @@ impl WatchArgs {
         let duration =
             self.time.map_or_else(|| "until Ctrl-C".to_owned(), |time| format!("for {}", format::span(time.0)));
         output::note(&format!("watching {} lines {duration}", lines.len()));
-        let mut progress = Progress { is_drawn: std::io::stderr().is_terminal(), lines: &lines };
+        let looks = if self.spin { Looks::Spinning } else { Looks::Resting };
+        let progress = Progress::new(&lines);
         let seen = if self.calibrate {
             let mut capture = Vec::new();
-            let seen = watch.run(None, self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            let seen = watch.run((None, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            // Before anything is printed, or it would stand behind the counts.
+            progress.end();
             let capture = kernel_events::parse(&capture).context("what was seen cannot be read again")?;
             let found = calibrate(&capture)?;
             let (kernel, ..) = kernel::process::system_names();
-            let document = CalibrationDocument {
-                schema: SCHEMA.to_owned(),
-                version: VERSION,
+            let document = LineCalibrationDocument {
+                schema: LINE_CALIBRATION_SCHEMA.to_owned(),
+                version: LINE_CALIBRATION_VERSION,
                 lines: lines.iter().map(|line| line.line.clone()).collect(),
                 edges: found.edges,
-                resolution_ns: found.calibrated.resolution_ns,
-                shortest_ns: found.calibrated.shortest_ns,
+                resolution_ns: found.calibrated.resolution_ns.unsigned_abs(),
+                shortest_ns: found.calibrated.shortest_ns.unsigned_abs(),
                 kernel,
             };
             let mut text = serde_json::to_string_pretty(&document)?;
             text.push('\n');
             std::fs::write(&self.output, text).with_context(|| format!("cannot write {}", self.output.display()))?;
             output::data(&format!(
-                "of {} edges each was stamped within {} on all lines; the shortest pulse or gap that was seen whole: {}",
+                "of {} edges each was stamped within {} on all lines; the shortest pulse or gap that was seen whole: {}\n",
                 format::count(found.edges),
                 format::span(found.calibrated.resolution_ns),
                 format::span(found.calibrated.shortest_ns)
@@ -113,22 +100,47 @@ impl WatchArgs {
         } else {
             let file = File::create(&self.output).with_context(|| format!("cannot write {}", self.output.display()))?;
             let mut capture = BufWriter::new(file);
-            let seen = watch.run(calibrated, self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
+            let seen =
+                watch.run((calibrated, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
             capture.flush().with_context(|| format!("cannot write {}", self.output.display()))?;
             seen
         };
         progress.end();
-        for (line, counts) in lines.iter().zip(&seen.lines) {
+        for (line, counts) in lines.iter().zip(&seen.all.lines) {
             let lost = match counts.lost {
                 0 => String::new(),
                 lost => format!(", {} lost: the kernel had no room for them", format::count(lost)),
             };
             output::note(&format!("{} ({}): {} edges{lost}", line.name, line.line, format::count(counts.edges)));
         }
+        let has_edges = seen.all.lines.iter().any(|counts| counts.edges > 0);
+        if !self.calibrate && has_edges {
+            match seen.lateness {
+                Lateness::Within(ns) => output::note(&in_words(ns, calibrated)),
+                Lateness::Unknown(line) => output::warning(&format!(
+                    "an edge of {} came between two looks at its level, so how late its stamp is nobody knows, and no error can be stated: \
+                     order wider pulses, or leave this program a CPU and the right to real-time priority",
+                    lines.get(line).map_or("a line", |line| &line.name)
+                )),
+            }
+        }
         if calibrated.is_none() && !self.calibrate {
             output::note("not calibrated: 'punctual pulse shift' takes the capture only with a stated --resolution");
         }
         Ok(Exit::Holds)
+    }
+}
+
+/// How late stamps were at most, and what that makes of the calibration.
+fn in_words(within_ns: i64, calibrated: Option<Calibrated>) -> String {
+    let within = format::span(within_ns);
+    let seen = format!("no edge was stamped later than {within}, by looks at the levels");
+    match calibrated {
+        Some(calibrated) if within_ns > calibrated.resolution_ns => format!(
+            "{seen}: more than the {} between two lines when they were calibrated, so it is the error of each shift",
+            format::span(calibrated.resolution_ns)
+        ),
+        _ => seen,
     }
 }
 
@@ -144,11 +156,12 @@ fn watched(text: &str) -> anyhow::Result<WatchedLine> {
 /// What a calibration says of lines that it is of.
 fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let document: CalibrationDocument = serde_json::from_str(&text)
-        .with_context(|| format!("{} is no calibration of 'punctual pulse watch --calibrate'", file.display()))?;
-    if document.schema != SCHEMA || document.version != VERSION {
-        bail!("{} is {} {}: this program reads {SCHEMA} {VERSION}", file.display(), document.schema, document.version);
-    }
+    let document = LineCalibrationDocument::from_json(&text).with_context(|| {
+        format!(
+            "{} cannot be used: name what 'punctual pulse watch --calibrate' wrote, or calibrate again",
+            file.display()
+        )
+    })?;
     if let Some(other) = lines.iter().find(|line| !document.lines.contains(&line.line)) {
         bail!(
             "{} is of the lines {}, and not of {}: calibrate all lines together",
@@ -161,37 +174,42 @@ fn calibration(file: &Path, lines: &[WatchedLine]) -> anyhow::Result<Calibrated>
     if document.kernel != kernel {
         bail!("{} is of kernel {}, and this is {kernel}: calibrate again", file.display(), document.kernel);
     }
-    if document.resolution_ns < 0 || document.shortest_ns < 0 {
-        bail!("{} has times below zero", file.display());
-    }
-    Ok(Calibrated { resolution_ns: document.resolution_ns, shortest_ns: document.shortest_ns })
+    let ns = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    Ok(Calibrated { resolution_ns: ns(document.resolution_ns), shortest_ns: ns(document.shortest_ns) })
 }
 
-/// What stands in the last line of a terminal meanwhile.
+/// What stands in the last line of a terminal meanwhile, cut to its width; nothing elsewhere.
 struct Progress<'a> {
-    is_drawn: bool,
+    bar: ProgressBar,
     lines: &'a [WatchedLine],
 }
 
-impl Progress<'_> {
-    fn show(&mut self, so_far: &WatchProgress) {
-        if !self.is_drawn {
-            return;
+impl<'a> Progress<'a> {
+    fn new(lines: &'a [WatchedLine]) -> Self {
+        if !output::draws_on(&io::stderr()) {
+            return Self { bar: ProgressBar::hidden(), lines };
         }
-        let counts: Vec<String> = self
-            .lines
-            .iter()
-            .zip(&so_far.lines)
-            .map(|(line, counts)| format!("{} {}", line.name, format::count(counts.edges)))
-            .collect();
-        eprint!("\r\x1b[K{}: {}", format::span(so_far.elapsed_ns), counts.join(", "));
+        let bar = ProgressBar::new_spinner();
+        // The template is a constant that the library accepts; its own default would do as well.
+        bar.set_style(ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self { bar, lines }
+    }
+
+    fn show(&self, so_far: &WatchProgress) {
+        self.bar.set_message(counts(self.lines, so_far));
     }
 
     fn end(&self) {
-        if self.is_drawn {
-            eprint!("\r\x1b[K");
-        }
+        self.bar.finish_and_clear();
     }
+}
+
+/// How long it has been watching, in whole seconds, and the edges of each line.
+fn counts(lines: &[WatchedLine], so_far: &WatchProgress) -> String {
+    let of_line =
+        |(line, counts): (&WatchedLine, &LineCounts)| format!("{} {}", line.name, format::count(counts.edges));
+    let counts: Vec<String> = lines.iter().zip(&so_far.lines).map(of_line).collect();
+    format!("{} s: {}", so_far.elapsed_ns / 1_000_000_000, counts.join(", "))
 }
 
 #[cfg(test)]
@@ -214,14 +232,34 @@ mod tests {
     }
 
     #[test]
+    fn meanwhile_the_edges_of_each_line_are_shown() {
+        let of = |edges| LineCounts { edges, lost: 0 };
+        let so_far = WatchProgress { elapsed_ns: 3_499_000_000, lines: vec![of(1_192), of(0)] };
+        assert_eq!(counts(&lines(&["b", "c"]), &so_far), "3 s: b 1\u{202f}192, c 0");
+    }
+
+    #[test]
+    fn what_is_said_of_late_stamps_names_the_error_where_it_is_more_than_was_calibrated() {
+        let calibrated = Some(Calibrated { resolution_ns: 2_401, shortest_ns: 40_000 });
+        let plain = "no edge was stamped later than 2.4 us, by looks at the levels";
+        assert_eq!((in_words(2_401, calibrated), in_words(2_401, None)), (plain.to_owned(), plain.to_owned()));
+        let more = in_words(210_000, calibrated);
+        assert!(
+            more.contains("later than 210 us") && more.contains("more than the 2.4 us between two lines"),
+            "{more}"
+        );
+        assert!(more.ends_with("so it is the error of each shift"), "{more}");
+    }
+
+    #[test]
     fn a_calibration_holds_for_its_lines_and_its_kernel_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lines.json");
         let (kernel, ..) = kernel::process::system_names();
         let write = |kernel: &str| {
-            let document = CalibrationDocument {
-                schema: SCHEMA.to_owned(),
-                version: VERSION,
+            let document = LineCalibrationDocument {
+                schema: LINE_CALIBRATION_SCHEMA.to_owned(),
+                version: LINE_CALIBRATION_VERSION,
                 lines: vec!["gpiochip0/1".to_owned(), "gpiochip0/3".to_owned()],
                 edges: 2_000,
                 resolution_ns: 2_401,
@@ -236,5 +274,16 @@ mod tests {
         assert!(of(&["gpiochip0/1", "gpiochip0/5"]).unwrap_err().contains("not of gpiochip0/5"));
         write("4.19.0-rt");
         assert!(of(&["gpiochip0/1"]).unwrap_err().contains("calibrate again"));
+        let whole = std::fs::read_to_string(&file).unwrap();
+        for (from, to, says) in [
+            ("\"resolution_ns\":2401", "\"resolution_ns\":-1", "line 1 column"),
+            ("punctual/line-calibration", "punctual/record", "its schema is 'punctual/record'"),
+            ("\"shortest_ns\":40000", "\"shortest_ns\":2401", "its field 'resolution_ns' cannot be"),
+        ] {
+            std::fs::write(&file, whole.replace(from, to)).unwrap();
+            let error = format!("{:#}", calibration(&file, &lines(&["gpiochip0/1"])).unwrap_err());
+            assert!(error.contains("lines.json cannot be used") && error.contains("calibrate again"), "{error}");
+            assert!(error.contains(says), "{error}");
+        }
     }
 }

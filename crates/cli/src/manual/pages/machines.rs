@@ -323,7 +323,10 @@ pub(super) const PAGES: &[Page] = &[
             ("1", "a step does not hold"),
             ("2", "wrong usage, or all hold that could be run, and a scenario could not"),
         ],
-        examples: &[("punctual lab test rt-basic", "start it, check its steps, end it")],
+        examples: &[
+            ("punctual lab test rt-basic", "start it, check its steps, end it"),
+            ("punctual lab test pulse-guests --keep results", "the same, and fetch the files that its steps name"),
+        ],
         see: &["docs/lab.md"],
     },
     Page {

@@ -107,7 +107,7 @@ pub(super) const PAGES: &[Page] = &[
             "punctual pulse sweep --to press-1=token1 --to press-2=token2 --interval 250us,500us,1ms --max-miss 1e-5 -o sweep",
             "how far ahead two nodes have to be ordered, at each of three cycles, 99 % sure",
         )],
-        see: &["punctual pulse send", "punctual listen", "punctual report", "docs/pulse.md"],
+        see: &["punctual pulse send", "punctual pulse shift", "punctual listen", "punctual report", "docs/pulse.md"],
     },
     Page {
         command: "pulse watch",
@@ -134,7 +134,8 @@ pub(super) const PAGES: &[Page] = &[
             ("1", "a node switched earlier or later than the first one by more than the limit"),
             (
                 "2",
-                "wrong usage, a file that is no record of 'punctual pulse send' or no capture, or a channel that is not in it",
+                "wrong usage, a file that is no record of 'punctual pulse send' or no capture, a sweep that confirmed nothing, or \
+                 a channel that is not in the capture",
             ),
             (
                 "3",
@@ -154,6 +155,10 @@ pub(super) const PAGES: &[Page] = &[
             (
                 "punctual pulse shift run.json capture.sr -o shift.json",
                 "kept, for 'punctual report run.json shift.json'",
+            ),
+            (
+                "punctual pulse shift sweep capture.sr -o sweep/shift.json",
+                "of a sweep with --mark, watched from its beginning to its end; then: punctual report sweep",
             ),
         ],
         see: &["punctual pulse send", "punctual report", "docs/pulse.md"],

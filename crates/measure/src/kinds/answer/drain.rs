@@ -132,7 +132,7 @@ impl<W: Wire> Draining for Answered<'_, W> {
 
     fn take(&mut self, Look { since_ns, now_ns, clocks }: Look<'_>) -> Taken {
         let (shared, of) = (&self.running.shared, &mut self.of);
-        of.dropped = shared.woke.dropped().saturating_add(shared.done.dropped());
+        of.dropped = shared.dropped();
         of.losses.look(of.dropped, (since_ns, now_ns), self.start_ns);
         let before = of.taken;
         of.take(&shared.woke, &shared.done, clocks);
@@ -151,5 +151,48 @@ impl<W: Wire> Draining for Answered<'_, W> {
 
     fn so_far(&self, looked: &Looked<'_>, watching: &Watching) -> Record {
         super::finish::so_far(self.run, self.running, &self.of, looked, watching)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{AnswerRequest, PolicyChoice, RunEnd};
+    use units::Ns;
+
+    use super::*;
+    use crate::crew::drain::CLOCK;
+    use crate::machine::Machine;
+
+    #[test]
+    fn an_edge_that_lacks_a_half_is_no_sample_and_gets_none_of_another_edge() {
+        let machine = Machine::read();
+        let request = AnswerRequest {
+            cpu: machine.usable().first(),
+            policy: PolicyChoice::Other,
+            end: RunEnd::After(Ns::from_s(1)),
+            ..AnswerRequest::default()
+        };
+        let plan = AnswerPlan::new(request, &machine).unwrap();
+        let mut of = Answers::new(&plan, 0, false);
+        let (woke, done) = (Ring::new(64), Ring::new(64));
+        let (mut woken, mut answered) = (woke.writer(), done.writer());
+        for edge in 1..=20 {
+            let first_ns = edge * 1_000_000;
+            if edge != 4 {
+                woken.push(Pair { first_ns, second_ns: first_ns + 2_000 });
+            }
+            if !(9..=10).contains(&edge) {
+                answered.push(Pair { first_ns, second_ns: first_ns + 5_000 });
+            }
+        }
+        of.take(&woke, &done, &ClockWatch::new(CLOCK));
+        assert_eq!(of.taken, 17);
+        of.end(30_000_000);
+        of.settle(i64::MAX, &[]);
+        let figures = [of.whole, of.woke, of.done].map(|of| {
+            let total = of.finish(30_000_000).total;
+            (total.count(), total.min_ns(), total.max_ns())
+        });
+        assert_eq!(figures, [5_000, 2_000, 3_000].map(|ns| (17, Some(ns), Some(ns))));
     }
 }

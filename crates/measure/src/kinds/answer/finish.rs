@@ -44,8 +44,7 @@ impl Measured {
     fn so_far<W: Wire>(running: &Running<W>, plan: &AnswerPlan, parts: [Collected; 3], witnessed: &Witnessed) -> Self {
         let (shared, place) = (&running.shared, format!("the answering thread{}", plan.place().clause()));
         let taken = parts[0].samples.saturating_add(parts[0].spoiled.samples);
-        let dropped = shared.woke.dropped().saturating_add(shared.done.dropped());
-        let answering = Outcome::so_far(&running.answering.grant, place, taken, dropped, witnessed);
+        let answering = Outcome::so_far(&running.answering.grant, place, taken, shared.dropped(), witnessed);
         Self { parts, answering, counts: None, said: None }
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,14 +17,16 @@ use record::{AnswerRequest, AnswerRun, AnswerWitness, PolicyChoice, ReasonCode, 
 use units::Ns;
 
 use super::finish::{by_witness, of_witness};
+use super::hot::AnswerLoop;
 use super::witness::Said;
 use super::*;
 use crate::live::Silent;
 use crate::machine::Machine;
+use crate::ring::{Pair, Ring, Slot};
 
 /// A made-up input and output, whose edges somebody else makes.
 #[derive(Clone, Default)]
-struct MadeUp(Arc<(Mutex<Pins>, Condvar)>);
+pub(super) struct MadeUp(Arc<(Mutex<Pins>, Condvar)>);
 
 #[derive(Default)]
 struct Pins {
@@ -34,6 +37,8 @@ struct Pins {
     is_ended: bool,
     /// The write of this answer fails.
     fails_at: Option<u64>,
+    /// When the output was made low last (ns).
+    lowered_ns: i64,
 }
 
 impl MadeUp {
@@ -57,6 +62,9 @@ impl Wire for MadeUp {
         let (pins, changed) = &*self.0;
         let mut pins = pins.lock().unwrap();
         pins.answers += u64::from(active && !pins.is_high);
+        if !active {
+            pins.lowered_ns = kernel::clock::now_ns(KernelClock::from(CLOCK));
+        }
         pins.is_high = active;
         changed.notify_all();
         if pins.fails_at.is_some_and(|at| pins.answers >= at) { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
@@ -94,6 +102,8 @@ struct Script {
     hangs_up_at: u64,
     /// Its pulses reach no wire.
     is_cut: bool,
+    /// It goes on where it is told to end.
+    is_deaf: bool,
 }
 
 const PLAIN: Script = Script {
@@ -102,6 +112,7 @@ const PLAIN: Script = Script {
     lost: 0,
     hangs_up_at: u64::MAX,
     is_cut: false,
+    is_deaf: false,
 };
 
 /// Serves one connection, until its peer hangs up.
@@ -113,7 +124,9 @@ fn serve(mut stream: TcpStream, wire: &MadeUp, script: Script) -> Truth {
         match stream.read_exact(&mut request) {
             Ok(()) => {
                 stream.set_nonblocking(false).unwrap();
-                stream.write_all(&service.ask(request)).unwrap();
+                if !(script.is_deaf && service.is_measuring()) {
+                    stream.write_all(&service.ask(request)).unwrap();
+                }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => return service.truth(),
@@ -187,7 +200,9 @@ fn check_truth(record: &Record, truth: &Truth) {
 fn every_answer_is_a_sample_here_and_counted_there_and_the_parts_add_up() {
     let wire = MadeUp::default();
     let (record, truth) =
-        measured(&wire, Script { latency_ns: |n| Some(if n == 250 { 87_654 } else { 30_000 }), ..PLAIN }, |_| ());
+        measured(&wire, Script { latency_ns: |n| Some(if n == 250 { 87_654 } else { 30_000 }), ..PLAIN }, |request| {
+            request.witness_cost = Some(Ns(3_200));
+        });
     check_truth(&record, &truth);
     assert_eq!((truth.sessions, truth.warm_up), (1, 100));
     let (run, witness) = answers(&record);
@@ -195,8 +210,10 @@ fn every_answer_is_a_sample_here_and_counted_there_and_the_parts_add_up() {
     assert_eq!((witness.min_ns, witness.max_ns, &witness.lost), (Some(30_000), Some(87_654), &None));
     let seconds: u64 = witness.seconds.iter().map(|second| second.samples).sum();
     assert_eq!((seconds, witness.seconds[1].max_ns), (witness.samples, Some(87_654)));
+    assert_eq!((witness.cost_ns, witness.period_ns), (Some(3_200), 10_000_000));
     let by_witness = series(&record, "edge_to_answer").unwrap();
     assert_eq!((by_witness.taken(), by_witness.histogram.max_ns()), (truth.answers, Some(87_654)));
+    assert!(by_witness.judged && !series(&record, "event_to_answered").unwrap().judged, "each answer is judged once");
     assert_eq!((by_witness.uncertainty, by_witness.resolution_ns), (None, Some(1_000)));
     let sum = |name| units::round_u64(series(&record, name).unwrap().histogram.mean_ns().unwrap_or(0.0) * 1_000.0);
     let parts = sum("event_to_woke") + sum("woke_to_answered");
@@ -237,7 +254,53 @@ fn one_that_stops_measuring_without_a_word_is_asked_again_and_loses_nothing() {
     let (record, truth) = measured(&wire, script, |_| ());
     check_truth(&record, &truth);
     assert_eq!((truth.sessions, truth.overruns, truth.warm_up), (2, 1, 200));
+    let by_witness = series(&record, "edge_to_answer").unwrap();
+    assert_eq!(by_witness.taken(), truth.answers + truth.overruns, "those of both sessions");
     assert!(record.validity.has(ReasonCode::WitnessOverran) && !record.validity.has(ReasonCode::WitnessLost));
+}
+
+#[test]
+fn what_it_gave_up_just_after_a_frame_is_in_an_empty_one_and_counts() {
+    let wire = MadeUp::default();
+    let script = Script {
+        latency_ns: |n| (n != 200).then_some(30_000),
+        faults: Faults { ends_at_overrun: true, unsent_frame: None },
+        ..PLAIN
+    };
+    let (record, truth) = measured(&wire, script, |_| ());
+    check_truth(&record, &truth);
+    assert_eq!((truth.sessions, truth.overruns), (2, 1));
+    assert!(record.validity.has(ReasonCode::WitnessOverran));
+}
+
+#[test]
+fn an_answer_is_stamped_before_the_output_is_low_again() {
+    let wire = MadeUp::default();
+    wire.0.0.lock().unwrap().events.push_back(Edge { at_ns: 1_000, number: 1 });
+    let (woke, done) = (Ring::new(64), Ring::new(64));
+    let hot = AnswerLoop {
+        wire: &wire,
+        clock: KernelClock::from(CLOCK),
+        most: 1,
+        last_number: 0,
+        answered: &AtomicU64::new(0),
+        is_over: &AtomicBool::new(false),
+        woke: woke.writer(),
+        done: done.writer(),
+        watchdog: &AtomicBool::new(false),
+    };
+    assert_eq!(hot.run().edges, 1);
+    let written = |ring: &Ring| {
+        let mut pairs: Vec<Pair> = Vec::new();
+        ring.drain(|slots| pairs.extend(slots.iter().map(Slot::pair)));
+        pairs
+    };
+    let (woke, done, lowered_ns) = (written(&woke), written(&done), wire.0.0.lock().unwrap().lowered_ns);
+    assert_eq!((woke.len(), done.len(), woke[0].first_ns, done[0].first_ns), (1, 1, 1_000, 1_000));
+    assert!(
+        woke[0].second_ns <= done[0].second_ns && done[0].second_ns <= lowered_ns,
+        "{woke:?} {done:?} {lowered_ns}"
+    );
 }
 
 #[test]
@@ -277,7 +340,17 @@ fn a_witness_that_hangs_up_is_lost_and_its_run_ends() {
     assert_eq!((run.edges, truth.pulses), (300, 300));
     assert!(witness.lost.is_some() && record.validity.has(ReasonCode::WitnessLost), "{witness:?}");
     assert_eq!((witness.samples, witness.in_histogram), (200, 0), "two seconds, and no histogram");
-    assert!(series(&record, "edge_to_answer").unwrap().uncertainty.unwrap().is_unknown());
+    let by_witness = series(&record, "edge_to_answer").unwrap();
+    assert!(by_witness.uncertainty.unwrap().is_unknown());
+    assert!(!by_witness.judged && series(&record, "event_to_answered").unwrap().judged, "ours is of the whole run");
+}
+
+#[test]
+fn a_witness_that_does_not_say_what_it_has_is_lost() {
+    let wire = MadeUp::default();
+    let (record, _) = measured(&wire, Script { is_deaf: true, ..PLAIN }, |_| ());
+    let lost = answers(&record).1.lost.as_ref().unwrap();
+    assert!(lost.contains("did not say what it had") && record.validity.has(ReasonCode::WitnessLost), "{lost}");
 }
 
 #[test]
@@ -298,6 +371,16 @@ fn a_write_that_fails_ends_the_run_with_its_reason() {
     wire.0.0.lock().unwrap().fails_at = Some(120);
     let (record, _) = measured(&wire, PLAIN, |_| ());
     assert!(record.validity.has(ReasonCode::OutputFailed), "{:?}", record.validity);
+}
+
+#[test]
+fn a_write_that_fails_while_the_thread_warms_up_ends_the_run_with_its_reason() {
+    let wire = MadeUp::default();
+    wire.0.0.lock().unwrap().fails_at = Some(5);
+    let (record, _) = measured(&wire, PLAIN, |_| ());
+    assert!(record.validity.has(ReasonCode::OutputFailed), "{:?}", record.validity);
+    let run = record.answers().unwrap();
+    assert_eq!((run.edges, run.warm_up), (5, 5), "nothing is answered after that");
 }
 
 #[test]
@@ -335,6 +418,8 @@ fn answers_that_cannot_be_ours_contradict_the_run() {
         of_witness(&witness, Some(&own), Some(20_000)).iter().any(|(code, _)| *code == ReasonCode::WitnessContradicts)
     };
     assert!(!contradicts(said(100, 19_700, 0)) && contradicts(said(101, 19_700, 0)), "somebody else answers");
+    let without_histogram = AnswerWitness { samples: 101, ..said(0, 19_700, 0) };
+    assert!(contradicts(without_histogram), "lost before its histogram, and its frames have more than were answered");
     assert!(contradicts(said(100, 19_500, 0)), "shorter than a part of it");
     assert!(!contradicts(said(100, 500, 1)), "one that came after it had been given up is short by its fault");
 }

@@ -36,6 +36,11 @@ pub(super) struct Shared<W> {
 }
 
 impl<W: Wire> Shared<W> {
+    /// Edges, and answers, that found no room: an edge that lacks either is no sample.
+    pub(super) fn dropped(&self) -> u64 {
+        self.woke.dropped().saturating_add(self.done.dropped())
+    }
+
     fn end(&self) {
         self.is_over.store(true, Ordering::Release);
         self.wire.end_waits();
@@ -211,5 +216,54 @@ impl<W: Wire> Work for Answering<W> {
         let (shared, most) = (&*self.shared, if warming.failed_errno == 0 { u64::MAX } else { 0 });
         let hot = self.until(most, warming.last_number, (&shared.woke, &shared.done));
         answers(hot, meter).map(|measured| Counts { warming, measured })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::MadeUp;
+    use super::*;
+    use crate::ring::Pair;
+
+    fn shared() -> Arc<Shared<MadeUp>> {
+        Arc::new(Shared {
+            wire: MadeUp::default(),
+            woke: Ring::new(64),
+            done: Ring::new(64),
+            answered: AtomicU64::new(0),
+            watchdog: Arc::default(),
+            is_told: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        })
+    }
+
+    #[test]
+    fn what_either_half_of_an_edge_found_no_room_for_is_dropped() {
+        let shared = shared();
+        let fill = |ring: &Ring, pairs: i64| {
+            let mut writer = ring.writer();
+            (0..pairs).for_each(|ns| writer.push(Pair { first_ns: ns, second_ns: ns }));
+        };
+        fill(&shared.woke, 64);
+        let room = 64 - i64::try_from(shared.dropped()).unwrap();
+        fill(&shared.done, room + 3);
+        assert_eq!(shared.dropped() - shared.woke.dropped(), 3);
+        fill(&shared.woke, 5);
+        assert_eq!(shared.dropped(), shared.woke.dropped() + 3);
+        assert!(shared.woke.dropped() >= 5);
+    }
+
+    #[test]
+    fn a_number_of_samples_is_reached_without_the_edges_of_the_warm_up() {
+        let shared = shared();
+        let conducting = Conducting { shared: Arc::clone(&shared), end_ns: 1_000, samples: 10 };
+        let is_time_after = |answered, now_ns| {
+            shared.answered.store(answered, Ordering::Relaxed);
+            conducting.is_time(now_ns)
+        };
+        assert!(!is_time_after(WARMING + 9, 999) && is_time_after(WARMING + 10, 999));
+        assert!(is_time_after(0, 1_000), "its time is over");
+        shared.is_told.store(true, Ordering::Release);
+        assert!(is_time_after(0, 0), "it was told");
     }
 }

@@ -285,3 +285,59 @@ fn heard(within: Duration) -> Result<Ipv4Addr, WitnessError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// One that measures, asked before any edge came.
+    fn measuring(period_us: u32) -> (Dialog, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = connect(&listener.local_addr().unwrap().to_string()).unwrap();
+        let mut dialog = Dialog::new(stream, Request { period_us, cells: 3 }, AnswerWitness::default());
+        dialog.ask(0, 0).unwrap();
+        (dialog, listener)
+    }
+
+    #[test]
+    fn it_has_stopped_where_no_edge_came_for_two_seconds_and_twenty_periods() {
+        for (period_us, quiet_ns) in [(1_000, 2_000_000_000), (500_000, 10_000_000_000)] {
+            let (mut dialog, _listener) = measuring(period_us);
+            // An edge at 3 s; none from then on.
+            dialog.look_whether_it_stopped(3_000_000_000, 1).unwrap();
+            dialog.look_whether_it_stopped(3_000_000_000 + quiet_ns, 1).unwrap();
+            assert_eq!(dialog.state, State::Measuring, "{period_us}");
+            dialog.look_whether_it_stopped(3_000_000_001 + quiet_ns, 1).unwrap();
+            assert!(matches!(dialog.state, State::Ending { .. }), "{period_us}");
+        }
+    }
+
+    #[test]
+    fn what_frames_and_histograms_say_is_counted_once_over_all_sessions() {
+        let (mut dialog, _listener) = measuring(250_000);
+        let frame = |samples, overruns| latmon::Frame {
+            sum_ns: u64::from(samples) * 500,
+            min_ns: (samples > 0).then_some(500),
+            max_ns: (samples > 0).then_some(500),
+            overruns,
+            samples,
+        };
+        // Four answers are a frame, and those of the first one a warm-up; a frame of four is not sent.
+        dialog.add_frame(frame(4, 0), 2_000_000_000);
+        dialog.add_frame(frame(0, 1), 4_000_000_000);
+        dialog.add_frame(frame(0, 0), 4_000_000_000);
+        dialog.add_histogram(&[12, 0, 0]);
+        dialog.ask(5_000_000_000, 13).unwrap();
+        dialog.add_frame(frame(3, 0), 7_000_000_000);
+        dialog.add_histogram(&[5, 0, 2]);
+        let said = &dialog.said;
+        assert_eq!((said.sessions, said.samples, said.overruns), (2, 7, 1));
+        assert_eq!((said.in_histogram, said.warm_up, said.unsent), (19, 8, 4));
+        assert_eq!(dialog.cells, [17, 0, 2]);
+        let seconds: Vec<(u64, u64, u64)> =
+            said.seconds.iter().map(|one| (one.at_offset_ns, one.samples, one.overruns)).collect();
+        assert_eq!(seconds, [(2_000_000_000, 4, 0), (4_000_000_000, 0, 1), (7_000_000_000, 3, 0)]);
+    }
+}
