@@ -71,7 +71,7 @@ bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, a
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory build
 	@scripts/build hub
-	@bench/run; ran=$$?; bench/handover && bench/agent && bench/packets && exit $$ran
+	@bench/run; ran=$$?; bench/handover && bench/agent && bench/packets && bench/pulse && exit $$ran
 
 build: ## target/release/punctual: static, with the viewer, the lab and the export to Parquet inside; and punctual-proof
 	@scripts/build

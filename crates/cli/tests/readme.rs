@@ -178,8 +178,11 @@ fn the_readme_is_two_screens() {
 /// The bench is not run by tests: what it tells the program is looked at, so that a word that changed does not stop it in silence.
 #[test]
 fn the_program_understands_what_the_bench_tells_it() {
-    let bench = root().join("bench/packets");
-    let looked = Command::new(bench).args(["--check", "--punctual", env!("CARGO_BIN_EXE_punctual")]).output().unwrap();
-    assert_eq!(code(&looked), 0, "{}", said(&looked));
-    assert_eq!(String::from_utf8_lossy(&looked.stdout), "8 sections understood\n");
+    for (bench, sections) in [("bench/packets", 8), ("bench/pulse", 5)] {
+        let program = root().join(bench);
+        let looked =
+            Command::new(program).args(["--check", "--punctual", env!("CARGO_BIN_EXE_punctual")]).output().unwrap();
+        assert_eq!(code(&looked), 0, "{}", said(&looked));
+        assert_eq!(String::from_utf8_lossy(&looked.stdout), format!("{sections} sections understood\n"), "{bench}");
+    }
 }

@@ -23,3 +23,4 @@ pub mod running;
 pub mod scenario;
 pub mod switch;
 pub mod tool;
+pub mod trace;

@@ -15,6 +15,7 @@ use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
 use crate::program::Programs;
 use crate::scenario::{DiskName, KernelName, Node};
 use crate::tool::ToolError;
+use crate::trace::{self, TraceError};
 
 /// Why a node could not be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,9 @@ pub enum PrepareError {
     /// The image on which its disk is based could not be made.
     #[error(transparent)]
     DiskImage(#[from] ImageError),
+    /// It is to be traced, and QEMU cannot.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// Its files could not be written.
     #[error("cannot make the files of node {node}: {error}")]
     Image {
@@ -112,6 +116,7 @@ pub fn prepare(
     folder: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
+    trace::check(node)?;
     let system = match (node.disk, node.kernel) {
         (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, &interfaces, programs, folder, progress)?),
         (None, kernel) => {

@@ -14,6 +14,7 @@ pub use self::segment::{Address, Segment, SegmentPort};
 use crate::guest::Interface;
 use crate::machine::{Architecture, Machine};
 use crate::packages::Suite;
+use crate::trace::is_event;
 
 /// Largest number of nodes: more than any host emulates at once.
 const MAX_NODES: usize = 64;
@@ -85,7 +86,7 @@ pub struct Step {
 }
 
 /// The subcommands of `punctual lab` that a step may run: those that neither start nor end a lab.
-pub const STEP_COMMANDS: [&str; 2] = ["analyzer", "link"];
+pub const STEP_COMMANDS: [&str; 3] = ["analyzer", "link", "trace"];
 
 fn success() -> Vec<i32> {
     vec![0]
@@ -127,7 +128,7 @@ impl Step {
                 Some("has both 'lab', which runs on the host, and 'node': remove one".to_owned())
             }
             (Some(command), _) if !STEP_COMMANDS.contains(&command) => {
-                Some(format!("has the command 'lab {command}': allowed are {}", STEP_COMMANDS.join(" and ")))
+                Some(format!("has the command 'lab {command}': allowed are {}", STEP_COMMANDS.join(", ")))
             }
             (Some(_), _) if self.within_s.is_some() => {
                 Some("has both 'within-s', which is only for 'run' and 'reboot', and 'lab': remove one".to_owned())
@@ -210,6 +211,10 @@ pub struct Node {
     /// amd64.
     #[serde(default)]
     pub analyzer: bool,
+    /// Events of QEMU's devices that the host writes down, by their names in QEMU (`qemu-system-arm -trace help`), each with the host's
+    /// time. Not beside `analyzer`, which has QEMU's only log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trace: Vec<String>,
     /// Whether its clock counts the instructions of its one CPU, so that the host's timing does not affect it. Only on
     /// amd64 and with `kernel`.
     #[serde(default)]
@@ -224,6 +229,17 @@ pub struct Node {
 }
 
 impl Node {
+    /// Why it cannot be traced as described; `None` if it can.
+    fn trace_error(&self) -> Option<String> {
+        let Self { name, trace, .. } = self;
+        if self.analyzer && !trace.is_empty() {
+            return Some(format!("node {name} has both 'analyzer' and 'trace': QEMU has one log, remove one"));
+        }
+        trace.iter().find(|event| !is_event(event)).map(|event| {
+            format!("node {name} traces '{event}': an event has lower-case letters, digits and underscores")
+        })
+    }
+
     /// A requested feature that only amd64 supports, if the node has another architecture.
     fn unsupported_feature(&self) -> Option<&'static str> {
         if self.architecture() == Architecture::Amd64 {
@@ -435,6 +451,9 @@ impl Scenario {
             if let Some(what) = node.unsupported_feature() {
                 return Some(format!("node {name} is not amd64: {what}"));
             }
+            if let Some(what) = node.trace_error() {
+                return Some(what);
+            }
             if let Some(ppm) = node.frequency_offset_ppm.filter(|ppm| ppm.abs() > MAX_FREQUENCY_OFFSET_PPM) {
                 return Some(format!(
                     "node {name} has a frequency offset of {ppm} ppm: -{MAX_FREQUENCY_OFFSET_PPM} to \
@@ -503,6 +522,9 @@ mod tests {
         check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "not amd64: frequency-offset-ppm");
         check(&format!("{head}{board}deterministic = true\n"), "not amd64: deterministic");
         check(&format!("{head}{board}proof = true\n"), "not amd64: proof");
+        assert!(Scenario::parse(&format!("{head}{board}trace = ['pl061_set_output']\n")).is_ok());
+        check(&format!("{head}{board}trace = ['pl061_*']\n"), "node a traces 'pl061_*'");
+        check(&format!("{head}{node}analyzer = true\ntrace = ['cpu_reset']\n"), "QEMU has one log");
         let injects = "[[step]]\nabout = \"s\"\nrun = \"punctual-proof inject\"\n";
         check(&format!("{head}{node}{injects}"), "which node a gets with 'proof = true' alone");
         assert!(Scenario::parse(&format!("{head}{node}proof = true\n{injects}")).is_ok());
@@ -568,7 +590,7 @@ mod tests {
         check(kernel, "lab = \"analyzer --between a b\"", "");
         check(kernel, "run = \"true\"\nlab = \"link\"", "more than one of");
         check(kernel, "node = \"a\"\nlab = \"link\"", "and 'node'");
-        check(kernel, "lab = \"down\"", "'lab down': allowed are analyzer and link");
+        check(kernel, "lab = \"down\"", "'lab down': allowed are analyzer, link, trace");
         check(kernel, "lab = \"\"", "allowed are");
         check(kernel, "run = \"true\"\nkeep = [\"/run/a.html\"]", "");
         check(kernel, "lab = \"link\"\nkeep = [\"/run/a.html\"]", "only for 'run'");

@@ -76,6 +76,15 @@ impl Session {
         }
     }
 
+    /// The tag that [`seal`](Self::seal) writes behind six words in network order, of which the second one is the number of the session:
+    /// `words` are the others.
+    #[inline]
+    #[must_use]
+    pub fn tag_of_words(&self, words: [u64; 5]) -> u64 {
+        // The tag's own words are the other way around.
+        tag::of_five(&self.key, words.map(u64::swap_bytes))
+    }
+
     /// Writes the tag of what stands before it at the end of a message.
     pub fn seal(&self, bytes: &mut [u8]) {
         let Some((body, tag)) = bytes.split_last_chunk_mut::<TAG_BYTES>() else { return };

@@ -30,6 +30,19 @@ pub(crate) fn of_four(key: &[u8; 16], bytes: &[u8; 4 * WORD]) -> u64 {
     state.finish(4)
 }
 
+/// The same of five words that were read already, as an order has. Not part of whoever calls it, which may be optimized for size: then
+/// its steps would be loops over memory.
+#[inline(never)]
+pub(crate) fn of_five(key: &[u8; 16], [a, b, c, d, e]: [u64; 5]) -> u64 {
+    let mut state = State::new(key);
+    state.absorb(a);
+    state.absorb(b);
+    state.absorb(c);
+    state.absorb(d);
+    state.absorb(e);
+    state.finish(5)
+}
+
 struct State([u64; 4]);
 
 impl State {
@@ -97,6 +110,10 @@ mod tests {
             let (first, others) = bytes[..whole * WORD].split_at(at.index(whole + 1) * WORD);
             if let Some(four) = bytes.first_chunk() {
                 prop_assert_eq!(of_four(&key, four), SipHasher13::new_with_key(&key).hash(four));
+            }
+            if let Some(five) = bytes.first_chunk::<{ 5 * WORD }>() {
+                let word = |at: usize| u64::from_le_bytes(*five[at * WORD..].first_chunk().unwrap());
+                prop_assert_eq!(of_five(&key, [0, 1, 2, 3, 4].map(word)), SipHasher13::new_with_key(&key).hash(five));
             }
             prop_assert_eq!(of_parts(&key, [first, others]), SipHasher13::new_with_key(&key).hash(&bytes[..whole * WORD]));
         }

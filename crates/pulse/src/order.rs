@@ -48,10 +48,13 @@ impl Order {
         let place: &[u8; ORDER_BYTES] = payload.get(HEADER_BYTES..)?.first_chunk()?;
         let word =
             |at: usize| place.get(8 * at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_be_bytes(*bytes));
-        let time_ns = |at: usize| i64::from_ne_bytes(word(at).to_ne_bytes());
-        let order = Self { act_at_ns: time_ns(3), until_ns: time_ns(4) };
-        let is_of_this = (0..6).map(word).eq(words(&order, session, sequence));
-        (session.has_sealed(place) && is_of_this && order.act_at_ns < order.until_ns).then_some(order)
+        let [magic, number, of, act_at, until, level, tag] =
+            [word(0), word(1), word(2), word(3), word(4), word(5), word(6)];
+        let [act_at_ns, until_ns] = [act_at, until].map(|ns| i64::from_ne_bytes(ns.to_ne_bytes()));
+        let is_of_this = magic == MAGIC && number == session.number && of == sequence && level == ACTIVE;
+        // In the same time wherever the tags differ.
+        let is_sealed = session.tag_of_words([magic, of, act_at, until, level]) ^ tag == 0;
+        (is_sealed && is_of_this && act_at_ns < until_ns).then_some(Self { act_at_ns, until_ns })
     }
 }
 

@@ -7,6 +7,7 @@ mod get;
 mod link;
 mod reboot;
 mod scenarios;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,7 @@ enum LabCommand {
     Link(link::LinkArgs),
     /// Which of two machines acts later, and by how much: the pulses on their parallel ports by the host's clock
     Analyzer(analyzer::AnalyzerArgs),
+    Trace(trace::TraceArgs),
     /// Start a scenario, check its steps, and end it; without a name all scenarios
     Test {
         /// A built-in scenario, or a TOML file
@@ -106,6 +108,7 @@ impl LabArgs {
             LabCommand::Reboot(arguments) => arguments.run(),
             LabCommand::Status { json } => status(json),
             LabCommand::Link(args) => args.run(),
+            LabCommand::Trace(args) => args.run(),
             LabCommand::Analyzer(args) => args.run(),
             LabCommand::Test { scenario, keep } => scenarios::test(scenario.as_deref(), keep.as_deref()),
             LabCommand::Calibrate(arguments) => arguments.run(),

@@ -11,6 +11,8 @@ use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use rustix::ioctl::{Opcode, Setter, ioctl};
+
 pub use self::watched::{WatchedEdge, WatchedLines};
 use crate::handover::CallFailed;
 
@@ -112,7 +114,8 @@ const CHIP_INFO: u64 = request(READ, 1, size_of::<RawChip>());
 const LINE_INFO: u64 = request(READ_WRITE, 5, size_of::<RawLine>());
 const LINE_REQUEST: u64 = request(READ_WRITE, 7, size_of::<RawRequest>());
 const GET_VALUES: u64 = request(READ_WRITE, 0xe, size_of::<RawValues>());
-const SET_VALUES: u64 = request(READ_WRITE, 0xf, size_of::<RawValues>());
+#[expect(clippy::cast_possible_truncation, reason = "32 bits")]
+const SET_VALUES: Opcode = request(READ_WRITE, 0xf, size_of::<RawValues>()) as Opcode;
 
 const FLAG_USED: u64 = 1 << 0;
 const FLAG_ACTIVE_LOW: u64 = 1 << 1;
@@ -320,9 +323,13 @@ impl OutputLine {
     ///
     /// # Errors
     /// Where the chip is gone (`ENODEV`), or cannot be reached.
-    #[inline]
+    #[inline(always)]
     pub fn set(&self, active: bool) -> io::Result<()> {
-        ask(self.file.as_raw_fd(), SET_VALUES, &mut RawValues { bits: u64::from(active), mask: 1 })
+        let values = RawValues { bits: u64::from(active), mask: 1 };
+        // Without the C library, whose call is a fifth of what this costs outside of the kernel.
+        // SAFETY: the kernel reads this structure for this request, and writes nothing.
+        unsafe { ioctl(&self.file, Setter::<SET_VALUES, RawValues>::new(values)) }?;
+        Ok(())
     }
 
     /// The line by a descriptor that another process shared.

@@ -159,6 +159,7 @@ fn node(name: &str, script: &str, packages: &[&str], module: &str, packages_from
         epoch: None,
         frequency_offset_ppm: None,
         analyzer: false,
+        trace: Vec::new(),
         deterministic: false,
         host_ports: Vec::new(),
         proof: false,

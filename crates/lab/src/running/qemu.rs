@@ -6,7 +6,7 @@ use std::process::Command;
 use super::clock_rate;
 use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::{KernelBoot, PreparedNode, System};
-use crate::{analyzer, deterministic, disk};
+use crate::{analyzer, deterministic, disk, trace};
 
 /// Kernel parameters of every guest, beside those of its machine. A panic ends the guest instead of halting it, or
 /// reboots it if it has a disk. Self-tests of ciphers and certificates are off: nothing here uses them, and they take
@@ -55,12 +55,20 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
     }
     if node.analyzer {
-        // QEMU logs each write in one line with the host's time of day (scripts/tracetool/backend/log.py).
-        let log = analyzer::log_path(folder, name).display().to_string().replace(',', ",,");
-        command.args(["-parallel", "null", "-msg", "timestamp=on"]);
-        command.args(["-trace", &format!("parallel_ioport_write,file={log}")]);
+        command.args(["-parallel", "null"]);
+        log_events(&mut command, ["parallel_ioport_write"], &analyzer::log_path(folder, name));
     }
+    log_events(&mut command, node.trace.iter().map(String::as_str), &trace::log_path(folder, name));
     command
+}
+
+/// Lets QEMU log each of these events in one line with the host's time of day (scripts/tracetool/backend/log.py).
+fn log_events<'a>(command: &mut Command, events: impl IntoIterator<Item = &'a str>, log: &Path) {
+    let log = log.display().to_string().replace(',', ",,");
+    for event in events {
+        // The file with each of them: one without would take it back.
+        command.args(["-msg", "timestamp=on", "-trace", &format!("{event},file={log}")]);
+    }
 }
 
 /// Adds a kernel that QEMU loads; a reboot ends such a guest.

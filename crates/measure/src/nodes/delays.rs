@@ -144,6 +144,15 @@ impl Delays {
         }
     }
 
+    /// Takes times that were read on one clock, each with its beginning and its end on this node's CLOCK_REALTIME (ns).
+    pub(crate) fn take_pairs<T>(&mut self, all: &[T], of: impl Fn(&T) -> (i64, i64) + Copy, clocks: &ClockWatch) {
+        let pair = |one: &T| {
+            let (first_ns, second_ns) = of(one);
+            Pair { first_ns, second_ns }
+        };
+        self.collector.take_each(all, pair, clocks);
+    }
+
     /// Takes times that were read on one clock, all in the order of time.
     pub(crate) fn take_slots(&mut self, slots: &[Slot], clocks: &ClockWatch) {
         self.collector.take_all(slots, clocks);

@@ -59,7 +59,7 @@ impl AnalyzerArgs {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let lab = running::find(&self.lab)?;
         if let Some(to) = &self.to {
-            return copy(&lab, &self.copy, to);
+            return copy(&lab, &self.copy, to, "analyzer", &|node| Ok(whole_log(&lab, node)?));
         }
         let [a, b] = self.between.as_slice() else { anyhow::bail!("--between takes two nodes") };
         let found = match self.pairs {
@@ -77,11 +77,18 @@ impl AnalyzerArgs {
     }
 }
 
-/// Copies what was recorded of machines to a folder, of one of them if it is written `NODE:FOLDER`.
-fn copy(lab: &Lab, nodes: &[String], to: &str) -> anyhow::Result<Exit> {
+/// Copies what was recorded of machines to a folder, of one of them if it is written `NODE:FOLDER`: each to a file with its name and this
+/// ending.
+pub(super) fn copy(
+    lab: &Lab,
+    nodes: &[String],
+    to: &str,
+    ending: &str,
+    log: &dyn Fn(&str) -> anyhow::Result<Vec<u8>>,
+) -> anyhow::Result<Exit> {
     let inside = to.split_once(':').filter(|(node, _)| lab.nodes().iter().any(|own| own == node));
     for node in nodes {
-        let (log, name) = (whole_log(lab, node)?, format!("{node}.analyzer"));
+        let (log, name) = (log(node)?, format!("{node}.{ending}"));
         match inside {
             Some((at, folder)) => running::put(lab, at, &format!("{}/{name}", folder.trim_end_matches('/')), log)?,
             None => {

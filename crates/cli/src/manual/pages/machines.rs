@@ -317,6 +317,15 @@ pub(super) const PAGES: &[Page] = &[
         see: &["docs/lab.md"],
     },
     Page {
+        command: "lab trace",
+        exits: &[("0", "it is copied"), ("1", "it cannot be written there"), USAGE],
+        examples: &[(
+            "punctual lab trace armhf --copy board --to .",
+            "what QEMU saw of the board's devices, as ./board.trace",
+        )],
+        see: &["docs/lab.md"],
+    },
+    Page {
         command: "lab test",
         exits: &[
             ("0", "every step holds"),

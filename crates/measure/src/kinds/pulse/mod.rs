@@ -238,7 +238,8 @@ pub fn act(
         longest_ns: longest_pulse.map_or(i64::MAX, |longest| longest.0),
         least_apart_ns: least_apart.map_or(0, |apart| apart.0),
     };
-    let act_plan = ActPlan { bounds, by: request.by, lead_ns: request.lead.0, spin_ns: request.spins().0 };
+    let (lead_ns, spin_ns, interval_ns) = (request.lead.0, request.spins().0, request.interval.0);
+    let act_plan = ActPlan { bounds, by: request.by, lead_ns, spin_ns, interval_ns };
     let guard = Guard::of(&output, setup.threads.sched_priority.unwrap_or(0)).map_err(|error| {
         PacketError::Failed(format!("the output cannot be guarded, so that nothing is switched: {error}"))
     })?;

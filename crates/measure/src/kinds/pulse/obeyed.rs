@@ -87,6 +87,8 @@ pub(crate) struct Orders {
     safe_by: Option<Instant>,
     /// Between what the acting clock lay, less the server's (ns).
     ahead_ns: Option<(i64, i64)>,
+    /// What became of orders since the last look.
+    fresh: Vec<Done>,
 }
 
 impl Orders {
@@ -117,6 +119,7 @@ impl Orders {
             ahead_ns: None,
             unguarded: None,
             safe_by: None,
+            fresh: Vec::new(),
         }
     }
 
@@ -124,27 +127,48 @@ impl Orders {
         Place::Flow { flow: self.flow.into(), direction: Direction::Received, queue: None }
     }
 
-    fn take(&mut self, done: &Done, clocks: &ClockWatch) {
-        let armed_ns = done.armed_ns - done.scheduled_ns;
-        let is_armed = match done.fate {
-            Fate::Acted => {
-                let late_ns = done.acted_ns - done.ordered_ns;
-                self.obeyed.acted += 1;
-                if late_ns > self.request.tolerance.0 {
-                    self.obeyed.beyond += 1;
-                } else {
-                    self.kept.push(done.sequence);
-                }
-                let returned_ns = done.returned_ns - done.ordered_ns;
-                self.to_returned_max_ns =
-                    Some(self.to_returned_max_ns.map_or(returned_ns, |most| most.max(returned_ns)));
-                self.to_acted.take_exact(late_ns, done.acted_ns, clocks);
-                // A marked pulse is twice as long, and one that was late ends in time.
-                let longest_ns = self.request.active().unsigned().saturating_mul(2);
-                self.safe_by = Some(Instant::now() + Duration::from_nanos(longest_ns));
-                self.to_returned.take_exact(done.returned_ns - done.acted_ns, done.returned_ns, clocks);
-                true
+    /// Takes what became of orders, in the order in which the thread was done with them.
+    fn take_all(&mut self, mut all: &[Done], clocks: &ClockWatch) {
+        let is_acted = |done: &Done| done.fate == Fate::Acted;
+        while let Some(first) = all.first() {
+            // Nearly all were carried out, and many at once cost less.
+            let acted = all.iter().position(|done| !is_acted(done)).unwrap_or(all.len());
+            let (some, rest) = all.split_at(acted);
+            if some.is_empty() {
+                self.take_other(first, clocks);
+                all = &rest[1..];
+            } else {
+                self.take_acted(some, clocks);
+                all = rest;
             }
+        }
+    }
+
+    /// Takes orders that were carried out.
+    fn take_acted(&mut self, all: &[Done], clocks: &ClockWatch) {
+        let tolerance_ns = self.request.tolerance.0;
+        let mut most_ns = self.to_returned_max_ns.unwrap_or(i64::MIN);
+        for done in all {
+            if done.acted_ns - done.ordered_ns > tolerance_ns {
+                self.obeyed.beyond += 1;
+            } else {
+                self.kept.push(done.sequence);
+            }
+            most_ns = most_ns.max(done.returned_ns - done.ordered_ns);
+        }
+        self.to_returned_max_ns = Some(most_ns);
+        self.obeyed.acted += u64::try_from(all.len()).unwrap_or(u64::MAX);
+        self.to_acted.take_pairs(all, |done| (done.ordered_ns, done.acted_ns), clocks);
+        self.to_returned.take_pairs(all, |done| (done.acted_ns, done.returned_ns), clocks);
+        self.to_armed.take_pairs(all, |done| (done.scheduled_ns, done.armed_ns), clocks);
+        // A marked pulse is twice as long, and one that was late ends in time.
+        let longest_ns = self.request.active().unsigned().saturating_mul(2);
+        self.safe_by = Some(Instant::now() + Duration::from_nanos(longest_ns));
+    }
+
+    /// Takes one that was not.
+    fn take_other(&mut self, done: &Done, clocks: &ClockWatch) {
+        let is_armed = match done.fate {
             // What it needed is known, and is what decides.
             Fate::TooLate => {
                 self.obeyed.too_late += 1;
@@ -173,9 +197,11 @@ impl Orders {
                 *number += 1;
                 false
             }
+            // With others of its kind.
+            Fate::Acted => false,
         };
         if is_armed {
-            self.to_armed.take_exact(armed_ns, done.armed_ns, clocks);
+            self.to_armed.take_exact(done.armed_ns - done.scheduled_ns, done.armed_ns, clocks);
         }
     }
 
@@ -250,9 +276,19 @@ impl Beside for Orders {
             self.acting.shared.halt.store(self.unguarded.is_some(), Ordering::Relaxed);
         }
         self.take_clocks(seen);
-        while let Ok(done) = self.acting.done.pop() {
-            self.take(&done, clocks);
+        let mut fresh = std::mem::take(&mut self.fresh);
+        while let Ok(some) = self.acting.done.read_chunk(self.acting.done.slots()) {
+            let (first, rest) = some.as_slices();
+            if first.is_empty() {
+                break;
+            }
+            fresh.extend_from_slice(first);
+            fresh.extend_from_slice(rest);
+            some.commit_all();
         }
+        self.take_all(&fresh, clocks);
+        fresh.clear();
+        self.fresh = fresh;
     }
 
     fn is_done(&self, arrived: u64, since_sent: Duration) -> bool {

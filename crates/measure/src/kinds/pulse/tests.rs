@@ -44,6 +44,7 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
         by: ActsBy::Service,
         lead_ns: 1_000,
         spin_ns: 0,
+        interval_ns: 1_000_000,
     };
     let (start, acting) = act::prepare(plan, Output::Nothing, None);
     let shared = std::sync::Arc::clone(&acting.shared);
@@ -109,6 +110,7 @@ fn a_run_does_not_end_while_an_order_waits_or_its_pulse_lasts() {
         by: ActsBy::Service,
         lead_ns: 400_000_000,
         spin_ns: 0,
+        interval_ns: 1_000_000,
     };
     let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
     let series = |name| Delays::new(name, 0, 1_000_000_000);

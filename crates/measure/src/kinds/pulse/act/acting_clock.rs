@@ -21,6 +21,9 @@ impl Ahead {
     #[inline(always)]
     pub(crate) const fn on_own(&self, server_ns: i64) -> i64 {
         let near_ns = server_ns.wrapping_add(self.ns);
+        if self.ppb == 0 {
+            return near_ns;
+        }
         let passed_us = near_ns.wrapping_sub(self.at_ns) / 1_000;
         // Within the longest lead, 10 s, of a rate below 1 % this is far from the bounds.
         near_ns.wrapping_add(passed_us.wrapping_mul(self.ppb) / 1_000_000)
@@ -47,6 +50,12 @@ impl ActingClock {
         self.at_ns.store(ahead.at_ns, Ordering::Relaxed);
         self.ppb.store(ahead.ppb, Ordering::Relaxed);
         self.version.store(version.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Which setting it has; another number where it was set since.
+    #[inline(always)]
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
     }
 
     /// What it was set to last; `None` where it was never set, or is being set right now: whoever sets it may have been interrupted by

@@ -25,6 +25,8 @@ use crate::nodes::receive::hot::{ReceiveCounts, Strangers};
 const LONGEST_WAIT_NS: i64 = 50_000_000;
 /// How long it waits at most while its output is active, before it looks whether that is still guarded (ns).
 const ACTIVE_WAIT_NS: i64 = 10_000_000;
+/// Waits after which it looks again whether it is to end, or a clock was set: for the end of a pulse, for a packet and for its time.
+const MOST_WAITS: u32 = 3;
 /// How long it sleeps where the kernel does not let it receive, before it asks again (ns).
 const FAILURE_PAUSE_NS: i64 = 1_000_000;
 /// An order that is so far ahead is of another time (ns): the longest lead is half of it.
@@ -106,6 +108,9 @@ pub(crate) struct ActLoop<'a, E> {
     pub(crate) arming_ns: i64,
     /// How long before its time the clock is asked without a pause (ns).
     pub(crate) spin_ns: i64,
+    /// How long before that the thread waits for packets no longer, and sleeps to the time alone (ns): the wait for packets ends
+    /// later than a sleep does. 0 where asking the clock hides that.
+    pub(crate) last_sleep_ns: i64,
     pub(crate) pending: &'a mut Pending,
     pub(crate) tracker: &'a mut SequenceTracker,
     pub(crate) ring: &'a mut Producer<Arrived>,
@@ -123,12 +128,25 @@ pub(crate) struct ActLoop<'a, E> {
     pub(crate) end_ns: i64,
 }
 
+/// What is to be done next.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    /// When (ns, CLOCK_REALTIME of the node).
+    at_ns: i64,
+    /// How long before that no packet is waited for any more (ns).
+    early_ns: i64,
+    /// Whether it is to end a pulse.
+    is_end: bool,
+}
+
 /// What the loop holds beside what was prepared.
 struct State {
     counts: ReceiveCounts,
     /// How far the node's clock is ahead of the server's, once that is known.
     ahead: Ahead,
     is_clock_known: bool,
+    /// Which setting of the clock that is.
+    clock_version: u64,
     before: Now,
     /// When the output is to be safe again (ns, CLOCK_REALTIME of the node); `None` while it is.
     safe_at_ns: Option<i64>,
@@ -144,6 +162,7 @@ impl State {
             counts: ReceiveCounts::default(),
             ahead: Ahead::default(),
             is_clock_known: false,
+            clock_version: 0,
             before: Now::read(),
             safe_at_ns: None,
             last_act_ns: i64::MIN / 2,
@@ -156,8 +175,13 @@ impl State {
     /// Takes over what is known of the clocks by now.
     #[inline(always)]
     fn look_at(&mut self, clock: &ActingClock) {
+        // Before what belongs to it is read: what is set meanwhile is looked at the next time.
+        let version = clock.version();
+        if version == self.clock_version {
+            return;
+        }
         if let Some(ahead) = clock.read() {
-            (self.ahead, self.is_clock_known) = (ahead, true);
+            (self.ahead, self.is_clock_known, self.clock_version) = (ahead, true, version);
         }
     }
 }
@@ -181,20 +205,47 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             }
             state.before = now;
             state.look_at(self.clock);
-            let next_ns = self.next_ns(&state);
-            match next_ns {
-                Some((at_ns, spin_ns)) if at_ns - now.realtime_ns <= spin_ns => self.act(&mut state),
-                _ => {
-                    let longest_ns = if state.safe_at_ns.is_some() { ACTIVE_WAIT_NS } else { LONGEST_WAIT_NS };
-                    let until_ns = next_ns
-                        .map_or(longest_ns, |(at_ns, spin_ns)| (at_ns - spin_ns - now.realtime_ns).min(longest_ns));
-                    self.wait(now.monotonic_ns + until_ns, &mut state);
-                }
+            if self.left_ns(&state, &now).is_some_and(|(left_ns, _)| left_ns <= 0) {
+                self.act(&mut state);
             }
+            self.wait_from(now, &mut state);
         }
         self.drop_all(&mut state);
         state.counts.kernel_dropped = self.end.counters().receive_dropped;
         state.counts
+    }
+
+    /// How long it is from a moment until no packet is to be waited for any more (ns), and whether that is for the end of a pulse;
+    /// `None` if nothing is to be done.
+    #[inline(always)]
+    fn left_ns(&self, state: &State, now: &Now) -> Option<(i64, bool)> {
+        self.next_ns(state).map(|next| (next.at_ns - next.early_ns - now.realtime_ns, next.is_end))
+    }
+
+    /// Waits for what is to be done next, takes packets meanwhile, and ends a pulse, for which nothing has to be looked at: nearly always
+    /// all that lies between two acts. Both clocks were read a little while ago, which changes nothing of how far they are apart, so
+    /// that they need not be read again.
+    #[inline(always)]
+    fn wait_from(&mut self, now: Now, state: &mut State) {
+        for _ in 0..MOST_WAITS {
+            let longest_ns = if state.safe_at_ns.is_some() { ACTIVE_WAIT_NS } else { LONGEST_WAIT_NS };
+            let (left_ns, is_end) =
+                self.left_ns(state, &now).filter(|(left_ns, _)| *left_ns < longest_ns).unwrap_or((longest_ns, false));
+            // Due already.
+            if left_ns <= 0 {
+                return;
+            }
+            let until_ns = now.monotonic_ns + left_ns;
+            if self.wait(until_ns, state) {
+                continue;
+            }
+            // A wait can be interrupted.
+            if !is_end || monotonic() < until_ns {
+                return;
+            }
+            self.make_safe();
+            state.safe_at_ns = None;
+        }
     }
 
     /// Takes one packet, whose order is to wait for its time; how long that took from the reading once it had arrived (ns).
@@ -218,26 +269,32 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         !is_watched || self.halt.load(Ordering::Relaxed)
     }
 
-    /// When something is to be done next (ns, CLOCK_REALTIME), and how long before that the clock is asked. The end of a pulse is
-    /// not waited for by asking: who measures looks at its beginning.
+    /// What is to be done next. The end of a pulse is waited for together with packets: who measures looks at its beginning.
     #[inline(always)]
-    fn next_ns(&self, state: &State) -> Option<(i64, i64)> {
-        let act = self.pending.first().map(|order| (state.ahead.on_own(order.act_at_ns), self.spin_ns));
-        match (act, state.safe_at_ns) {
-            (Some(act), Some(safe_ns)) if act.0 < safe_ns => Some(act),
-            (_, Some(safe_ns)) => Some((safe_ns, 0)),
+    fn next_ns(&self, state: &State) -> Option<Next> {
+        let early_ns = self.spin_ns + self.last_sleep_ns;
+        let act = |order: &Waiting| Next { at_ns: state.ahead.on_own(order.act_at_ns), early_ns, is_end: false };
+        let act = self.pending.first().map(act);
+        let end = state.safe_at_ns.map(|at_ns| Next { at_ns, early_ns: 0, is_end: true });
+        match (act, end) {
+            (Some(act), Some(end)) if act.at_ns < end.at_ns => Some(act),
+            (_, Some(end)) => Some(end),
             (act, None) => act,
         }
     }
 
-    /// Waits for packets until a moment (CLOCK_MONOTONIC), and takes one that comes.
+    /// Waits for packets until a moment (CLOCK_MONOTONIC), and takes one that comes; whether one came.
     #[inline(always)]
-    fn wait(&mut self, until_ns: i64, state: &mut State) {
+    fn wait(&mut self, until_ns: i64, state: &mut State) -> bool {
         match self.end.wait(until_ns.min(self.end_ns)) {
-            Ok(true) => self.take(state),
+            Ok(true) => {
+                self.take(state);
+                return true;
+            }
             Ok(false) => {}
             Err(error) => self.fail(error, until_ns, &mut state.counts),
         }
+        false
     }
 
     /// Does what is due next.
@@ -253,17 +310,22 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         let Some(order) = self.pending.take() else { return };
         state.last_act_ns = order.act_at_ns;
         let ordered_ns = state.ahead.on_own(order.act_at_ns);
-        let began_ns = realtime();
-        let mut acted_ns = began_ns;
+        let began = state.before;
+        let sleep_ns = ordered_ns - self.spin_ns - began.realtime_ns;
+        if self.last_sleep_ns > 0 && sleep_ns > 0 {
+            let until = Schedule::at_ns(began.monotonic_ns + sleep_ns);
+            let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
+        }
+        let mut acted_ns = realtime();
         while acted_ns < ordered_ns {
-            std::hint::spin_loop();
-            acted_ns = realtime();
             // Set back while it was asked: the time may never come.
-            if acted_ns < began_ns {
+            if acted_ns < began.realtime_ns {
                 self.tell(&order, Fate::Dropped, state.ahead, [ordered_ns; 3]);
                 self.drop_all(state);
                 return;
             }
+            std::hint::spin_loop();
+            acted_ns = realtime();
         }
         let until_ns = state.ahead.on_own(order.until_ns);
         if let Some(guarded) = self.guarded {

@@ -16,16 +16,18 @@ pub(crate) struct Waiting {
     pub(crate) armed_ns: i64,
 }
 
-/// Orders that wait, the earliest first.
+/// Orders that wait, the earliest first. None of them moves when the first one is taken, which is on the way to an act.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
+    /// The first one is at `first`, the others follow, and behind the last place comes the place 0.
     waiting: [Waiting; MOST_PENDING],
+    first: usize,
     count: usize,
 }
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { waiting: [Waiting::default(); MOST_PENDING], count: 0 }
+        Self { waiting: [Waiting::default(); MOST_PENDING], first: 0, count: 0 }
     }
 }
 
@@ -33,7 +35,18 @@ impl Pending {
     /// The next one.
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<&Waiting> {
-        self.waiting.get(..self.count)?.first()
+        self.at(0)
+    }
+
+    /// The place of one of those that wait, or of the one that would be next.
+    #[inline(always)]
+    const fn place(&self, number: usize) -> usize {
+        (self.first + number) % MOST_PENDING
+    }
+
+    #[inline(always)]
+    fn at(&self, number: usize) -> Option<&Waiting> {
+        if number < self.count { self.waiting.get(self.place(number)) } else { None }
     }
 
     /// Whether there is no room for another one.
@@ -45,9 +58,15 @@ impl Pending {
     /// The places of the one before and of the one behind an order for a time, were it put among them.
     #[inline(always)]
     pub(crate) fn around(&self, act_at_ns: i64) -> (Option<&Waiting>, Option<&Waiting>) {
-        let waiting = self.waiting.get(..self.count).unwrap_or_default();
-        let place = waiting.iter().rposition(|one| one.act_at_ns <= act_at_ns).map_or(0, |before| before + 1);
-        (place.checked_sub(1).and_then(|before| waiting.get(before)), waiting.get(place))
+        let mut number = self.count;
+        // Nearly always all are before it.
+        while let Some(before) = number.checked_sub(1).and_then(|before| self.at(before)) {
+            if before.act_at_ns <= act_at_ns {
+                return (Some(before), self.at(number));
+            }
+            number -= 1;
+        }
+        (None, self.first())
     }
 
     /// Puts one in its place; one that finds no room is left out, which `false` says.
@@ -56,16 +75,16 @@ impl Pending {
         if self.is_full() {
             return false;
         }
-        let mut place = self.count;
+        let mut number = self.count;
         // Nearly always it is the last.
-        while let Some(before) = place.checked_sub(1) {
-            if self.waiting[before].act_at_ns <= order.act_at_ns {
+        while let Some(before) = number.checked_sub(1) {
+            if self.waiting[self.place(before)].act_at_ns <= order.act_at_ns {
                 break;
             }
-            self.waiting[place] = self.waiting[before];
-            place = before;
+            self.waiting[self.place(number)] = self.waiting[self.place(before)];
+            number = before;
         }
-        self.waiting[place] = order;
+        self.waiting[self.place(number)] = order;
         self.count += 1;
         true
     }
@@ -74,7 +93,7 @@ impl Pending {
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Waiting> {
         let first = *self.first()?;
-        self.waiting.copy_within(1..self.count, 0);
+        self.first = self.place(1);
         self.count -= 1;
         Some(first)
     }

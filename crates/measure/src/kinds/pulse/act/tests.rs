@@ -73,14 +73,14 @@ fn obeyed_by(
     bounds: Bounds,
     arming_ns: i64,
 ) -> Vec<Done> {
-    obeyed_while((clock, None, &|| {}), packets, bounds, arming_ns)
+    obeyed_while((clock, None, &|| {}), packets, bounds, (arming_ns, MS))
 }
 
 fn obeyed_while(
     (clock, guarded, meanwhile): (&ActingClock, Option<&GuardState>, &dyn Fn()),
     packets: impl IntoIterator<Item = Vec<u8>>,
     bounds: Bounds,
-    arming_ns: i64,
+    (arming_ns, spin_ns): (i64, i64),
 ) -> Vec<Done> {
     let (mut ring, _arrived) = RingBuffer::new(256);
     let (mut done, mut told) = RingBuffer::new(256);
@@ -95,7 +95,8 @@ fn obeyed_while(
         bounds,
         lead_ns: 20 * MS,
         arming_ns,
-        spin_ns: MS,
+        spin_ns,
+        last_sleep_ns: if spin_ns > 0 { 0 } else { MS / 20 },
         pending: &mut Pending::default(),
         tracker: &mut SequenceTracker::default(),
         ring: &mut ring,
@@ -123,19 +124,36 @@ fn fates(done: &[Done]) -> Vec<(u64, Fate)> {
 }
 
 #[test]
-fn orders_are_carried_out_in_the_order_of_their_times_and_none_is_early() {
-    let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
-    let at = |number: i64| from_ns + number * 2 * MS;
-    // They overtake each other, and each comes twice.
-    let sequences = [2, 0, 1, 2, 0, 1];
-    let packets = sequences.map(|number| packet(number, at(i64::try_from(number).unwrap()), MS));
-    let done = obeyed(packets, ANY, 1_000);
-    assert_eq!(fates(&done), [(0, Fate::Acted), (1, Fate::Acted), (2, Fate::Acted)]);
-    for (number, one) in (0..).zip(&done) {
-        assert_eq!((one.ordered_ns, one.scheduled_ns), (at(number), at(number) - 20 * MS));
-        assert!(one.acted_ns >= one.ordered_ns && one.returned_ns >= one.acted_ns, "{one:?}");
-        assert!(one.armed_ns < one.ordered_ns, "{one:?}");
+fn orders_are_carried_out_in_the_order_of_their_times_and_none_is_early_whether_the_clock_is_asked_or_slept_to() {
+    let clock = ActingClock::default();
+    clock.set(Ahead::default());
+    for spin_ns in [MS, 0] {
+        let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
+        let at = |number: i64| from_ns + number * 2 * MS;
+        // They overtake each other, and each comes twice.
+        let sequences = [2, 0, 1, 2, 0, 1];
+        let packets = sequences.map(|number| packet(number, at(i64::try_from(number).unwrap()), MS));
+        let done = obeyed_while((&clock, None, &|| {}), packets, ANY, (1_000, spin_ns));
+        assert_eq!(fates(&done), [(0, Fate::Acted), (1, Fate::Acted), (2, Fate::Acted)]);
+        for (number, one) in (0..).zip(&done) {
+            assert_eq!((one.ordered_ns, one.scheduled_ns), (at(number), at(number) - 20 * MS));
+            assert!(one.acted_ns >= one.ordered_ns && one.returned_ns >= one.acted_ns, "{one:?}");
+            assert!(one.armed_ns < one.ordered_ns, "{one:?}");
+        }
     }
+}
+
+#[test]
+fn a_node_sleeps_to_the_time_alone_where_it_does_not_ask_the_clock_for_longer_and_never_for_long() {
+    let last_sleep_ns = |spin_ns: i64, interval_ns: i64| {
+        let bounds = Bounds { longest_ns: i64::MAX, least_apart_ns: 0 };
+        ActPlan { bounds, by: ActsBy::Service, lead_ns: MS, spin_ns, interval_ns }.last_sleep_ns()
+    };
+    assert_eq!(last_sleep_ns(0, MS), 50_000);
+    assert_eq!(last_sleep_ns(0, 100_000), 10_000);
+    assert_eq!(last_sleep_ns(10_000, 100_000), 0);
+    assert_eq!(last_sleep_ns(49_999, MS), 50_000);
+    assert_eq!(last_sleep_ns(100_000, MS), 0);
 }
 
 #[test]
@@ -216,7 +234,7 @@ fn an_order_that_comes_while_the_clocks_are_first_compared_is_for_the_clock_that
     let clock = ActingClock::default();
     // The loop waits for its first order when the controller learns how far the clocks are apart.
     let learn = || clock.set(Ahead { ns: 500_000 * MS, at_ns: now_ns(ClockId::Realtime), ppb: 0 });
-    let done = obeyed_while((&clock, None, &learn), [packet(0, server_ns, MS)], ANY, 1_000);
+    let done = obeyed_while((&clock, None, &learn), [packet(0, server_ns, MS)], ANY, (1_000, MS));
     assert_eq!(fates(&done), [(0, Fate::Acted)]);
     assert_eq!(done[0].ordered_ns, server_ns + 500_000 * MS);
     assert!(done[0].acted_ns >= done[0].ordered_ns);
@@ -229,7 +247,7 @@ fn nothing_is_switched_while_nobody_guards_the_output_and_each_order_says_so() {
     let obeyed = |state: &GuardState| {
         let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
         let packets = [packet(0, from_ns, MS), packet(1, from_ns + 5 * MS, MS)];
-        fates(&obeyed_while((&clock, Some(state), &|| {}), packets, ANY, 1_000))
+        fates(&obeyed_while((&clock, Some(state), &|| {}), packets, ANY, (1_000, MS)))
     };
     let state = || GuardState(kernel::shared_words::SharedWords::make().unwrap().0);
     let looks = state();
