@@ -13,9 +13,11 @@ use super::{OfChip, now_ns};
 
 /// Above all that has no real-time priority, and below the kernel's threads of interrupts: these stamp edges on some chips.
 const PRIORITY: u32 = 49;
-/// From the end of a look to the next one, at least and at most (ns); in between as long as the look before took, so that others have
-/// half of the CPU.
+/// From the end of a look to the next one, at least and at most (ns).
 const REST_NS: (i64, i64) = (20_000, 500_000);
+/// In between so many times what the look before took, so that others have four fifths of the CPU: with less, nodes that run on the
+/// same one cannot keep their connection.
+const RESTS: i64 = 4;
 
 /// How the levels are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +102,7 @@ impl Looking {
             }
             if how == Looks::Resting {
                 let now_ns = now_ns();
-                due_ns = now_ns + (now_ns - due_ns).clamp(REST_NS.0, REST_NS.1);
+                due_ns = now_ns + (RESTS * (now_ns - due_ns)).clamp(REST_NS.0, REST_NS.1);
                 // A signal that ends it only makes the next look earlier.
                 let _ = sleep_until(KernelClock::from(ClockId::Monotonic), &Schedule::at_ns(due_ns));
             }
