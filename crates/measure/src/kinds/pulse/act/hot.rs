@@ -229,8 +229,10 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
     fn wait_from(&mut self, now: Now, state: &mut State) {
         for _ in 0..MOST_WAITS {
             let longest_ns = if state.safe_at_ns.is_some() { ACTIVE_WAIT_NS } else { LONGEST_WAIT_NS };
-            let (left_ns, is_end) =
-                self.left_ns(state, &now).filter(|(left_ns, _)| *left_ns < longest_ns).unwrap_or((longest_ns, false));
+            let (left_ns, is_end) = match self.left_ns(state, &now) {
+                Some(next) if next.0 < longest_ns => next,
+                _ => (longest_ns, false),
+            };
             // Due already.
             if left_ns <= 0 {
                 return;
