@@ -64,6 +64,9 @@ function campaignFacts({ document, began, time_zone: zone }: CampaignView): Fact
   return facts;
 }
 
+/** Before the longest sample of a run whose witness gave answers up without saying how late they were. */
+const atLeast = (run: RunView): string => (run.reasons.some(({ code }) => code === "witness-overran") ? "at least " : "");
+
 /** Of many runs: how many there are of each verdict, the worst, and the sums. */
 function manyFacts(overview: Overview, results: Results): Fact[] {
   const { tally, groups, rows } = overview;
@@ -111,7 +114,7 @@ export function factsOf(view: View): Fact[] {
     if (!worst) return [];
     const invalid = run.state === "invalid";
     return [{
-      name: `worst, ${run.label}`, value: invalid ? "invalid" : format.latency(worst.ns),
+      name: `worst, ${run.label}`, value: invalid ? "invalid" : `${atLeast(run)}${format.latency(worst.ns)}`,
       under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > limitOf(run),
     }];
   });
