@@ -14,7 +14,6 @@ pub use self::segment::{Address, Segment, SegmentPort};
 use crate::guest::Interface;
 use crate::machine::{Architecture, Machine};
 use crate::packages::Suite;
-use crate::trace::is_event;
 
 /// Largest number of nodes: more than any host emulates at once.
 const MAX_NODES: usize = 64;
@@ -489,6 +488,12 @@ pub fn is_name(word: &str) -> bool {
 
 fn bad_name(name: &str) -> String {
     format!("'{name}' is not a valid name: 1 to {MAX_NAME} letters, digits and dashes, not beginning with a dash")
+}
+
+/// Whether a word can be the name of an event of QEMU: lower-case letters, digits and underscores. A comma or an asterisk would be more to QEMU
+/// than a name.
+fn is_event(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 #[cfg(test)]

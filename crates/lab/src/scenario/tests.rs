@@ -109,3 +109,11 @@ proptest! {
         let _ = Scenario::parse(&text);
     }
 }
+
+#[test]
+fn what_is_more_than_a_name_to_qemu_is_none() {
+    assert!(is_event("pl061_set_output"));
+    for word in ["", "pl061_*", "pl061_read,file=/etc/passwd", "-pl061_read", "Pl061"] {
+        assert!(!is_event(word), "{word}");
+    }
+}

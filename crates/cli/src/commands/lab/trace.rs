@@ -25,6 +25,6 @@ pub(super) struct TraceArgs {
 impl TraceArgs {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let lab = running::find(&self.lab)?;
-        copy(&lab, &self.copy, &self.to, "trace", &|node| Ok(trace::log(&lab, node)?))
+        copy(&lab, &self.copy, &self.to, "trace", &|node| Ok(trace::log(&lab.name, &lab.folder, node)?))
     }
 }
