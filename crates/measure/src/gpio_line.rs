@@ -18,7 +18,7 @@ pub enum LineError {
     Chip {
         /// What was asked.
         chip: String,
-        /// The reason.
+        /// What the system said to that.
         error: io::Error,
         /// What there is, with what to do.
         there: String,
@@ -26,7 +26,7 @@ pub enum LineError {
     /// The chip has no such line.
     #[error("{chip} has no line '{line}': its lines are 0 to {last}, by number or by name")]
     Line {
-        /// The chip.
+        /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// What was asked.
         line: String,
@@ -36,7 +36,7 @@ pub enum LineError {
     /// Somebody else has the line.
     #[error("line {line} of {chip} is used by {consumer}: release it there, or name another one")]
     Used {
-        /// The chip.
+        /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// The line.
         line: u32,
@@ -46,7 +46,7 @@ pub enum LineError {
     /// The kernel refuses the line.
     #[error("line {line} of {chip} cannot be an output: {error}")]
     Refused {
-        /// The chip.
+        /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// The line.
         line: u32,
@@ -58,7 +58,7 @@ pub enum LineError {
         "the kernel reports no edges of line {line} of {chip}: {error}; name a line whose chip raises an interrupt for edges (a column of its own in /proc/interrupts once somebody waits for one)"
     )]
     NoEdges {
-        /// The chip.
+        /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// The line.
         line: u32,
@@ -68,7 +68,7 @@ pub enum LineError {
     /// One line twice.
     #[error("line {line} of {chip} is named twice")]
     Twice {
-        /// The chip.
+        /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// The line.
         line: u32,
@@ -76,7 +76,7 @@ pub enum LineError {
     /// One line that is to be both ends of a wire.
     #[error("line {line} of {chip} cannot be the output and the input: name two lines")]
     SameLine {
-        /// The chip.
+        /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// The line.
         line: u32,

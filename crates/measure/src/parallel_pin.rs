@@ -15,7 +15,7 @@ pub enum PinError {
     Port {
         /// What was asked.
         port: String,
-        /// The reason.
+        /// What the system said to that.
         error: io::Error,
         /// What there is, with what to do.
         there: String,
@@ -23,7 +23,7 @@ pub enum PinError {
     /// Somebody else has registered for the port.
     #[error("parallel port {port} is used by {users}: {remedy}, or name a pin of another port")]
     Used {
-        /// The port.
+        /// Name of the port that was asked for, as in "parport0".
         port: String,
         /// Who, as the kernel names them.
         users: String,
@@ -35,7 +35,7 @@ pub enum PinError {
         "the kernel does not give parallel port {port} to this program: {error}; has somebody else just taken it, or is it gone?"
     )]
     Refused {
-        /// The port.
+        /// Name of the port that was asked for, as in "parport0".
         port: String,
         /// The kernel's reason.
         error: io::Error,
