@@ -235,7 +235,7 @@ fn an_output_that_the_policy_does_not_name_is_refused_and_so_is_what_cannot_be_o
     refused(&["--width", "1ms", "--interval", "1ms"], "at most 900us");
     refused(&["--shape", "square", "--width", "1us"], "leave the width out");
     refused(&["--mark", "1000", "--width", "400us"], "--mark");
-    refused(&["--size", "100"], "120 to 65507");
+    refused(&["--size", "79"], "80 to 65507");
     refused(&["--spin", "1ms"], "the spin of 1ms");
     // Two nodes of one name could not be told apart.
     let nodes = nodes(&["one", "one"], &[]);

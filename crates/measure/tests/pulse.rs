@@ -4,7 +4,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use packet::header::{HEADER_BYTES, Header, Purpose};
+use packet::header::{Header, Purpose};
 use packet::stamps::EarlierStamps;
 use pulse::order::{LEAST_BYTES, Order};
 use record::{ActsBy, OrderCounts, Record};
@@ -56,8 +56,8 @@ fn what_somebody_else_sends_is_counted_apart_and_carried_out_by_nobody() {
             let act_at_ns = i64::try_from(now()).unwrap() + 20_000_000;
             let mut theirs = session(0);
             theirs.key = session(key_of).key;
-            header.write(&theirs, &mut bytes[..HEADER_BYTES]);
-            Order { act_at_ns, until_ns: act_at_ns + 1_000_000 }.write(&theirs, sequence, &mut bytes);
+            let order = Order { act_at_ns, until_ns: act_at_ns + 1_000_000 };
+            header.write_with(&theirs, Some(order.words()), &mut bytes);
             bytes
         };
         for number in 0..50 {

@@ -11,6 +11,8 @@ use crate::tag;
 pub const HEADER_BYTES: usize = STAMPS_AT + LONG_STAMPS_BYTES + TAG_BYTES;
 /// Length of the header with all stamps of so many earlier packets (bytes).
 pub const LARGEST_HEADER_BYTES: usize = STAMPS_AT + MOST_EARLIER * LONG_STAMPS_BYTES + TAG_BYTES;
+/// Length of what a packet can bring for its kind: two words (bytes).
+pub const WORDS_BYTES: usize = 16;
 /// What every header begins with.
 pub(crate) const MAGIC: u32 = 0x504e_4350;
 /// The kind of a measured packet; those of the messages that compare clocks are others.
@@ -31,8 +33,10 @@ const KIND_AT: usize = 25;
 const FLOW_AT: usize = 24;
 /// In the byte of what a packet is: [`Purpose::FollowUp`].
 const IS_FOLLOW_UP: u8 = 0x40;
+/// In the same byte: two words for the packet's kind stand behind the stamps.
+const HAS_WORDS: u8 = 0x20;
 /// In the same byte, the bits that say how many stamps there are.
-const STAMPS_MASK: u8 = 0x3f;
+const STAMPS_MASK: u8 = 0x1f;
 /// How long those of each are: in 16 bits how many numbers it is before this packet, in 48 how much this one was sent after its
 /// kernel's stamp; and where interfaces stamp, the time of the interface.
 const STAMPS_BYTES: usize = 8;
@@ -70,19 +74,14 @@ impl Session {
     #[inline]
     fn packet_tag(&self, bytes: &[u8]) -> u64 {
         let bytes = bytes.get(NUMBERS_AT..).unwrap_or_default();
-        match bytes.try_into() {
-            Ok(usual) => tag::of_four(&self.key, usual),
-            Err(_) => tag::of_parts(&self.key, [bytes, &[]]),
+        // With one earlier stamp, and with two words for its kind beside.
+        if let Ok(four) = bytes.try_into() {
+            tag::of_four(&self.key, four)
+        } else if let Ok(six) = bytes.try_into() {
+            tag::of_six(&self.key, six)
+        } else {
+            tag::of_parts(&self.key, [bytes, &[]])
         }
-    }
-
-    /// The tag that [`seal`](Self::seal) writes behind six words in network order, of which the second one is the number of the session:
-    /// `words` are the others.
-    #[inline]
-    #[must_use]
-    pub fn tag_of_words(&self, words: [u64; 5]) -> u64 {
-        // The tag's own words are the other way around.
-        tag::of_five(&self.key, words.map(u64::swap_bytes))
     }
 
     /// Writes the tag of what stands before it at the end of a message.
@@ -192,19 +191,32 @@ const fn fitting(payload_bytes: usize, stamps_bytes: usize) -> usize {
 impl Header {
     /// Writes the header, with its tag, to the front of a payload of at least [`HEADER_BYTES`], with the stamps of as many earlier
     /// packets as there is room for. Of a shorter one nothing is written.
+    #[inline]
     pub fn write(&self, session: &Session, payload: &mut [u8]) {
-        if payload.len() < HEADER_BYTES {
+        self.write_with(session, None, payload);
+    }
+
+    /// The same with two words for the packet's kind, which the tag covers too: they take [`WORDS_BYTES`] more, also in the shortest
+    /// payload.
+    pub fn write_with(&self, session: &Session, words: Option<[u64; 2]>, payload: &mut [u8]) {
+        let words_bytes = if words.is_some() { WORDS_BYTES } else { 0 };
+        if payload.len() < HEADER_BYTES + words_bytes {
             return;
         }
         let fresh = usize::from(self.earlier.fresh).clamp(1, MOST_EARLIER);
         let are_long = self.earlier.known[..fresh].iter().any(|stamps| stamps.hardware_ns.is_some());
         let (stamps_bytes, long) = if are_long { (LONG_STAMPS_BYTES, ARE_LONG) } else { (STAMPS_BYTES, 0) };
-        let count = fresh.min(fitting(payload.len(), stamps_bytes));
-        let Some(header) = payload.get_mut(..STAMPS_AT + count * stamps_bytes + TAG_BYTES) else { return };
+        let count = fresh.min(fitting(payload.len() - words_bytes, stamps_bytes));
+        let words_at = STAMPS_AT + count * stamps_bytes;
+        let Some(header) = payload.get_mut(..words_at + words_bytes + TAG_BYTES) else { return };
+        if let Some([first, second]) = words {
+            put(header, words_at, first);
+            put(header, words_at + 8, second);
+        }
         let Some((front, rest)) = header.split_first_chunk_mut::<STAMPS_AT>() else { return };
         put_first(front, MEASURED);
         let purpose = if self.purpose == Purpose::FollowUp { IS_FOLLOW_UP } else { 0 };
-        let kind = u8::try_from(count).unwrap_or(0) | long | purpose;
+        let kind = u8::try_from(count).unwrap_or(0) | long | purpose | if words.is_some() { HAS_WORDS } else { 0 };
         let sent_before = self.sent_before & ((1 << COUNT_BITS) - 1);
         let what = u64::from(u16::from_be_bytes([self.flow, kind])) << COUNT_BITS | sent_before;
         put_words(front, [session.number, self.sequence, what, unsigned(self.sent_ns)]);
@@ -252,12 +264,13 @@ impl Genuine {
             return Err(NotOurs::Foreign);
         }
         let kind = front[KIND_AT];
-        let end = STAMPS_AT + usize::from(kind & STAMPS_MASK) * stamps_bytes(kind);
+        let words_at = words_at(kind);
+        let end = words_at + if kind & HAS_WORDS == 0 { 0 } else { WORDS_BYTES };
         let Some((body, tag)) = payload.get(..end + TAG_BYTES).and_then(<[u8]>::split_last_chunk::<TAG_BYTES>) else {
             return Err(NotOurs::Forged);
         };
         // Takes the same time wherever they differ. Whoever made the tag knows how many stamps there can be.
-        let is_genuine = session.packet_tag(body) ^ u64::from_be_bytes(*tag) == 0 && end <= UNSEALED_BYTES;
+        let is_genuine = session.packet_tag(body) ^ u64::from_be_bytes(*tag) == 0 && words_at <= UNSEALED_BYTES;
         if is_genuine { Ok(front[FLOW_AT]) } else { Err(NotOurs::Forged) }
     }
 
@@ -327,8 +340,9 @@ impl Genuine {
             self.earlier_one(word(&self.0, at), hardware_ns)
         };
         // Nearly always one, by the kernel.
-        let only = if kind & !IS_FOLLOW_UP == 1 { self.earlier_one(word(&self.0, STAMPS_AT), 0) } else { None };
-        let others = if kind & !IS_FOLLOW_UP == 1 { 0 } else { usize::from(kind & STAMPS_MASK) };
+        let is_one = kind & (ARE_LONG | STAMPS_MASK) == 1;
+        let only = if is_one { self.earlier_one(word(&self.0, STAMPS_AT), 0) } else { None };
+        let others = if is_one { 0 } else { usize::from(kind & STAMPS_MASK) };
         only.into_iter().chain((0..others).filter_map(one))
     }
 
@@ -342,6 +356,21 @@ impl Genuine {
         let stamps = LaterStamps { sequence: self.sequence().wrapping_sub(numbers), stack_ns, hardware_ns };
         (numbers > 0 && !stamps.is_empty()).then_some(stamps)
     }
+}
+
+/// The two words that a payload brings for its kind, once it was found genuine; `None` where it brings none.
+#[inline(always)]
+#[must_use]
+pub fn words(payload: &[u8]) -> Option<[u64; 2]> {
+    let kind = *payload.get(KIND_AT).filter(|kind| **kind & HAS_WORDS != 0)?;
+    let at = words_at(kind);
+    Some([word(payload, at), word(payload, at + 8)])
+}
+
+/// Where the stamps end, by the byte of what a packet is.
+#[inline(always)]
+const fn words_at(kind: u8) -> usize {
+    STAMPS_AT + (kind & STAMPS_MASK) as usize * stamps_bytes(kind)
 }
 
 /// How long the stamps of an earlier packet are, by the byte of what a packet is.
@@ -459,6 +488,37 @@ mod tests {
         assert_eq!(read(&Session { key: [8; 16], ..SESSION }, &bytes), Err(NotOurs::Forged));
         assert_eq!(read(&SESSION, &bytes[..HEADER_BYTES - 1]), Err(NotOurs::Foreign));
         assert_eq!(read(&SESSION, b"hello"), Err(NotOurs::Foreign));
+    }
+
+    #[test]
+    fn words_of_a_kind_come_along_with_every_stamp_and_under_the_one_tag() {
+        let words = [0x0102_0304_0506_0708, u64::MAX];
+        let mut earlier = EarlierStamps::default();
+        (1..=4).for_each(|number| earlier.take(stamps(number)));
+        let least = HEADER_BYTES + WORDS_BYTES;
+        let one = Header { earlier: stamps(6).into(), ..header() };
+        for (header, bytes, stamps) in [(header(), least, 1), (one, least, 1), (Header { earlier, ..header() }, 112, 3)] {
+            let mut payload = vec![0xff; bytes];
+            header.write_with(&SESSION, Some(words), &mut payload);
+            let came = read(&SESSION, &payload).unwrap();
+            assert_eq!((came.sequence, came.sent_ns, came.purpose), (header.sequence, header.sent_ns, header.purpose));
+            assert_eq!(came.earlier.iter().count(), stamps);
+            assert_eq!(super::words(&payload), Some(words));
+            for bit in 0..payload.len() * 8 {
+                let mut changed = payload.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                let is_filler = read(&SESSION, &changed) == Ok(came);
+                assert!(!is_filler || super::words(&changed) == Some(words), "bit {bit}");
+                assert!(!is_filler || bit / 8 >= STAMPS_AT + WORDS_BYTES + STAMPS_BYTES + TAG_BYTES, "bit {bit}");
+            }
+            assert!(read(&SESSION, &payload[..least - WORDS_BYTES]).is_err(), "cut");
+            header.write(&SESSION, &mut payload);
+            assert_eq!(super::words(&payload), None);
+        }
+        let mut short = vec![0; least - 1];
+        header().write_with(&SESSION, Some(words), &mut short);
+        assert!(short.iter().all(|byte| *byte == 0), "nothing is written");
+        assert_eq!(super::words(&[]), None);
     }
 
     proptest! {

@@ -52,11 +52,19 @@ impl OrderNumbers {
 
     /// Adds a number that is above all those before; others are left out, as those for which there is no more room.
     pub fn push(&mut self, number: u64) {
+        self.push_stretch(number, number.saturating_add(1));
+    }
+
+    /// The same of all numbers from one on that are below another.
+    pub fn push_stretch(&mut self, from: u64, end: u64) {
+        let from = from.max(self.end());
+        if from >= end {
+            return;
+        }
         let has_room = self.stretches.len() < MOST_STRETCHES;
         match self.stretches.last_mut() {
-            Some((_, end)) if *end == number => *end = number.saturating_add(1),
-            Some((_, end)) if *end > number => {}
-            _ if has_room => self.stretches.push((number, number.saturating_add(1))),
+            Some((_, last_end)) if *last_end == from => *last_end = end,
+            _ if has_room => self.stretches.push((from, end)),
             _ => self.is_cut = true,
         }
     }
@@ -238,6 +246,13 @@ mod tests {
         fn a_set_is_what_was_put_into_it(ours in numbers(), theirs in numbers(), end in 0_u64..8_000, apart in 1_u64..200) {
             let (one, other) = (set(&ours), set(&theirs));
             prop_assert_eq!(one.count(), u64::try_from(ours.len()).unwrap());
+            let mut by_stretches = OrderNumbers::default();
+            for (from, end) in one.stretches.iter().copied() {
+                // In two parts, one that is empty, and one that was there.
+                let middle = from + (end - from) / 2;
+                [(from, middle), (middle, middle), (middle, end), (from, middle)].into_iter().for_each(|(from, end)| by_stretches.push_stretch(from, end));
+            }
+            prop_assert_eq!(&by_stretches, &one);
             prop_assert_eq!(one.and(&other), set(&ours.intersection(&theirs).copied().collect()));
             prop_assert_eq!(one.or(&other), set(&ours.union(&theirs).copied().collect()));
             prop_assert_eq!(one.missing_below(end), set(&(0..end).filter(|number| !ours.contains(number)).collect()));

@@ -1,17 +1,13 @@
-//! An order to act: what stands in a packet right behind its header, with a tag of its own.
+//! An order to act, as a packet brings it: two words beside its header, under the packet's own tag (`packet::header`).
 //!
-//! All numbers are in network order. An order says when the output is to be active, and until when: a lost one leaves no output
-//! active, and inverts nothing of what follows.
+//! An order says at which level the output is to be from when until when: a lost one leaves no output active, and inverts nothing of
+//! what follows. To which packet it belongs, and who wrote it, is what the tag says.
 
-use packet::header::{HEADER_BYTES, Session};
+use packet::header::{HEADER_BYTES, WORDS_BYTES};
 
-/// Length of an order (bytes).
-const ORDER_BYTES: usize = 56;
 /// Length of the smallest payload of a packet with an order (bytes).
-pub const LEAST_BYTES: usize = HEADER_BYTES + ORDER_BYTES;
-/// What every order begins with, the number of its form at the end.
-const MAGIC: u64 = 0x504e_434f_0000_0001;
-/// The level of an output that is active; there is no order for another one.
+pub const LEAST_BYTES: usize = HEADER_BYTES + WORDS_BYTES;
+/// The level of an output that is active, in the lowest bit of the second word; there is no order for another one.
 const ACTIVE: u64 = 1;
 
 /// An order to act at a time.
@@ -23,38 +19,24 @@ pub struct Order {
     pub until_ns: i64,
 }
 
-/// The words of an order before its tag; the number of the session stands where its tag leaves it out.
-fn words(order: &Order, session: &Session, sequence: u64) -> [u64; 6] {
-    let [act_at, until] = [order.act_at_ns, order.until_ns].map(|ns| u64::from_ne_bytes(ns.to_ne_bytes()));
-    [MAGIC, session.number, sequence, act_at, until, ACTIVE]
-}
-
 impl Order {
-    /// Writes the order of a sequence number into a payload of at least [`LEAST_BYTES`], behind the header. Of a shorter one nothing
-    /// is written.
-    #[inline]
-    pub fn write(&self, session: &Session, sequence: u64, payload: &mut [u8]) {
-        let Some(place) = payload.get_mut(HEADER_BYTES..LEAST_BYTES) else { return };
-        for (to, word) in place.chunks_exact_mut(8).zip(words(self, session, sequence)) {
-            to.copy_from_slice(&word.to_be_bytes());
-        }
-        session.seal(place);
-    }
-
-    /// Reads the order of a packet whose header has this sequence number; `None` if that is none, or its tag is wrong.
+    /// The words of the order: its time, and how long the output is active, above the bit of the level.
     #[inline]
     #[must_use]
-    pub fn read(session: &Session, sequence: u64, payload: &[u8]) -> Option<Self> {
-        let place: &[u8; ORDER_BYTES] = payload.get(HEADER_BYTES..)?.first_chunk()?;
-        let word =
-            |at: usize| place.get(8 * at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_be_bytes(*bytes));
-        let [magic, number, of, act_at, until, level, tag] =
-            [word(0), word(1), word(2), word(3), word(4), word(5), word(6)];
-        let [act_at_ns, until_ns] = [act_at, until].map(|ns| i64::from_ne_bytes(ns.to_ne_bytes()));
-        let is_of_this = magic == MAGIC && number == session.number && of == sequence && level == ACTIVE;
-        // In the same time wherever the tags differ.
-        let is_sealed = session.tag_of_words([magic, of, act_at, until, level]) ^ tag == 0;
-        (is_sealed && is_of_this && act_at_ns < until_ns).then_some(Self { act_at_ns, until_ns })
+    pub const fn words(&self) -> [u64; 2] {
+        let active_ns = self.until_ns.wrapping_sub(self.act_at_ns);
+        [u64::from_ne_bytes(self.act_at_ns.to_ne_bytes()), u64::from_ne_bytes(active_ns.to_ne_bytes()) << 1 | ACTIVE]
+    }
+
+    /// The order of two words; `None` if they are none.
+    #[inline(always)]
+    #[must_use]
+    pub fn of_words([act_at, active]: [u64; 2]) -> Option<Self> {
+        let act_at_ns = i64::from_ne_bytes(act_at.to_ne_bytes());
+        let active_ns = i64::from_ne_bytes((active >> 1).to_ne_bytes());
+        let is_order = active & ACTIVE != 0 && active_ns > 0;
+        let until_ns = act_at_ns.checked_add(active_ns).filter(|_| is_order)?;
+        Some(Self { act_at_ns, until_ns })
     }
 }
 
@@ -64,33 +46,29 @@ mod tests {
 
     use super::*;
 
-    const SESSION: Session = Session { number: 7, key: [9; 16] };
-
     proptest! {
         #[test]
-        fn an_order_reads_back_and_a_changed_one_does_not(
-            act_at_ns in -5_i64..i64::MAX / 2, takes_ns in 1_i64..1_000_000_000, sequence: u64,
-            at in 0..ORDER_BYTES * 8, rest in 0_usize..40,
-        ) {
-            let order = Order { act_at_ns, until_ns: act_at_ns + takes_ns };
-            let mut payload = vec![0; LEAST_BYTES + rest];
-            order.write(&SESSION, sequence, &mut payload);
-            prop_assert_eq!(Order::read(&SESSION, sequence, &payload), Some(order));
-            prop_assert_eq!(Order::read(&SESSION, sequence ^ 1, &payload), None, "of another packet");
-            prop_assert_eq!(Order::read(&Session { number: 8, ..SESSION }, sequence, &payload), None);
-            prop_assert_eq!(Order::read(&Session { key: [8; 16], ..SESSION }, sequence, &payload), None);
-            payload[HEADER_BYTES + at / 8] ^= 1 << (at % 8);
-            prop_assert_eq!(Order::read(&SESSION, sequence, &payload), None);
+        fn an_order_reads_back(act_at_ns in any::<i64>(), active_ns in 1..=i64::MAX) {
+            let order = act_at_ns.checked_add(active_ns).map(|until_ns| Order { act_at_ns, until_ns });
+            prop_assume!(order.is_some());
+            let order = order.unwrap();
+            prop_assert_eq!(Order::of_words(order.words()), Some(order));
+        }
+
+        #[test]
+        fn what_is_read_ends_after_it_begins(words in any::<[u64; 2]>()) {
+            let order = Order::of_words(words);
+            prop_assert!(order.is_none_or(|order| order.act_at_ns < order.until_ns && order.words() == words), "{:?}", order);
         }
     }
 
     #[test]
-    fn what_is_too_short_or_ends_before_it_begins_is_no_order() {
-        let mut payload = [0; LEAST_BYTES];
-        Order { act_at_ns: 5, until_ns: 5 }.write(&SESSION, 1, &mut payload);
-        assert_eq!(Order::read(&SESSION, 1, &payload), None);
-        Order { act_at_ns: 5, until_ns: 6 }.write(&SESSION, 1, &mut payload);
-        assert!(Order::read(&SESSION, 1, &payload).is_some());
-        assert_eq!(Order::read(&SESSION, 1, &payload[..LEAST_BYTES - 1]), None);
+    fn what_ends_before_it_begins_or_is_for_another_level_is_no_order() {
+        let words = |until_ns| Order { act_at_ns: 5, until_ns }.words();
+        assert_eq!(words(7), [5, 0b101]);
+        assert!(Order::of_words(words(6)).is_some());
+        assert_eq!(Order::of_words(words(5)), None);
+        assert_eq!(Order::of_words(words(4)), None, "it would be active for centuries");
+        assert_eq!(Order::of_words([5, 0b100]), None, "safe");
     }
 }

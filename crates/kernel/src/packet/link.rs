@@ -13,7 +13,7 @@ use super::interface::Interface;
 use super::options::{self, SocketOptions, failed, set};
 use super::socket::MeasuredSocket;
 use super::stamping::{self, Stamps};
-use super::{Counters, Launch, PacketEndpoint, Received, SentStamp};
+use super::{Counters, Launch, PacketEndpoint, Received, SentStamp, Waited};
 
 /// IEEE 802's EtherType for local experiments, which nothing else on a network takes.
 pub const LOCAL_EXPERIMENT: u16 = 0x88b5;
@@ -228,6 +228,11 @@ impl PacketEndpoint for LinkEndpoint {
     #[inline]
     fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError> {
         self.socket.wait(deadline_ns)
+    }
+
+    #[inline]
+    fn wait_for(&mut self, rest_ns: i64) -> Result<Waited, ReceiveError> {
+        self.socket.wait_for(rest_ns)
     }
 
     #[inline]

@@ -23,10 +23,14 @@ mod stamping;
 pub mod udp;
 pub mod xdp;
 
+use units::ClockId;
+
 pub use address::Origin;
 pub use error::{LookupError, OpenError, ReceiveError, SendError};
 pub use options::{BusyPoll, LaunchClock, SocketOptions};
 pub use stamping::Stamps;
+
+use crate::clock::{KernelClock, now_ns};
 
 /// One end of a path for measured packets.
 ///
@@ -56,6 +60,20 @@ pub trait PacketEndpoint {
     /// As [`Self::receive`].
     fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError>;
 
+    /// The same for `rest_ns` from now on, by who knows what time it is: no clock need be read.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    #[inline]
+    fn wait_for(&mut self, rest_ns: i64) -> Result<Waited, ReceiveError> {
+        let deadline_ns = now_ns(KernelClock::from(ClockId::Monotonic)).saturating_add(rest_ns);
+        Ok(match self.wait(deadline_ns)? {
+            true => Waited::Packet,
+            false if now_ns(KernelClock::from(ClockId::Monotonic)) < deadline_ns => Waited::Early,
+            false => Waited::Over,
+        })
+    }
+
     /// The next stamp of a sent payload, if one has arrived. Each stamp of a payload may come by itself.
     fn sent_stamp(&mut self) -> Option<SentStamp>;
 
@@ -73,6 +91,17 @@ pub trait PacketEndpoint {
     fn rehearsal(&self) -> Option<Self>
     where
         Self: Sized;
+}
+
+/// How a wait for packets ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// Something can be received.
+    Packet,
+    /// All of its time has passed.
+    Over,
+    /// Something else ended it, as a signal handler or a stamp of a sent packet.
+    Early,
 }
 
 /// The time at which a packet is to leave, on the clock of the end's [`LaunchClock`].

@@ -12,7 +12,7 @@ use super::error::{ReceiveError, SendError};
 use super::error_queue::ErrorQueue;
 use super::options::{self, Incoming, Outgoing};
 use super::stamping::{Numbering, SCM_TS_OPT_ID, Times};
-use super::{Counters, Launch, Received, SentStamp};
+use super::{Counters, Launch, Received, SentStamp, Waited};
 use crate::clock::{KernelClock, nanoseconds, now_ns};
 
 /// Room for any datagram.
@@ -187,22 +187,35 @@ impl MeasuredSocket {
     #[inline]
     pub(super) fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError> {
         loop {
-            let rest_ns = deadline_ns.saturating_sub(now_ns(self.monotonic)).max(0);
-            let timeout = Timespec { tv_sec: rest_ns / 1_000_000_000, tv_nsec: nanoseconds(rest_ns % 1_000_000_000) };
-            let mut file = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
-            match poll(&mut file, Some(&timeout)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
-                Ok(_) => {}
-                Err(error) => return Err(ReceiveError { errno: error.raw_os_error() }),
-            }
-            // A stamp of a sent packet ends the wait as well, and would end each one after it.
-            let is_readable = file[0].revents().contains(PollFlags::IN);
-            let was_stamp =
-                !is_readable && self.queue.empty(self.socket.as_fd(), &mut self.numbers, &mut self.counters);
-            if !was_stamp {
-                return Ok(true);
+            match self.wait_once(deadline_ns.saturating_sub(now_ns(self.monotonic)))? {
+                Some(Waited::Packet) => return Ok(true),
+                Some(Waited::Over | Waited::Early) => return Ok(false),
+                None => {}
             }
         }
+    }
+
+    #[inline]
+    pub(super) fn wait_for(&mut self, rest_ns: i64) -> Result<Waited, ReceiveError> {
+        Ok(self.wait_once(rest_ns)?.unwrap_or(Waited::Early))
+    }
+
+    /// Waits for so long; `None` where a stamp of a sent packet ended that.
+    #[inline]
+    fn wait_once(&mut self, rest_ns: i64) -> Result<Option<Waited>, ReceiveError> {
+        let rest_ns = rest_ns.max(0);
+        let timeout = Timespec { tv_sec: rest_ns / 1_000_000_000, tv_nsec: nanoseconds(rest_ns % 1_000_000_000) };
+        let mut file = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
+        match poll(&mut file, Some(&timeout)) {
+            Ok(0) => return Ok(Some(Waited::Over)),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Some(Waited::Early)),
+            Err(error) => return Err(ReceiveError { errno: error.raw_os_error() }),
+        }
+        // A stamp of a sent packet ends the wait as well, and would end each one after it.
+        let is_readable = file[0].revents().contains(PollFlags::IN);
+        let was_stamp = !is_readable && self.queue.empty(self.socket.as_fd(), &mut self.numbers, &mut self.counters);
+        Ok(if was_stamp { None } else { Some(Waited::Packet) })
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use super::error::{OpenError, ReceiveError, SendError};
 use super::options::{self, SocketOptions, failed, set};
 use super::socket::MeasuredSocket;
 use super::stamping::{self, Stamps};
-use super::{Counters, Launch, PacketEndpoint, Received, SentStamp};
+use super::{Counters, Launch, PacketEndpoint, Received, SentStamp, Waited};
 
 /// The largest payload of a datagram: 65,535 less the headers of UDP and, for version 4, of IP.
 const MOST_BYTES_V4: usize = 65_507;
@@ -151,6 +151,11 @@ impl PacketEndpoint for UdpEndpoint {
     #[inline]
     fn wait(&mut self, deadline_ns: i64) -> Result<bool, ReceiveError> {
         self.socket.wait(deadline_ns)
+    }
+
+    #[inline]
+    fn wait_for(&mut self, rest_ns: i64) -> Result<Waited, ReceiveError> {
+        self.socket.wait_for(rest_ns)
     }
 
     #[inline]

@@ -47,7 +47,7 @@ pub struct PulseRequest {
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub spin: Option<Ns>,
-    /// Payload of each packet (bytes, 120 to 65507); the headers of the network come on top.
+    /// Payload of each packet (bytes, 80 to 65507); the headers of the network come on top.
     pub size: u32,
     /// Priority of the packets within the sending system (SO_PRIORITY, 0 to 15).
     #[serde(skip_serializing_if = "Option::is_none")]

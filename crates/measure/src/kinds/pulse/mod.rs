@@ -110,7 +110,7 @@ pub fn check(
     range("the spin", request.spins(), Ns(0), Ns(request.interval.0 / 10).min(Ns::from_us(100)))?;
     let least = u64::try_from(LEAST_BYTES).unwrap_or(u64::MAX);
     if u64::from(request.size) < least {
-        let range = "120 to 65507 bytes (the header of a packet with an order takes 120)";
+        let range = "80 to 65507 bytes (the header of a packet with an order takes 80)";
         return Err(PacketPlanError::Number { what: "the payload", value: request.size.into(), range }.into());
     }
     let (interval, waiting) = (request.interval, request.lead.0 / request.interval.0.max(1) + 1);

@@ -32,6 +32,13 @@ impl Now {
         Self { monotonic_ns, realtime_ns, between_ns: monotonic() - monotonic_ns }
     }
 
+    /// The same clocks later, by one of them: how far they are apart changes little in a short time.
+    #[inline(always)]
+    pub(crate) const fn at_monotonic(self, monotonic_ns: i64) -> Self {
+        let passed_ns = monotonic_ns.wrapping_sub(self.monotonic_ns);
+        Self { monotonic_ns, realtime_ns: self.realtime_ns.wrapping_add(passed_ns), ..self }
+    }
+
     /// Whether CLOCK_REALTIME was set between an earlier moment and this one.
     #[inline(always)]
     pub(crate) const fn is_stepped_since(&self, earlier: &Self) -> bool {

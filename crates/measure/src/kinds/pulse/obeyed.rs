@@ -49,7 +49,7 @@ impl Refusals {
         [
             (self.no_clock, "that came before the clocks were compared"),
             (self.full, "since 64 waited already"),
-            (self.no_order, "without an order, or with a wrong tag"),
+            (self.no_order, "without an order"),
             (self.too_long, "for longer than the output may be active"),
             (self.too_fast, "nearer to another one than the output may be switched"),
             (self.too_far, "for a time more than 20 s ahead: the clocks are of different times"),
@@ -148,14 +148,19 @@ impl Orders {
     fn take_acted(&mut self, all: &[Done], clocks: &ClockWatch) {
         let tolerance_ns = self.request.tolerance.0;
         let mut most_ns = self.to_returned_max_ns.unwrap_or(i64::MIN);
+        let mut kept = (0, 0);
         for done in all {
             if done.acted_ns - done.ordered_ns > tolerance_ns {
                 self.obeyed.beyond += 1;
+            } else if done.sequence == kept.1 {
+                kept.1 += 1;
             } else {
-                self.kept.push(done.sequence);
+                self.kept.push_stretch(kept.0, kept.1);
+                kept = (done.sequence, done.sequence.saturating_add(1));
             }
             most_ns = most_ns.max(done.returned_ns - done.ordered_ns);
         }
+        self.kept.push_stretch(kept.0, kept.1);
         self.to_returned_max_ns = Some(most_ns);
         self.obeyed.acted += u64::try_from(all.len()).unwrap_or(u64::MAX);
         self.to_acted.take_pairs(all, |done| (done.ordered_ns, done.acted_ns), clocks);

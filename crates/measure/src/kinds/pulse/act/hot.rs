@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::pulse::order::Order;
 use kernel::clock::{KernelClock, Schedule, sleep_until};
-use kernel::packet::{PacketEndpoint, ReceiveError, Received};
+use kernel::packet::{PacketEndpoint, ReceiveError, Received, Waited};
 use packet::arrived::Arrived;
-use packet::header::{NotOurs, Session};
+use packet::header::{self, NotOurs, Session};
 use packet::sequence::{Arrival, SequenceTracker};
 use rtrb::Producer;
 
 use super::acting_clock::{ActingClock, Ahead};
 use super::output::Output;
-use super::pending::{Pending, Waiting};
+use super::pending::{Pending, Place, Waiting};
 use crate::kinds::pulse::guard::state::GuardState;
 use crate::kinds::pulse::now::{Now, monotonic, realtime};
 use crate::nodes::receive::hot::{ReceiveCounts, Strangers};
@@ -54,7 +54,7 @@ pub(crate) enum Refusal {
     NoClock,
     /// More wait than there is room for.
     Full,
-    /// It is no order, or its tag is wrong.
+    /// It is no order.
     NoOrder,
     /// The output would be active for longer than it may be.
     TooLong,
@@ -206,9 +206,13 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             state.before = now;
             state.look_at(self.clock);
             if self.left_ns(&state, &now).is_some_and(|(left_ns, _)| left_ns <= 0) {
-                self.act(&mut state);
+                // Where the clock was set back meanwhile, that is looked at first.
+                if let Some(now) = self.act(&mut state) {
+                    self.wait_from(now, &mut state);
+                }
+            } else {
+                self.wait_from(now, &mut state);
             }
-            self.wait_from(now, &mut state);
         }
         self.drop_all(&mut state);
         state.counts.kernel_dropped = self.end.counters().receive_dropped;
@@ -222,11 +226,10 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         self.next_ns(state).map(|next| (next.at_ns - next.early_ns - now.realtime_ns, next.is_end))
     }
 
-    /// Waits for what is to be done next, takes packets meanwhile, and ends a pulse, for which nothing has to be looked at: nearly always
-    /// all that lies between two acts. Both clocks were read a little while ago, which changes nothing of how far they are apart, so
-    /// that they need not be read again.
+    /// Waits from now on for what is to be done next, takes packets meanwhile, and ends a pulse, for which nothing has to be looked at:
+    /// nearly always all that lies between two acts. How far both clocks are apart is not looked at again.
     #[inline(always)]
-    fn wait_from(&mut self, now: Now, state: &mut State) {
+    fn wait_from(&mut self, mut now: Now, state: &mut State) {
         for _ in 0..MOST_WAITS {
             let longest_ns = if state.safe_at_ns.is_some() { ACTIVE_WAIT_NS } else { LONGEST_WAIT_NS };
             let (left_ns, is_end) = match self.left_ns(state, &now) {
@@ -237,16 +240,15 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             if left_ns <= 0 {
                 return;
             }
-            let until_ns = now.monotonic_ns + left_ns;
-            if self.wait(until_ns, state) {
-                continue;
+            match self.wait(&now, left_ns, state) {
+                Waited::Packet => {}
+                Waited::Over if is_end => {
+                    self.make_safe();
+                    state.safe_at_ns = None;
+                }
+                Waited::Over | Waited::Early => return,
             }
-            // A wait can be interrupted.
-            if !is_end || monotonic() < until_ns {
-                return;
-            }
-            self.make_safe();
-            state.safe_at_ns = None;
+            now = now.at_monotonic(monotonic());
         }
     }
 
@@ -285,31 +287,35 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         }
     }
 
-    /// Waits for packets until a moment (CLOCK_MONOTONIC), and takes one that comes; whether one came.
+    /// Waits for packets for so long, and takes one that comes; how that ended.
     #[inline(always)]
-    fn wait(&mut self, until_ns: i64, state: &mut State) -> bool {
-        match self.end.wait(until_ns.min(self.end_ns)) {
-            Ok(true) => {
+    fn wait(&mut self, now: &Now, left_ns: i64, state: &mut State) -> Waited {
+        match self.end.wait_for(left_ns.min(self.end_ns - now.monotonic_ns)) {
+            Ok(Waited::Packet) => {
                 self.take(state);
-                return true;
+                Waited::Packet
             }
-            Ok(false) => {}
-            Err(error) => self.fail(error, until_ns, &mut state.counts),
+            // Its time was over before.
+            Ok(Waited::Over) if left_ns > self.end_ns - now.monotonic_ns => Waited::Early,
+            Ok(ended) => ended,
+            Err(error) => {
+                self.fail(error, now.monotonic_ns + left_ns, &mut state.counts);
+                Waited::Early
+            }
         }
-        false
     }
 
-    /// Does what is due next.
+    /// Does what is due next; the time after that, `None` where the clock was set back while the output was switched.
     #[inline(always)]
-    fn act(&mut self, state: &mut State) {
+    fn act(&mut self, state: &mut State) -> Option<Now> {
         let is_act_first = |act_ns: i64| state.safe_at_ns.is_none_or(|safe_ns| act_ns < safe_ns);
         let first_ns = self.pending.first().map(|order| state.ahead.on_own(order.act_at_ns));
         if !first_ns.is_some_and(is_act_first) {
             self.make_safe();
             state.safe_at_ns = None;
-            return;
+            return Some(state.before.at_monotonic(monotonic()));
         }
-        let Some(order) = self.pending.take() else { return };
+        let order = self.pending.take()?;
         state.last_act_ns = order.act_at_ns;
         let ordered_ns = state.ahead.on_own(order.act_at_ns);
         let began = state.before;
@@ -324,7 +330,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             if acted_ns < began.realtime_ns {
                 self.tell(&order, Fate::Dropped, state.ahead, [ordered_ns; 3]);
                 self.drop_all(state);
-                return;
+                return None;
             }
             std::hint::spin_loop();
             acted_ns = realtime();
@@ -338,6 +344,9 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         let fate = if is_switched { Fate::Acted } else { Fate::Failed };
         state.safe_at_ns = Some(until_ns);
         self.tell(&order, fate, state.ahead, [ordered_ns, acted_ns, returned_ns]);
+        // The clock that was read last says how much of the other one has passed.
+        let passed_ns = returned_ns - began.realtime_ns;
+        (returned_ns >= acted_ns).then(|| began.at_monotonic(began.monotonic_ns + passed_ns))
     }
 
     #[inline(always)]
@@ -397,7 +406,8 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
                     if handed.is_dropped {
                         strangers.dropped.fetch_add(1, Ordering::Relaxed);
                     }
-                    handed.measured.map(|sequence| (sequence, Order::read(session, sequence, payload)))
+                    let order = header::words(payload).and_then(Order::of_words);
+                    handed.measured.map(|sequence| (sequence, order, received_ns))
                 }
                 Err(NotOurs::Foreign) => {
                     strangers.foreign.fetch_add(1, Ordering::Relaxed);
@@ -410,7 +420,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             }
         });
         match taken {
-            Ok(Some(Some((sequence, order)))) => self.consider(sequence, order, state),
+            Ok(Some(Some((sequence, order, received_ns)))) => self.consider(sequence, order, received_ns, state),
             Ok(_) => {}
             Err(error) => self.fail(error, monotonic() + FAILURE_PAUSE_NS, &mut state.counts),
         }
@@ -418,7 +428,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
 
     /// Lets an order wait for its time, unless it cannot be carried out. A copy is nothing.
     #[inline(always)]
-    fn consider(&mut self, sequence: u64, order: Option<Order>, state: &mut State) {
+    fn consider(&mut self, sequence: u64, order: Option<Order>, received_ns: i64, state: &mut State) {
         if !matches!(self.tracker.take(sequence), Arrival::InOrder | Arrival::Reordered) {
             return;
         }
@@ -427,20 +437,18 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         state.look_at(self.clock);
         let (act_at_ns, until_ns) = order.map_or((0, 0), |order| (order.act_at_ns, order.until_ns));
         let ordered_ns = state.ahead.on_own(act_at_ns);
-        let now_ns = realtime();
-        let left_ns = ordered_ns.saturating_sub(now_ns);
-        let fate = match self.refusal(order.is_some(), (act_at_ns, until_ns), left_ns, state) {
+        let left_ns = ordered_ns.saturating_sub(received_ns);
+        let place = self.pending.place_of(act_at_ns);
+        let fate = match self.refusal(order.is_some(), (act_at_ns, until_ns), (left_ns, place), state) {
             Some(refusal) => Some(Fate::Refused(refusal)),
             None if left_ns < self.arming_ns => Some(Fate::TooLate),
             None => None,
         };
-        // What it takes from here on was measured before, so that what an order needed and whether it is too late are one.
-        let armed_ns = now_ns + self.arming_ns;
+        // What it takes from then on was measured before, so that what an order needed and whether it is too late are one.
+        let armed_ns = received_ns + self.arming_ns;
         let waiting = Waiting { sequence, act_at_ns, until_ns, armed_ns };
         match fate {
-            None => {
-                let _ = self.pending.put(waiting);
-            }
+            None => self.pending.put(place, waiting),
             Some(fate) => self.tell(&waiting, fate, state.ahead, [ordered_ns; 3]),
         }
     }
@@ -450,7 +458,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         &self,
         is_order: bool,
         (act_at_ns, until_ns): (i64, i64),
-        left_ns: i64,
+        (left_ns, place): (i64, Place),
         state: &State,
     ) -> Option<Refusal> {
         if !is_order {
@@ -463,7 +471,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             return Some(Refusal::NoClock);
         }
         let apart_ns = self.bounds.least_apart_ns;
-        let (before, behind) = self.pending.around(act_at_ns);
+        let (before, behind) = self.pending.around(place);
         let before_ns = before.map_or(state.last_act_ns, |before| before.act_at_ns);
         let is_near = |one_ns: i64, other_ns: i64| (0..apart_ns).contains(&other_ns.saturating_sub(one_ns));
         if until_ns.saturating_sub(act_at_ns) > self.bounds.longest_ns {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use ::pulse::order::{LEAST_BYTES, Order};
 use kernel::packet::PacketEndpoint;
 use packet::arrived::Arrived;
-use packet::header::{HEADER_BYTES, Header, Purpose, Session};
+use packet::header::{Header, Purpose, Session};
 use packet::sequence::SequenceTracker;
 use packet::stamps::EarlierStamps;
 use record::ActsBy;
@@ -158,7 +158,7 @@ impl ReceiverStart for ActorStart {
 }
 
 /// The bytes of a packet with an order, as they are on the way.
-fn bytes_of(session: &Session, flow: u8, sequence: u64, act_at_ns: i64) -> [u8; LEAST_BYTES] {
+fn bytes_of(session: &Session, flow: u8, sequence: u64, (act_at_ns, active_ns): (i64, i64)) -> [u8; LEAST_BYTES] {
     let mut bytes = [0; LEAST_BYTES];
     let header = Header {
         purpose: Purpose::Measured,
@@ -168,8 +168,8 @@ fn bytes_of(session: &Session, flow: u8, sequence: u64, act_at_ns: i64) -> [u8; 
         sent_ns: 0,
         earlier: EarlierStamps::default(),
     };
-    header.write(session, &mut bytes[..HEADER_BYTES]);
-    Order { act_at_ns, until_ns: act_at_ns + WARM_UP_APART_NS / 2 }.write(session, sequence, &mut bytes);
+    let order = Order { act_at_ns, until_ns: act_at_ns + active_ns };
+    header.write_with(session, Some(order.words()), &mut bytes);
     bytes
 }
 
@@ -196,7 +196,7 @@ impl<E: PacketEndpoint> Actor<E> {
                 &self.session,
                 self.flow,
                 sequence,
-                far_ns + WARM_UP_APART_NS * i64::try_from(sequence).unwrap_or(0),
+                (far_ns + WARM_UP_APART_NS * i64::try_from(sequence).unwrap_or(0), WARM_UP_APART_NS / 2),
             );
             let mut hot = ActLoop {
                 end: &mut end,
@@ -247,7 +247,8 @@ impl<E: PacketEndpoint> Actor<E> {
         for sequence in 0..WARM_UP_ORDERS {
             let at_ns = from_ns + WARM_UP_APART_NS * i64::try_from(sequence).unwrap_or(0);
             // Refused at most, as in a network namespace whose loopback interface is down.
-            let _ = rehearsal.send(&bytes_of(&self.session, self.flow, sequence, at_ns), None);
+            let order = (at_ns, WARM_UP_APART_NS / 2);
+            let _ = rehearsal.send(&bytes_of(&self.session, self.flow, sequence, order), None);
         }
         let hot = ActLoop {
             end: &mut *rehearsal,

@@ -16,6 +16,10 @@ pub(crate) struct Waiting {
     pub(crate) armed_ns: i64,
 }
 
+/// Where an order belongs among those that wait: how many are before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(usize);
+
 /// Orders that wait, the earliest first. None of them moves when the first one is taken, which is on the way to an act.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
@@ -38,15 +42,15 @@ impl Pending {
         self.at(0)
     }
 
-    /// The place of one of those that wait, or of the one that would be next.
+    /// Where one of those that wait stands, or the one that would be next.
     #[inline(always)]
-    const fn place(&self, number: usize) -> usize {
+    const fn slot(&self, number: usize) -> usize {
         (self.first + number) % MOST_PENDING
     }
 
     #[inline(always)]
     fn at(&self, number: usize) -> Option<&Waiting> {
-        if number < self.count { self.waiting.get(self.place(number)) } else { None }
+        if number < self.count { self.waiting.get(self.slot(number)) } else { None }
     }
 
     /// Whether there is no room for another one.
@@ -55,45 +59,45 @@ impl Pending {
         self.count == MOST_PENDING
     }
 
-    /// The places of the one before and of the one behind an order for a time, were it put among them.
+    /// Where an order for a time belongs.
     #[inline(always)]
-    pub(crate) fn around(&self, act_at_ns: i64) -> (Option<&Waiting>, Option<&Waiting>) {
+    pub(crate) fn place_of(&self, act_at_ns: i64) -> Place {
         let mut number = self.count;
         // Nearly always all are before it.
-        while let Some(before) = number.checked_sub(1).and_then(|before| self.at(before)) {
-            if before.act_at_ns <= act_at_ns {
-                return (Some(before), self.at(number));
-            }
-            number -= 1;
-        }
-        (None, self.first())
-    }
-
-    /// Puts one in its place; one that finds no room is left out, which `false` says.
-    #[inline(always)]
-    pub(crate) fn put(&mut self, order: Waiting) -> bool {
-        if self.is_full() {
-            return false;
-        }
-        let mut number = self.count;
-        // Nearly always it is the last.
         while let Some(before) = number.checked_sub(1) {
-            if self.waiting[self.place(before)].act_at_ns <= order.act_at_ns {
+            if self.waiting[self.slot(before)].act_at_ns <= act_at_ns {
                 break;
             }
-            self.waiting[self.place(number)] = self.waiting[self.place(before)];
             number = before;
         }
-        self.waiting[self.place(number)] = order;
+        Place(number)
+    }
+
+    /// The one before and the one behind an order that belongs there.
+    #[inline(always)]
+    pub(crate) fn around(&self, Place(number): Place) -> (Option<&Waiting>, Option<&Waiting>) {
+        (number.checked_sub(1).and_then(|before| self.at(before)), self.at(number))
+    }
+
+    /// Puts one in its place, as it is now. One that finds no room is left out: see [`Self::is_full`].
+    #[inline(always)]
+    pub(crate) fn put(&mut self, Place(number): Place, order: Waiting) {
+        if self.is_full() {
+            return;
+        }
+        // Nearly always it is the last.
+        for behind in (number..self.count).rev() {
+            self.waiting[self.slot(behind + 1)] = self.waiting[self.slot(behind)];
+        }
+        self.waiting[self.slot(number)] = order;
         self.count += 1;
-        true
     }
 
     /// Takes the next one out.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Waiting> {
         let first = *self.first()?;
-        self.first = self.place(1);
+        self.first = self.slot(1);
         self.count -= 1;
         Some(first)
     }
@@ -113,10 +117,12 @@ mod tests {
                 match turn {
                     Some(act_at_ns) => {
                         let order = Waiting { sequence, act_at_ns, ..Waiting::default() };
-                        let (before, behind) = pending.around(act_at_ns);
+                        let place = pending.place_of(act_at_ns);
+                        let (before, behind) = pending.around(place);
                         prop_assert_eq!(before, model.iter().rfind(|one| one.act_at_ns <= act_at_ns));
                         prop_assert_eq!(behind, model.iter().find(|one| one.act_at_ns > act_at_ns));
-                        prop_assert_eq!(pending.put(order), model.len() < MOST_PENDING);
+                        prop_assert_eq!(pending.is_full(), model.len() == MOST_PENDING);
+                        pending.put(place, order);
                         if model.len() < MOST_PENDING {
                             let place = model.partition_point(|one| one.act_at_ns <= act_at_ns);
                             model.insert(place, order);

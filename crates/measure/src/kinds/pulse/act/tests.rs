@@ -55,9 +55,7 @@ impl PacketEndpoint for Scripted<'_> {
 
 /// A packet with an order for a time, active for so long.
 fn packet(sequence: u64, act_at_ns: i64, takes_ns: i64) -> Vec<u8> {
-    let mut bytes = bytes_of(&SESSION, 0, sequence, act_at_ns).to_vec();
-    Order { act_at_ns, until_ns: act_at_ns + takes_ns }.write(&SESSION, sequence, &mut bytes);
-    bytes
+    bytes_of(&SESSION, 0, sequence, (act_at_ns, takes_ns)).to_vec()
 }
 
 /// Lets the loop take packets and carry out what is ordered until 60 ms from now; what became of each order.

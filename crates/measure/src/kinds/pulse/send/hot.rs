@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ::pulse::order::Order;
 use kernel::clock::{KernelClock, Schedule, sleep_until};
 use kernel::packet::{PacketEndpoint, SendError};
-use packet::header::{HEADER_BYTES, Header, Purpose, Session};
+use packet::header::{Header, Purpose, Session};
 use packet::stamps::{EarlierStamps, LaterStamps, stamp};
 use units::ClockId;
 
@@ -157,12 +157,7 @@ impl<E: PacketEndpoint> Recipient<'_, E> {
         let sent_ns = realtime();
         let (flow, sent_before, earlier) = (self.flow, self.sent, self.earlier);
         let header = Header { purpose, flow, sequence, sent_before, sent_ns, earlier };
-        if let Some(place) = self.payload.get_mut(..HEADER_BYTES) {
-            header.write(&self.session, place);
-        }
-        if let Some(order) = order {
-            order.write(&self.session, sequence, self.payload);
-        }
+        header.write_with(&self.session, order.map(Order::words), self.payload);
         match self.end.send(self.payload, None) {
             Ok(()) => {
                 self.numbers.take(if order.is_some() { sequence } else { NO_SEQUENCE });
