@@ -284,7 +284,7 @@ fn each_figure_is_what_was_put_in() {
     for words in [
         "b on D0, c on D1",
         "Not matched: 11 orders that b alone shows, 1 that c alone shows.",
-        "c acted within 90.0 us of b at every order that both lines show; the witness contradicts no node.",
+        "c acted within 90.1 us of b at every order that both lines show; the witness contradicts no node.",
         "orders are told by the numbers that the marks spell",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -1,7 +1,7 @@
 //! Pages of shifts and sweeps whose truth is known.
 
 use pulse::numbering::NumberedPulse;
-use pulse::shift::{NodeMeans, Part, Shift, split};
+use pulse::shift::{CaptureError, NodeMeans, Part, Shift, split};
 use pulse::sweep::{Outcome, Step, Sweep, SweepPlan};
 use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen, SplitShift, WitnessError, Witnessed};
 use record::PulseTrials;
@@ -28,7 +28,8 @@ fn planted() -> Shift {
         (0..2_000).map(pulse).collect()
     };
     let late = |number| if number == 1_234 { -90_000 * NS } else { 40_000 * NS };
-    Shift::between(&line(|_| 0), &line(late), Some(10 * NS)).unwrap()
+    let capture = CaptureError { resolution_ps: Some(10 * NS), rate_ppb: Some(0) };
+    Shift::between(&line(|_| 0), &line(late), capture).unwrap()
 }
 
 /// The planted shift, of which the clocks explain all but `rest_ns`, within 2 us.

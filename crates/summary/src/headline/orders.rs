@@ -45,7 +45,7 @@ fn latest(run: &Record, begins: &str) -> String {
 
 /// What became of the orders of all nodes that were missed: "8 late, 2 lost".
 fn fates(orders: &PulseRun) -> String {
-    let all = orders.nodes.iter().fold(OrderCounts::default(), |all, node| all.and(node.orders));
+    let all = orders.orders();
     let late = (all.beyond > 0).then(|| format!("{} acted on late", count(all.beyond)));
     let others = all.not_carried_out().map(|(number, what)| format!("{} {what}", count(number)));
     let words = late.into_iter().chain(others).collect::<Vec<_>>().join(", ");
