@@ -430,6 +430,9 @@ impl<'a> Half<'a> {
         while !is_finished(self) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
+        if self.received.as_ref().is_some_and(|flow| !flow.receives.member.is_finished()) {
+            self.beside.is_stuck();
+        }
         // One more exchange, so that the last packets lie between two.
         std::thread::sleep(PERIOD * 2);
         self.exchange.end();
