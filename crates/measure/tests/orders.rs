@@ -185,11 +185,11 @@ fn a_node_that_waits_for_a_slower_one_hears_of_the_server_meanwhile() {
 
 #[test]
 fn what_a_node_says_while_another_gets_ready_is_heard_once_it_is() {
-    let stops = Message::Stop { why: "enough".to_owned() };
-    let take = [(Duration::ZERO, Some(stops)), (Duration::from_millis(300), None)];
+    let early = Message::Half { record: "no record".to_owned() };
+    let take = [(Duration::ZERO, Some(early)), (Duration::from_millis(300), None)];
     let (record, _, _) = run_slowly(&request(|_| {}), &take, |_| {});
     let reasons: Vec<&str> = record.validity.reasons().iter().map(|reason| &*reason.detail).collect();
-    assert!(reasons.iter().any(|why| why.contains("n0 ended the run: enough")), "{reasons:?}");
+    assert!(reasons.iter().any(|why| why.contains("n0: its half cannot be read")), "{reasons:?}");
 }
 
 #[test]
