@@ -186,3 +186,77 @@ impl super::Planned for Planned {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use measure::packet::{Dialog, PartnerGone};
+    use packet::header::Session;
+
+    use super::*;
+    use crate::partner::Partner;
+
+    /// Looks at the others three times before it answers, and counts how often it was looked at itself.
+    #[derive(Default)]
+    struct Slow {
+        kept_alive: u32,
+        said: Vec<Message>,
+    }
+
+    impl Dialog for Slow {
+        fn say(&mut self, message: &Message) -> Result<(), PartnerGone> {
+            self.said.push(message.clone());
+            Ok(())
+        }
+
+        fn offer(&mut self, message: &Message) -> Result<bool, PartnerGone> {
+            self.say(message).map(|()| true)
+        }
+
+        fn hear(&mut self, _: std::time::Duration) -> Result<Option<Message>, PartnerGone> {
+            Ok(None)
+        }
+    }
+
+    impl Partner for Slow {
+        fn dialog(&mut self) -> &mut dyn Dialog {
+            self
+        }
+
+        fn agree(
+            &mut self,
+            own: Endpoints,
+            meanwhile: &mut dyn FnMut(),
+        ) -> Result<Endpoints, Box<dyn std::error::Error + Send + Sync>> {
+            (0..3).for_each(|_| meanwhile());
+            Ok(own)
+        }
+
+        fn keep_alive(&mut self) {
+            self.kept_alive += 1;
+        }
+    }
+
+    #[test]
+    fn while_one_node_is_asked_the_others_are_kept_waiting() {
+        let mut nodes: Vec<Slow> = (0..3).map(|_| Slow::default()).collect();
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let session = Session { number: 1, key: [1; 16] };
+        let connected = |partner| Connected { node: "here", addresses: (local, local), session, partner };
+        let mut partners: Vec<Connected<'_>> =
+            nodes.iter_mut().map(|node| connected(node as &mut dyn Partner)).collect();
+        let packets = PulseRequest::default().packets();
+        let agreed = agree_with(&mut partners, 1, |(local, reaches)| {
+            let ends = Ends::open(&packets, Role::Initiator, HardwareMode::Off, local, reaches)?;
+            let endpoints = ends.endpoints("there", false);
+            Ok((ends, endpoints))
+        });
+        assert_eq!(agreed.map(|(_, endpoints)| endpoints.node).ok(), Some("there".to_owned()));
+        let refused = RunError::failed(std::io::Error::other("no reason"));
+        partners.iter_mut().take(1).for_each(|other| say(other, &refused));
+        drop(partners);
+        assert_eq!(nodes.iter().map(|node| node.kept_alive).collect::<Vec<_>>(), [3, 0, 3]);
+        assert_eq!(nodes[0].said, [Message::Refused { why: refused.to_string() }]);
+    }
+}

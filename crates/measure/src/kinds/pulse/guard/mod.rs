@@ -74,7 +74,7 @@ impl Guard {
         command.args(pin.iter().flat_map(|PinBytes { safe, active }| [safe.to_string(), active.to_string()]));
         command.stdin(Stdio::from(file)).stdout(Stdio::piped()).stderr(Stdio::from(shared));
         let mut child = command.spawn()?;
-        match first_words(&mut child) {
+        match first_words(&mut child, COMES_UP_WITHIN) {
             Ok((said, lacks)) => {
                 let state = Arc::new(GuardState(words));
                 Ok(Some(Self { child, said: Some(said), is_left: false, state, lacks }))
@@ -125,15 +125,15 @@ impl Drop for Guard {
 }
 
 /// What a guard says once it watches: where more is heard of it, and what it lacks.
-fn first_words(child: &mut Child) -> io::Result<(BufReader<ChildStdout>, String)> {
+fn first_words(child: &mut Child, within: Duration) -> io::Result<(BufReader<ChildStdout>, String)> {
     let pipe = child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
-    let until = Instant::now() + COMES_UP_WITHIN;
+    let until = Instant::now() + within;
     let mut readable = Readable::new([pipe.as_fd()]);
     // It says all at once.
     while readable.ready().next().is_none() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let within = COMES_UP_WITHIN.as_secs();
+            let within = within.as_secs();
             return Err(io::Error::other(format!(
                 "it did not begin to watch within {within} s: it got no CPU, or was stopped"
             )));
@@ -354,6 +354,44 @@ mod tests {
             }
         };
         assert_eq!(guarded(&state, &turn, 4, &|_| true), [4]);
+    }
+
+    /// A process in the place of a guard, which does what a shell is told.
+    fn in_its_place(does: &str) -> Child {
+        Command::new("sh").args(["-c", does]).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_guard_that_does_not_come_up_is_not_waited_for_without_end_and_one_that_does_says_what_it_lacks() {
+        let heard = |does: &str, within: Duration| {
+            let mut child = in_its_place(does);
+            let heard = first_words(&mut child, within);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            heard.map(|(_, lacks)| lacks).map_err(|error| error.to_string())
+        };
+        let long = Duration::from_secs(60);
+        assert_eq!(heard("echo ready", long), Ok(String::new()));
+        assert_eq!(heard("echo ready a group; exec sleep 60", long), Ok("a group".to_owned()));
+        assert_eq!(heard("echo no output", long), Err("no output".to_owned()));
+        assert!(heard("exit 3", long).unwrap_err().contains("it ended before it watched"));
+        assert!(heard("exec sleep 60", Duration::from_millis(20)).unwrap_err().contains("did not begin to watch"));
+    }
+
+    #[test]
+    fn a_guard_that_is_left_goes_on_when_what_holds_it_goes() {
+        for is_left in [true, false] {
+            let mut child = in_its_place("echo ready; exec sleep 600");
+            let pid = child.id();
+            let (said, lacks) = first_words(&mut child, Duration::from_secs(60)).unwrap();
+            let mut guard = Guard { child, said: Some(said), is_left: false, state: Arc::new(state()), lacks };
+            if is_left {
+                guard.leave();
+            }
+            drop(guard);
+            assert_eq!(Path::new(&format!("/proc/{pid}")).exists(), is_left);
+            let _ = kernel::process::signal(pid, Signal::Kill);
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ const GRACE: u8 = 2;
 /// the output is active, as far as the guard knows.
 const SILENT: u8 = 2;
 /// How long the output is active: less than it takes either to notice that the other is lost, and much more.
-const PULSES: [u8; 2] = [2, 8];
-const ENDS: u8 = 20;
+const PULSES: [u8; 2] = [2, 6];
+const ENDS: u8 = 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Actor {
