@@ -497,7 +497,8 @@ mod tests {
         (1..=4).for_each(|number| earlier.take(stamps(number)));
         let least = HEADER_BYTES + WORDS_BYTES;
         let one = Header { earlier: stamps(6).into(), ..header() };
-        for (header, bytes, stamps) in [(header(), least, 1), (one, least, 1), (Header { earlier, ..header() }, 112, 3)] {
+        for (header, bytes, stamps) in [(header(), least, 1), (one, least, 1), (Header { earlier, ..header() }, 112, 3)]
+        {
             let mut payload = vec![0xff; bytes];
             header.write_with(&SESSION, Some(words), &mut payload);
             let came = read(&SESSION, &payload).unwrap();

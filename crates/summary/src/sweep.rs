@@ -131,7 +131,7 @@ fn worse(failure: &Failure, max_miss: f64) -> String {
 /// The sentence at the end; `within` says how near to their times the nodes acted in the run that confirmed the claim.
 #[must_use]
 pub fn sentence(conclusion: &Conclusion, within: impl Fn(&Claim) -> Option<String>) -> String {
-    let nodes = if conclusion.boards == 1 { "This node acts" } else { "These nodes act" };
+    let nodes = if conclusion.nodes == 1 { "This node acts" } else { "These nodes act" };
     let sure = sure(conclusion.alpha);
     let load = match &*conclusion.load {
         "" | "none" => "without a load that was started".to_owned(),
@@ -160,7 +160,7 @@ pub fn sentence(conclusion: &Conclusion, within: impl Fn(&Claim) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use pulse::sweep::{BoardCount, Burst, NeededLead, Outcome, Step, Sweep, SweepPlan};
+    use pulse::sweep::{Burst, NeededLead, NodeCount, Outcome, Step, Sweep, SweepPlan};
 
     use super::*;
 
@@ -173,7 +173,7 @@ mod tests {
             max_lead_ns: 5_000_000,
             explore_ns: 1_000_000_000,
             budget_ns: 600_000_000_000,
-            boards: 1,
+            nodes: 1,
             load: "hard".to_owned(),
         };
         let mut sweep = Sweep::new(plan).unwrap();
@@ -196,7 +196,7 @@ mod tests {
             needed: Some(NeededLead { p50_ns: worst_ns / 2, p99_ns: worst_ns, p999_ns: worst_ns, worst_ns }),
             bursts: 0,
             longest_burst: None,
-            boards: vec![BoardCount { worst_ns: Some(worst_ns), ..BoardCount::default() }],
+            nodes: vec![NodeCount { worst_ns: Some(worst_ns), ..NodeCount::default() }],
             took_ns: run.time_ns(),
         }
     }
@@ -225,7 +225,7 @@ mod tests {
                 lost,
                 bursts: 1,
                 longest_burst: Some(Burst { misses: lost, span_ns: (run.orders - 1) * run.cycle_ns }),
-                boards: vec![BoardCount { lost, late: 0, worst_ns: Some(300_000) }],
+                nodes: vec![NodeCount { lost, late: 0, worst_ns: Some(300_000) }],
                 ..kept(step, 300_000)
             }
         });
