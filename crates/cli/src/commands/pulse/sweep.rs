@@ -133,7 +133,7 @@ impl SweepArgs {
             max_lead_ns: self.max_lead.unsigned(),
             explore_ns: self.explore.unsigned(),
             budget_ns: self.budget.unsigned(),
-            boards: self.to.len(),
+            nodes: self.to.len(),
             load: self.load.clone(),
         }
     }
