@@ -309,6 +309,16 @@ fn complete(record: &mut Record) {
     }
 }
 
+/// What the record of a node that acts has while its run goes on, or was cut short; of other kinds nothing changes.
+pub(crate) fn conclude_own(record: &mut Record) {
+    // The node itself alone says how long it takes to get ready.
+    let own = record.pulses().and_then(|run| run.nodes.iter().find(|node| node.arming_ns.is_some()));
+    if let Some(flow) = own.and_then(|node| u8::try_from(node.flow).ok()) {
+        only_of(record, flow);
+        complete(record);
+    }
+}
+
 /// Of what the server told, what is of one node.
 fn only_of(record: &mut Record, flow: u8) {
     let flow = u32::from(flow);
