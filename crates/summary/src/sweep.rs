@@ -202,6 +202,13 @@ pub fn sentence(conclusion: &Conclusion, within: impl Fn(&Claim) -> Option<Strin
     if let Some(shorter) = conclusion.shortest_lead().filter(|other| other.lead_ns < claim.lead_ns) {
         text.push_str(&format!("; ordered {} ahead at a cycle of {}", span(shorter.lead_ns), span(shorter.cycle_ns)));
     }
+    let ended = conclusion.cycles.iter().find_map(|cycle| match &cycle.answer {
+        Answer::Stopped { why, .. } => Some(why),
+        _ => None,
+    });
+    if let Some(why) = ended {
+        text.push_str(&format!("; of longer cycles it cannot be told: the sweep was ended, since {why}"));
+    }
     text.push('.');
     text
 }
@@ -262,6 +269,18 @@ mod tests {
         }
         let cycle = of_cycle(&conclusion.cycles[0], conclusion.max_miss);
         assert!(cycle.contains("if each is missed independently of the others"), "{cycle}");
+    }
+
+    #[test]
+    fn what_was_confirmed_before_a_sweep_was_ended_is_said_with_why_it_was() {
+        let mut conclusion = swept(|step| kept(step, 300_000));
+        conclusion.cycles[1].answer = Answer::Stopped { why: "a node was lost".to_owned(), lead_ns: None };
+        let text = sentence(&conclusion, |_| None);
+        assert!(text.starts_with("This node acts at a cycle of 500 us"), "{text}");
+        assert!(
+            text.ends_with("; of longer cycles it cannot be told: the sweep was ended, since a node was lost."),
+            "{text}"
+        );
     }
 
     #[test]
