@@ -242,6 +242,9 @@ fn an_output_that_the_policy_does_not_name_is_refused_and_so_is_what_cannot_be_o
     let (mut command, _) = order(&nodes, &["-s", "10"]);
     let output = command.output().unwrap();
     assert!(said(&output).contains("two nodes of this run are called one"), "{}", said(&output));
+    for node in &nodes {
+        eventually("it heard why", || node.said().contains("two nodes of this run are called one"));
+    }
 }
 
 #[test]

@@ -45,9 +45,9 @@ use crate::machine::Machine;
 use crate::stop::Stop;
 
 /// How long the partner may take for its part of what is agreed upon before the run.
-const AGREEMENT: Duration = Duration::from_secs(30);
+pub(crate) const AGREEMENT: Duration = Duration::from_secs(30);
 /// How long it may take to hand its half over: a long run's record is megabytes.
-const HANDING_OVER: Duration = Duration::from_secs(60);
+pub(crate) const HANDING_OVER: Duration = Duration::from_secs(60);
 
 /// Says messages to the partner's program and hears its own.
 pub trait Dialog {
@@ -244,7 +244,8 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
                 return Err(PacketError::Failed("ended before the run began".to_owned()));
             }
             None if Instant::now() > until => {
-                return Err(PacketError::Failed("the partner's threads did not get ready within 15 s".to_owned()));
+                let within = AGREEMENT.as_secs();
+                return Err(PacketError::Failed(format!("the partner did not get ready within {within} s")));
             }
             None => {}
         }

@@ -21,6 +21,7 @@ use units::{ClockId, Ns};
 use self::act::ActPlan;
 use self::act::hot::Bounds;
 pub use self::act::output::Output;
+use self::act::pending::MOST_PENDING;
 use self::guard::Guard;
 pub use self::guard::{GUARD_COMMAND, guard};
 use self::obeyed::Orders;
@@ -42,8 +43,6 @@ use crate::stop::Stop;
 
 /// The longest lead.
 const LONGEST_LEAD: Ns = Ns::from_s(10);
-/// Orders that may wait at a node at once.
-const MOST_PENDING: i64 = 64;
 /// The longest tolerance.
 const LONGEST_TOLERANCE: Ns = Ns::from_s(1);
 
@@ -114,7 +113,7 @@ pub fn check(
         return Err(PacketPlanError::Number { what: "the payload", value: request.size.into(), range }.into());
     }
     let (interval, waiting) = (request.interval, request.lead.0 / request.interval.0.max(1) + 1);
-    if waiting > MOST_PENDING {
+    if waiting > i64::try_from(MOST_PENDING).unwrap_or(i64::MAX) {
         return Err(PulsePlanError::Pending { waiting, lead: request.lead, interval });
     }
     if request.shape == PulseShape::Square && request.width.is_some() {
