@@ -328,3 +328,27 @@ fn what_came(record: &Record) -> String {
         needed.join("; ")
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_has_another_sweep_in_it_is_refused_and_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let sweep = folder.path().join("night");
+        prepare_folder(&sweep).unwrap();
+        for name in ["shift.json", "notes-explore.json", "001-explore.txt", "-confirm.json", "capture.sr"] {
+            std::fs::write(sweep.join(name), "").unwrap();
+        }
+        prepare_folder(&sweep).unwrap();
+        for name in ["1000-confirm.json", "004-explore.json", "sweep.json"] {
+            let file = sweep.join(name);
+            std::fs::write(&file, "precious").unwrap();
+            let error = prepare_folder(&sweep).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("name another folder"), "{error}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+}
