@@ -234,7 +234,8 @@ pub enum Denied {
     },
     /// The output may not be switched so often.
     #[error(
-        "an order each {interval} is more often than its policy allows '{name}' ({highest} in a second): ask for a longer interval, or raise 'highest-rate' there"
+        "an order each {interval} is more often than its policy allows '{name}' ({highest} in a second): ask for a longer interval, or \
+         raise 'highest-rate' there"
     )]
     Rate {
         /// The name of the output that the job asks for.

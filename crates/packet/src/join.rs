@@ -19,8 +19,8 @@ pub enum JoinError {
     Nodes(String),
 }
 
-/// Joins the half of the node that asked for the run, or a record that already holds further halves, with that of a partner. Both keep their
-/// validity: what makes one half invalid makes the run invalid.
+/// Joins the half of the node that asked for the run, or a record that already holds further halves, with that of a partner. Both keep
+/// their validity: what makes one half invalid makes the run invalid.
 ///
 /// # Errors
 /// If the halves are not of one run.
