@@ -26,6 +26,8 @@ struct Talk {
     hear: Receiver<Message>,
     /// How long it takes to say that it is ready, and to hand its half over.
     takes: Duration,
+    /// What it says right after it is ready.
+    adds: Option<Message>,
     /// How often it looked for a message since it had heard that the other one is ready, and had its half.
     looked_since: Arc<[AtomicUsize; 2]>,
     has_heard: [bool; 2],
@@ -33,7 +35,7 @@ struct Talk {
 
 impl Talk {
     fn new(say: Sender<Message>, hear: Receiver<Message>, takes: Duration) -> Self {
-        Self { say, hear, takes, looked_since: Arc::default(), has_heard: [false; 2] }
+        Self { say, hear, takes, adds: None, looked_since: Arc::default(), has_heard: [false; 2] }
     }
 }
 
@@ -46,7 +48,8 @@ impl Dialog for Talk {
         if matches!(message, Message::Begin | Message::Half { .. }) {
             std::thread::sleep(self.takes);
         }
-        self.say.send(message.clone()).map_err(|_| gone())
+        let added = if matches!(message, Message::Begin) { self.adds.take() } else { None };
+        [message.clone()].into_iter().chain(added).try_for_each(|message| self.say.send(message).map_err(|_| gone()))
     }
 
     fn offer(&mut self, message: &Message) -> Result<bool, PartnerGone> {
@@ -90,15 +93,15 @@ pub(crate) fn run(
     nodes: u8,
     meanwhile: impl FnOnce(&[(Endpoints, Endpoints)]),
 ) -> (Record, Vec<Record>) {
-    let (record, nodes, _) = run_slowly(request, &vec![Duration::ZERO; nodes.into()], meanwhile);
+    let (record, nodes, _) = run_slowly(request, &vec![(Duration::ZERO, None); nodes.into()], meanwhile);
     (record, nodes)
 }
 
-/// The same with nodes that take so long to say that they are ready, and to hand their halves over; how often the server looked for a
-/// message of each since.
+/// The same with nodes that take so long to say that they are ready, and to hand their halves over, and of which one may say something
+/// more when it is ready; how often the server looked for a message of each since.
 fn run_slowly(
     request: &PulseRequest,
-    take: &[Duration],
+    take: &[(Duration, Option<Message>)],
     meanwhile: impl FnOnce(&[(Endpoints, Endpoints)]),
 ) -> (Record, Vec<Record>, Vec<[usize; 2]>) {
     let nodes = u8::try_from(take.len()).unwrap();
@@ -109,7 +112,7 @@ fn run_slowly(
     let open = |role| Ends::open(&packets, role, HardwareMode::Off, local, local).unwrap();
     let names: Vec<String> = (0..nodes).map(|flow| format!("n{flow}")).collect();
     let (mut at_server, mut at_nodes, mut pairs, mut looked) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for ((flow, name), takes) in (0..nodes).zip(&names).zip(take) {
+    for ((flow, name), (takes, adds)) in (0..nodes).zip(&names).zip(take) {
         let ((say_server, hear_node), (say_node, hear_server)) = (channel(), channel());
         let (of_server, of_node) = (open(Role::Initiator), open(Role::Partner));
         let ends = (of_server.endpoints("server", false), of_node.endpoints(name, false));
@@ -117,7 +120,8 @@ fn run_slowly(
         let at_this = Talk::new(say_server, hear_server, Duration::ZERO);
         looked.push(Arc::clone(&at_this.looked_since));
         at_server.push((of_server, ends.1, at_this, flow));
-        at_nodes.push((of_node, ends.0, Talk::new(say_node, hear_node, *takes), flow, name));
+        let at_node = Talk { adds: adds.clone(), ..Talk::new(say_node, hear_node, *takes) };
+        at_nodes.push((of_node, ends.0, at_node, flow, name));
     }
     std::thread::scope(|scope| {
         let (machine, context, stop, packets) = (&machine, &context, &stop, &packets);
@@ -172,11 +176,20 @@ fn run_slowly(
 #[test]
 fn a_node_that_waits_for_a_slower_one_hears_of_the_server_meanwhile() {
     let request = request(|request| request.end = RunEnd::Samples(50));
-    let (record, _, looked) = run_slowly(&request, &[Duration::ZERO, Duration::from_secs(1)], |_| {});
+    let (record, _, looked) = run_slowly(&request, &[(Duration::ZERO, None), (Duration::from_secs(1), None)], |_| {});
     assert!(!record.validity.has(record::ReasonCode::PartnerLost), "{:?}", record.validity);
     // While the other one gets ready, and while it hands its half over: a connection says that it lives when it is looked at.
     let [ready, has_half] = looked[0];
     assert!(ready > 20 && has_half > 20, "{looked:?}");
+}
+
+#[test]
+fn what_a_node_says_while_another_gets_ready_is_heard_once_it_is() {
+    let early = Message::Half { record: "no record".to_owned() };
+    let take = [(Duration::ZERO, Some(early)), (Duration::from_millis(300), None)];
+    let (record, _, _) = run_slowly(&request(|_| {}), &take, |_| {});
+    let reasons: Vec<&str> = record.validity.reasons().iter().map(|reason| &*reason.detail).collect();
+    assert!(reasons.iter().any(|why| why.contains("n0: its half cannot be read")), "{reasons:?}");
 }
 
 #[test]

@@ -522,14 +522,14 @@ impl<'a> Half<'a> {
     fn live(&self, began: Instant) -> Live {
         let sent = self.sent.as_ref().map(|flow| {
             let sent = flow.sending.shared.sent.load(std::sync::atomic::Ordering::Relaxed);
-            (Direction::Sent, LiveDetail::Sent { sent }, flow.lateness.live())
+            (self.plan.own_flow(), Direction::Sent, LiveDetail::Sent { sent }, flow.lateness.live())
         });
         let received = self.received.as_ref().map(|flow| {
             let (sent, arrived) = (flow.receiving.known_sent(), flow.receiving.arrivals().once);
-            (Direction::Received, LiveDetail::Received { sent, arrived }, flow.delays.live())
+            (self.plan.partner_flow(), Direction::Received, LiveDetail::Received { sent, arrived }, flow.delays.live())
         });
-        let flows = (0..).zip(sent.into_iter().chain(received)).map(|(flow, (direction, detail, live))| LiveSeries {
-            place: Place::Flow { flow, direction, queue: None },
+        let flows = sent.into_iter().chain(received).map(|(flow, direction, detail, live)| LiveSeries {
+            place: Place::Flow { flow: flow.into(), direction, queue: None },
             detail,
             ..live
         });

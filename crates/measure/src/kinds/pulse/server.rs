@@ -1,6 +1,7 @@
 //! The server's half of a run: one thread that sends to all nodes, the comparison of its clock with each of theirs, and what is
 //! said to them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,8 @@ pub(crate) struct Followed<'a> {
     pub(crate) exchange: ClockExchange,
     pub(crate) clocks_seen: ClocksSeen,
     pub(crate) lateness: Delays,
+    /// What it said after it was ready, and before all others were.
+    early: VecDeque<Message>,
     /// Why it can no longer be reached.
     pub(crate) gone: Option<PartnerGone>,
     /// What it told of its half while the run went on.
@@ -81,6 +84,14 @@ impl Followed<'_> {
     fn lose(&mut self, gone: &PartnerGone, started: Moment) {
         let elapsed_ns = moment_now().monotonic.since(started.monotonic).0;
         self.gone = Some(PartnerGone(format!("{} into the run: {gone}", span(elapsed_ns))));
+    }
+
+    /// The next of what it has said.
+    fn hear(&mut self) -> Result<Option<Message>, PartnerGone> {
+        match self.early.pop_front() {
+            Some(message) => Ok(Some(message)),
+            None => self.dialog.hear(Duration::ZERO),
+        }
     }
 
     /// Its half of the record: at its end, or else what it told of it; why that cannot be read beside.
@@ -196,6 +207,7 @@ impl<'a> Server<'a> {
                 exchange,
                 clocks_seen,
                 lateness,
+                early: VecDeque::new(),
                 gone: None,
                 told: ToldHalf::new(keeping),
                 half: None,
@@ -274,7 +286,7 @@ impl<'a> Server<'a> {
                         return Err(PacketError::Failed(format!("{name} ended the run before it began: {why}")));
                     }
                     // One that has begun may tell of itself already.
-                    Some(_) if *is_ready => {}
+                    Some(message) if *is_ready => node.early.push_back(message),
                     Some(_) => return Err(PacketError::Unexpected("something else than that it is ready")),
                     None => {}
                 }
@@ -408,7 +420,7 @@ impl<'a> Server<'a> {
                 continue;
             }
             for _ in 0..MOST_HEARD {
-                match node.dialog.hear(Duration::ZERO) {
+                match node.hear() {
                     Ok(Some(Message::Half { record })) => {
                         node.half = Some(record);
                         break;

@@ -194,7 +194,7 @@ impl State {
 }
 
 impl<E: PacketEndpoint> ActLoop<'_, E> {
-    /// Takes orders and carries them out until it is stopped; the output is safe when it returns.
+    /// Takes orders and carries them out until it is stopped; the output was told to be safe when it returns.
     #[inline(never)]
     pub(crate) fn run(mut self) -> ReceiveCounts {
         let mut state = State::new(self.clock);
