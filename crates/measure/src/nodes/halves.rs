@@ -13,15 +13,22 @@ use super::delays::Delays;
 use super::plan::Role;
 use crate::collect::{Keeping, MOST_KEPT, neighbors_merged};
 use crate::interval_sink::{IntervalSink, TOGETHER_WITHIN, hand_on_the_rest};
-use crate::kinds::pulse::conclude_own;
 
-/// Makes one record of two halves, that of the node that asked first.
-pub(crate) type Join = fn(Record, Record) -> Result<Record, JoinError>;
+/// How a kind makes one record of two halves.
+#[derive(Clone, Copy)]
+pub(crate) struct Joining {
+    /// Of two halves, that of the node that asked first.
+    pub(crate) join: fn(Record, Record) -> Result<Record, JoinError>,
+    /// Marks a half that its node tells of while the run goes on.
+    pub(crate) goes_on: fn(&mut Record),
+    /// Adds what follows from both halves, where one of them goes on.
+    pub(crate) conclude_so_far: fn(&mut Record),
+}
 
 /// What is known of both halves.
 pub(crate) struct Halves<'a> {
     role: Role,
-    join: Join,
+    joining: Joining,
     sink: Option<&'a dyn IntervalSink>,
     /// Which intervals of the partner stay in memory.
     keeping: Keeping,
@@ -34,10 +41,10 @@ pub(crate) struct Halves<'a> {
 
 impl<'a> Halves<'a> {
     /// Before the run begins.
-    pub(crate) fn new(setup: &Setup<'a>, partner: &Endpoints, join: Join) -> Self {
+    pub(crate) fn new(setup: &Setup<'a>, partner: &Endpoints, joining: Joining) -> Self {
         Self {
             role: setup.role,
-            join,
+            joining,
             sink: setup.sink,
             keeping: keeping(setup),
             teller: partner.wants_half.then(Teller::default),
@@ -85,21 +92,20 @@ impl<'a> Halves<'a> {
     fn hand_on(&self, half: Record) {
         let Some(sink) = self.sink else { return };
         let Some(mut own) = self.own.clone() else { return };
-        // Of orders behind the last one that it tells of, nothing is known yet.
-        ::pulse::join::goes_on(&mut own);
+        (self.joining.goes_on)(&mut own);
         let mut so_far = match self.partner.so_far() {
             // Both were checked when they were read: they do not fit where the partner is of another run.
             Some(partner) => self.join(own.clone(), partner).unwrap_or(own),
             None => own,
         };
-        conclude_own(&mut so_far);
+        (self.joining.conclude_so_far)(&mut so_far);
         hand_on_half(sink, half, so_far);
     }
 
     fn join(&self, own: Record, partner: Record) -> Result<Record, JoinError> {
         match self.role {
-            Role::Initiator => (self.join)(own, partner),
-            Role::Partner => (self.join)(partner, own),
+            Role::Initiator => (self.joining.join)(own, partner),
+            Role::Partner => (self.joining.join)(partner, own),
         }
     }
 
@@ -346,8 +352,8 @@ mod tests {
         let sink = Kept::default();
         let keeping = Keeping::None;
         let (teller, partner) = (None, ToldHalf::new(keeping));
-        let (role, join) = (Role::Partner, ::pulse::join::join as Join);
-        let mut halves = Halves { role, join, sink: Some(&sink), keeping, teller, own: None, partner };
+        let (role, joining) = (Role::Partner, crate::kinds::pulse::JOINING);
+        let mut halves = Halves { role, joining, sink: Some(&sink), keeping, teller, own: None, partner };
         let trials = || {
             let so_far = sink.0.lock().unwrap().take().unwrap();
             let run = so_far.pulses().unwrap();
