@@ -1,11 +1,13 @@
 //! What a witness saw of the nodes of a run, each against the first, beside what the run's record says of them.
 
+use std::borrow::Cow;
+
 use codecs::logic::LogicChannel;
 use record::{PulseNode, PulseRun, PulseShape, ReasonCode, Record};
 
 use super::{EdgesClaimed, SaidByNode, WitnessError, Witnessed, witness};
 use crate::edges::{ActiveLevel, LinePulses, PulseForm};
-use crate::numbering::{NumberingCounts, NumberingFault, OrderedPulses};
+use crate::numbering::{NumberedLine, NumberingCounts, NumberingFault, OrderedPulses};
 use crate::shift::{NotStated, Part, ShiftParts, StatedMeans, split};
 
 /// By how much the capture's clock may go wrong where no numbers show it (parts per billion), as the numbering has it.
@@ -50,8 +52,7 @@ pub struct LineSeen {
     pub counts: Option<NumberingCounts>,
     /// What in the marks cannot be; the first of them.
     pub faults: Vec<NumberingFault>,
-    /// The edges that are there against those that the node says it made; `None` where the line was not numbered, or shows orders of which
-    /// the record does not tell.
+    /// The edges that are there against those that the node says it made; `None` where the line was not numbered.
     pub claimed: Option<EdgesClaimed>,
 }
 
@@ -134,10 +135,9 @@ pub fn witness_run(record: &Record, run: &PulseRun, lines: &[LineOfNode<'_>], re
                 seen.numbered = u64::try_from(numbered.pulses.len()).ok();
                 seen.counts = Some(numbered.counts);
                 seen.faults.clone_from(&numbered.faults);
-                // Of a run that was cut short the record does not say what was to become of the later ones.
                 let is_told = numbered.pulses.last().is_none_or(|last| last.number < said.scheduled);
-                seen.claimed =
-                    is_told.then(|| EdgesClaimed::of_line(line.channel, pulses, numbered, &ordered(line), said));
+                let told = if is_told { Cow::Borrowed(numbered) } else { Cow::Owned(told(numbered, said.scheduled)) };
+                seen.claimed = Some(EdgesClaimed::of_line(line.channel, pulses, &told, &ordered(line), said));
             }
         }
         let parts = witnessed
@@ -147,6 +147,18 @@ pub fn witness_run(record: &Record, run: &PulseRun, lines: &[LineOfNode<'_>], re
         seen.pairs.push(PairSeen { witnessed, parts });
     }
     seen
+}
+
+/// The pulses of the orders that the record tells of: of a run that was cut short the later ones are claimed by nobody.
+fn told(numbered: &NumberedLine, scheduled: u64) -> NumberedLine {
+    let end = numbered.pulses.partition_point(|pulse| pulse.number < scheduled);
+    let pulses = numbered.pulses.get(..end).unwrap_or_default().to_vec();
+    let missing = pulses.first().zip(pulses.last()).map_or(0, |(first, last)| {
+        let orders = last.number.saturating_sub(first.number).saturating_add(1);
+        orders.saturating_sub(u64::try_from(pulses.len()).unwrap_or(u64::MAX)).min(numbered.counts.missing)
+    });
+    let counts = NumberingCounts { missing, ..numbered.counts };
+    NumberedLine { pulses, counts, faults: numbered.faults.clone() }
 }
 
 fn line_seen(line: &LinePulses) -> LineSeen {
@@ -305,10 +317,10 @@ mod tests {
         let mut cut = marked(told);
         cut.validity.add(ReasonCode::InterruptedEarly, "the program was ended");
         assert_eq!(counts(&cut), (0, 0));
-        assert!(
-            seen(&cut, &channels).lines.iter().all(|line| line.claimed.is_none()),
-            "nobody says what was carried out"
-        );
+        // Nobody says that those behind were carried out.
+        let lacks = [channel(49, 0, |_| false), channel(49, 0, |number| (600..610).contains(&number))];
+        let claimed = seen(&cut, &lacks).lines[1].claimed.unwrap();
+        assert!(!claimed.is_contradiction() && claimed.covered == 500, "{claimed:?}");
         // One that is whole had 500, so that these are pulses of none.
         assert_eq!(counts(&marked(told)).0, 500);
         let unknown = marked(|run| {
