@@ -315,13 +315,41 @@ fn a_sweep_whose_node_is_lost_says_what_it_had_shown() {
 }
 
 #[test]
+fn a_sweep_whose_records_cannot_be_written_goes_on_and_says_what_it_shows() {
+    let nodes = staying(&["one", "two"]);
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = folder.path().join("night");
+    let [said_to, printed_to] = ["said", "printed"].map(|name| folder.path().join(name));
+    let mut command = sweeping(&nodes, &["--interval", "2ms"], &sweep);
+    command.env("XDG_STATE_HOME", folder.path().join("state"));
+    let mut child = command
+        .stdout(std::fs::File::create(&printed_to).unwrap())
+        .stderr(std::fs::File::create(&said_to).unwrap())
+        .spawn()
+        .unwrap();
+    let said = || std::fs::read_to_string(&said_to).unwrap();
+    eventually("the first run", || said().contains("run 1:"));
+    std::fs::remove_dir_all(&sweep).unwrap();
+    let ended = child.wait().unwrap().code();
+    assert!(ended.is_some_and(|code| [0, 1, 3].contains(&code)), "{}", said());
+    let printed = std::fs::read_to_string(&printed_to).unwrap();
+    let document = summary::sweep::SweepDocument::from_json(&printed).unwrap();
+    assert!(!document.runs.is_empty() && document.runs.iter().all(|run| run.file.is_none()), "{document:?}");
+    let stopped = |cycle: &pulse::sweep::CycleConclusion| matches!(cycle.answer, pulse::sweep::Answer::Stopped { .. });
+    assert!(!document.conclusion.cycles.iter().any(stopped), "{document:?}");
+    // Each record is in a place that took it.
+    let kept = std::fs::read_dir(folder.path().join("state/punctual")).unwrap().count();
+    assert_eq!(kept, document.runs.len() + 1, "{}", said());
+}
+
+#[test]
 fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
     let nodes = staying(&["one", "two"]);
     let folder = tempfile::tempdir().unwrap();
     let sweep = folder.path().join("night");
     let output = sweeping(&nodes, &["--interval", "2ms"], &sweep).output().unwrap();
     // Whether a lead holds is the machine's affair.
-    assert!([0, 1].contains(&code(&output)), "{}", said(&output));
+    assert!([0, 1, 3].contains(&code(&output)), "{}", said(&output));
     let kept = std::fs::read_to_string(sweep.join("sweep.json")).unwrap();
     let document = summary::sweep::SweepDocument::from_json(&kept).unwrap();
     assert_eq!(kept.trim(), stdout(&output).trim());
@@ -351,4 +379,9 @@ fn what_a_sweep_came_to_is_kept_with_its_runs_and_stands_on_the_page() {
     assert_eq!(cycle["runs"].as_array().unwrap().len(), document.runs.len());
     let own = data["page"]["together"]["own_rows"].as_array().unwrap();
     assert_eq!(own.len(), 4 * claims.len(), "two nodes and two latencies of what was confirmed: {own:?}");
+
+    // A second sweep does not write over it.
+    let again = sweeping(&nodes, &["--interval", "2ms"], &sweep).output().unwrap();
+    assert!(code(&again) == 2 && said(&again).contains("has a sweep in it already"), "{}", said(&again));
+    assert_eq!(std::fs::read_to_string(sweep.join("sweep.json")).unwrap(), kept);
 }

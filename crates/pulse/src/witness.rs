@@ -101,13 +101,18 @@ pub fn witness(
     apart_ps: Option<i64>,
     resolution_ps: Option<i64>,
 ) -> Result<Witnessed, WitnessError> {
-    let (line, why) = match lines.map(|line| number(line, ordered)) {
+    let errors = match lines.map(|line| number(line, ordered)) {
         [Ok(first), Ok(second)] => return by_numbers([first, second], ordered, resolution_ps),
-        [Err(why), _] => ("first", why),
-        [_, Err(why)] => ("second", why),
+        [first, second] => [("first", first.err()), ("second", second.err())],
     };
-    let may_have_none =
-        matches!(why, NumberingError::Unmarked | NumberingError::Mark(_) | NumberingError::Undecided { .. });
+    let may_have_none = |why: NumberingError| {
+        matches!(why, NumberingError::Unmarked | NumberingError::Mark(_) | NumberingError::Undecided { .. })
+    };
+    let errors = || errors.iter().filter_map(|(line, why)| Some((*line, (*why)?)));
+    // What is wrong with one line decides, whichever of them it is.
+    let wrong = errors().find(|(_, why)| !may_have_none(*why));
+    let (line, why) = wrong.or_else(|| errors().next()).unwrap_or(("first", NumberingError::Unmarked));
+    let may_have_none = wrong.is_none();
     let Some(apart_ps) = apart_ps.filter(|_| may_have_none) else {
         return Err(WitnessError::Numbering { line, why });
     };

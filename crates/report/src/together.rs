@@ -1,6 +1,6 @@
 //! Converts what nodes that act together have done to the view, and says what it comes to.
 
-use pulse::sweep::{Answer, Claim, CycleConclusion, NeededLead, Phase};
+use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, NeededLead, Phase, SweepVerdict};
 use record::{Histogram, Record};
 use summary::published::{OSIE_SOURCE, PAPER_SOURCE};
 use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, counted, exactness, time, time_at_most};
@@ -222,13 +222,7 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
         said.push((state, word, named(name, sentence)));
     }
     for NamedSweep { name, document } in &input.sweeps {
-        let (state, word) = document.conclusion.shortest_cycle().map_or_else(
-            || (HeadlineState::Broken, "No lead was confirmed".to_owned()),
-            |claim| {
-                let words = format!("{} ahead at a cycle of {}", span(claim.lead_ns), span(claim.cycle_ns));
-                (HeadlineState::Holds, format!("Confirmed: {words}"))
-            },
-        );
+        let (state, word) = of_sweep(&document.conclusion);
         said.push((state, word, named(name, &document.sentence)));
     }
     let others = of_other_runs(input);
@@ -244,6 +238,23 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
         sentence,
         lines: said.map(|(_, word, sentence)| format!("{word}. {sentence}")).collect(),
         deadline_ns: None,
+    }
+}
+
+/// What a sweep answers, in a few words.
+fn of_sweep(conclusion: &Conclusion) -> (HeadlineState, String) {
+    let confirmed = conclusion
+        .shortest_cycle()
+        .map(|claim| format!("{} ahead at a cycle of {}", span(claim.lead_ns), span(claim.cycle_ns)));
+    match (conclusion.verdict(), confirmed) {
+        (SweepVerdict::Holds, Some(words)) => (HeadlineState::Holds, format!("Confirmed: {words}")),
+        (SweepVerdict::CannotTell, Some(words)) => {
+            (HeadlineState::CannotTell, format!("Ended early. Confirmed until then: {words}"))
+        }
+        (SweepVerdict::Broken, _) => (HeadlineState::Broken, "No lead suffices".to_owned()),
+        (SweepVerdict::Holds | SweepVerdict::CannotTell, None) => {
+            (HeadlineState::CannotTell, "No lead was confirmed, and one may suffice".to_owned())
+        }
     }
 }
 

@@ -211,7 +211,7 @@ fn plan(cycles_ns: Vec<u64>) -> SweepPlan {
         max_lead_ns: 10_000_000,
         explore_ns: 20_000_000_000,
         budget_ns: 3_600_000_000_000,
-        boards: 2,
+        nodes: 2,
         load: "compile jobs".to_owned(),
     }
 }

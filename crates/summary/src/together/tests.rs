@@ -1,7 +1,7 @@
 //! The tables of nodes that act together, of shifts and runs whose truth is known.
 
 use pulse::edges::ActiveLevel;
-use pulse::sweep::{Answer, BoardCount, Claim, Conclusion, CycleConclusion, Failure, NeededLead, PhaseDifference};
+use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, Failure, NeededLead, NodeCount, PhaseDifference};
 use pulse::witness::{CaptureReading, LineOfNode, witness_run};
 use record::{Measurement, Series};
 use samples::pulses;
@@ -166,7 +166,7 @@ fn swept() -> NamedSweep {
         assumed_burst_misses: 1,
         miss_rate_below_in_bursts: 0.01,
         needed,
-        boards: vec![BoardCount::default(); 2],
+        nodes: vec![NodeCount::default(); 2],
         load: "none".to_owned(),
     };
     let cycle = CycleConclusion {
@@ -182,7 +182,7 @@ fn swept() -> NamedSweep {
         alpha: 0.01,
         alpha_spent: 0.005,
         spent_ns: 2_000_000_000,
-        boards: 2,
+        nodes: 2,
         load: "none".to_owned(),
     };
     let run = |number, step, lead_ns, record: &str| SweepRun {
@@ -312,9 +312,11 @@ fn all_failures() -> Vec<CycleConclusion> {
         late: 0,
         worst_ns: None,
         miss_rate_at_least: 0.1,
+        assumed_burst_misses: 1,
+        miss_rate_at_least_in_bursts: 0.1,
         is_shown_worse: true,
         longest_burst: None,
-        boards: Vec::new(),
+        nodes: Vec::new(),
     };
     let answers = [
         Answer::Loses(failure.clone()),
