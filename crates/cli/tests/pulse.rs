@@ -137,8 +137,11 @@ fn an_order_that_comes_too_late_is_not_carried_out_and_breaks_the_run() {
     let record = read(&file);
     let orders = pulses(&record).nodes[0].orders;
     assert!(are_counted(&orders, 100) && orders.acted == 0 && orders.too_late > 0, "{orders:?}");
-    assert_ne!(code(&output), 0, "{}", said(&output));
-    assert_ne!(record.verdict.unwrap().state, VerdictState::Holds);
+    assert_eq!(code(&output), 1, "{}", said(&output));
+    let verdict = record.verdict.as_ref().unwrap();
+    assert_eq!(verdict.state, VerdictState::Broken, "{verdict:?}");
+    assert!(verdict.reason.starts_with("none of 100 orders was carried out"), "{verdict:?}");
+    assert!(stdout(&output).contains("does not hold"), "{}", stdout(&output));
     // What they needed is known all the same.
     let needed = record.series.iter().find(|series| series.name == "scheduled_to_armed").unwrap();
     assert_eq!(needed.taken(), orders.too_late);

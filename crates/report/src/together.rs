@@ -3,10 +3,10 @@
 use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, NeededLead, Phase, SweepVerdict};
 use record::{Histogram, Record};
 use summary::published::{OSIE_SOURCE, PAPER_SOURCE};
-use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, counted, exactness};
+use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, counted, exactness, time, time_at_most};
 use summary::sweep::of_cycle;
 use summary::together::{NamedShift, NamedSweep, cost_columns, own_rows, shift_columns, shift_rows};
-use units::format::{latency, span};
+use units::format::span;
 
 use crate::exact::Exact;
 use crate::page::TogetherInput;
@@ -207,11 +207,13 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
                 (HeadlineState::Holds, format!("Holds{}", limit_words(limit_ns)))
             }
             (WitnessVerdict::Holds, None, worst_ps) => {
-                let worst = worst_ps.map_or_else(String::new, |ps| latency(ps.saturating_add(500) / 1_000));
+                let in_words = |words: fn(i64) -> String| {
+                    worst_ps.map_or_else(String::new, |ps| words(i64::try_from(ps).unwrap_or(i64::MAX)))
+                };
                 let word = if is_known {
-                    format!("Within {worst} of {first}; no limit stated")
+                    format!("Within {} of {first}; no limit stated", in_words(time_at_most))
                 } else {
-                    format!("Up to {worst} from {first}, with an error that is not known")
+                    format!("Up to {} from {first}, with an error that is not known", in_words(time))
                 };
                 (HeadlineState::NoDeadline, word)
             }

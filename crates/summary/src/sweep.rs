@@ -3,7 +3,7 @@
 mod document;
 
 use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, Failure, SweepForecast};
-use units::format::{count, latency, span};
+use units::format::{count, latency, span, span_at_least};
 
 pub use self::document::{SWEEP_SCHEMA, SWEEP_VERSION, SweepDocument, SweepRun, SweepStep};
 
@@ -33,20 +33,6 @@ fn at_least(rate: f64) -> String {
     let decimals: u8 = if percent < 1.0 { 2 } else { u8::from(percent < 10.0) };
     let digits = 10_f64.powi(decimals.into());
     format!("{:.*} %", usize::from(decimals), (percent * digits * (1.0 + ROUNDING)).floor() / digits)
-}
-
-/// A span that something is rarer than, rounded down in its last digit.
-fn rarer_than(ns: u64) -> String {
-    let step_ns = match ns {
-        0..1_000 => 1,
-        1_000..100_000 => 100,
-        100_000..1_000_000 => 1_000,
-        1_000_000..1_000_000_000 => 100_000,
-        1_000_000_000..100_000_000_000 => 100_000_000,
-        // Of longer ones [`span`] leaves out the rest.
-        _ => 1,
-    };
-    span(ns / step_ns * step_ns)
 }
 
 /// "1 of 120 000 orders was", "2 of 120 000 orders were".
@@ -143,7 +129,7 @@ fn holds(claim: &Claim) -> String {
         count(claim.orders),
         span(claim.time_ns),
         share_above(claim.miss_rate_below),
-        rarer_than(claim.burst_interval_ns),
+        span_at_least(claim.burst_interval_ns),
         match claim.assumed_burst_misses {
             1 => "1 miss".to_owned(),
             misses => format!("{} misses", count(misses)),
@@ -197,7 +183,7 @@ pub fn sentence(conclusion: &Conclusion, within: impl Fn(&Claim) -> Option<Strin
         span(claim.lead_ns),
         span(claim.time_ns),
         count(claim.orders),
-        rarer_than(claim.burst_interval_ns)
+        span_at_least(claim.burst_interval_ns)
     );
     if let Some(shorter) = conclusion.shortest_lead().filter(|other| other.lead_ns < claim.lead_ns) {
         text.push_str(&format!("; ordered {} ahead at a cycle of {}", span(shorter.lead_ns), span(shorter.cycle_ns)));
@@ -348,7 +334,7 @@ mod tests {
         let percents = [0.1975, 0.033_99, 0.009_99, 0.001_29, 1.6e-5, 3e-6].map(at_least);
         assert_eq!(percents, ["19 %", "3.3 %", "0.99 %", "0.12 %", "1 in 62\u{202f}500", "1 in 333\u{202f}334"]);
         assert_eq!(
-            [500_050_000, 1_999_999_999, 90_090, 265_999_999_999].map(rarer_than),
+            [500_050_000_u64, 1_999_999_999, 90_090, 265_999_999_999].map(span_at_least),
             ["500 ms", "1.9 s", "90.0 us", "4 min 25 s"]
         );
     }

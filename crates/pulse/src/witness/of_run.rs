@@ -8,10 +8,7 @@ use record::{PulseNode, PulseRun, PulseShape, ReasonCode, Record};
 use super::{EdgesClaimed, SaidByNode, WitnessError, Witnessed, witness};
 use crate::edges::{ActiveLevel, LinePulses, PulseForm};
 use crate::numbering::{NumberedLine, NumberingCounts, NumberingFault, OrderedPulses};
-use crate::shift::{NotStated, Part, ShiftParts, StatedMeans, split};
-
-/// By how much the capture's clock may go wrong where no numbers show it (parts per billion), as the numbering has it.
-const UNKNOWN_RATE_PPB: u64 = 20_000_000;
+use crate::shift::{CaptureError, NotStated, Part, ShiftParts, StatedMeans, split};
 
 /// The line of a node.
 #[derive(Clone, Copy, Debug)]
@@ -189,12 +186,11 @@ fn split_mean(
     witnessed: &Witnessed,
     resolution_ps: Option<i64>,
 ) -> Result<SplitShift, NotSplit> {
-    let resolution_ps = resolution_ps.ok_or(NotSplit::Resolution)?;
     let shift = &witnessed.shift;
     let ps = units::round_i64(shift.mean_ps);
-    let rate_ppb = witnessed.capture_rate_ppb.map_or(UNKNOWN_RATE_PPB, i64::unsigned_abs);
-    let by_rate = u128::from(ps.unsigned_abs()) * u128::from(rate_ppb) / 1_000_000_000 + 1;
-    let error_ps = resolution_ps.saturating_add(i64::try_from(by_rate).unwrap_or(i64::MAX));
+    let capture = CaptureError { resolution_ps, rate_ppb: witnessed.capture_rate_ppb };
+    // The mean was rounded.
+    let error_ps = capture.of_shift_ps(ps).ok_or(NotSplit::Resolution)?.saturating_add(1);
     let [first, second] = nodes.map(|node| StatedMeans::of_node(record, run, node, shift.count));
     let (first, second) = (first?, second?);
     Ok(SplitShift {

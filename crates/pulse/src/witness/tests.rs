@@ -51,6 +51,8 @@ fn two_marked_lines_show_their_shift_order_by_order() {
     assert_eq!((found.pairing, found.shift.count), (Pairing::Numbers, 500));
     assert_eq!((found.shift.min_ps, found.shift.max_ps, found.shift.farthest.number), (40 * US, 42 * US, 1_001));
     assert_eq!(found.capture_rate_ppb, Some(100_000), "100 parts per million");
+    // The capture's nanosecond, and 100 parts per million of 42 us.
+    assert_eq!(found.shift.error_ps, Some(1_000 + 4_200));
     // The other way around it is the same with the other sign.
     let swapped = witness([&second, &first], &ordered(49), None, None).unwrap();
     assert_eq!((swapped.shift.min_ps, swapped.shift.max_ps), (-42 * US, -40 * US));

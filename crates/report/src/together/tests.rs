@@ -1,7 +1,7 @@
 //! Pages of shifts and sweeps whose truth is known.
 
 use pulse::numbering::NumberedPulse;
-use pulse::shift::{NodeMeans, Part, Shift, split};
+use pulse::shift::{CaptureError, NodeMeans, Part, Shift, split};
 use pulse::sweep::{Answer, Outcome, Step, Sweep, SweepPlan};
 use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen, SplitShift, WitnessError, Witnessed};
 use record::PulseTrials;
@@ -28,7 +28,8 @@ fn planted() -> Shift {
         (0..2_000).map(pulse).collect()
     };
     let late = |number| if number == 1_234 { -90_000 * NS } else { 40_000 * NS };
-    Shift::between(&line(|_| 0), &line(late), Some(10 * NS)).unwrap()
+    let capture = CaptureError { resolution_ps: Some(10 * NS), rate_ppb: Some(0) };
+    Shift::between(&line(|_| 0), &line(late), capture).unwrap()
 }
 
 /// The planted shift, of which the clocks explain all but `rest_ns`, within 2 us.
@@ -142,7 +143,7 @@ fn a_contradiction_stands_on_top_whatever_else_holds() {
     assert!(headline.sentence.contains("leaves 2.0 us without a reason"), "{}", headline.sentence);
     assert_eq!(headline.lines.len(), 1);
     assert!(
-        headline.lines[0].starts_with("Holds 100 us against b. good: c acted within 90.0 us"),
+        headline.lines[0].starts_with("Holds 100 us against b. good: c acted within 90.1 us"),
         "{:?}",
         headline.lines
     );
@@ -167,7 +168,7 @@ fn what_a_witness_contradicts_never_reads_as_held() {
     };
     let good = of(0);
     // The page is about the shift, for which no limit was stated.
-    assert_eq!((good.state, &*good.word), (HeadlineState::NoDeadline, "Within 90.0 us of b; no limit stated"));
+    assert_eq!((good.state, &*good.word), (HeadlineState::NoDeadline, "Within 90.1 us of b; no limit stated"));
     assert!(good.lines[0].starts_with("Holds 100 us. The run itself: "), "{:?}", good.lines);
     let bad = of(2_001);
     assert_eq!((bad.state, bad.lines.len()), (HeadlineState::CannotTell, 1));
@@ -185,7 +186,7 @@ fn the_worst_of_all_that_is_said_is_the_answer() {
     assert_eq!(of(0, Some(90_010)), (HeadlineState::Holds, "Holds 90.0 us against b".to_owned()));
     assert_eq!(of(0, Some(90_000)), (HeadlineState::CannotTell, "Cannot tell 90.0 us against b".to_owned()));
     assert_eq!(of(0, Some(89_989)), (HeadlineState::Broken, "Does not hold 90.0 us against b".to_owned()));
-    assert_eq!(of(0, None), (HeadlineState::NoDeadline, "Within 90.0 us of b; no limit stated".to_owned()));
+    assert_eq!(of(0, None), (HeadlineState::NoDeadline, "Within 90.1 us of b; no limit stated".to_owned()));
     // A run that broke its own limit breaks the page, though the nodes were near each other.
     let mut late = pulses(|run| run.nodes[1].orders.beyond = 3);
     late.verdict = Some(analysis::verdict(&late, 10_000));

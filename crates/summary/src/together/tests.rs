@@ -227,6 +227,26 @@ fn what_nodes_say_of_themselves_is_named_and_of_a_sweep_only_what_confirmed_its_
 }
 
 #[test]
+fn the_row_of_a_node_has_the_misses_of_that_node_alone() {
+    let missed = |record: Record| -> Vec<Option<String>> {
+        own_rows(&[record], &[]).into_iter().map(|row| row.missed).collect()
+    };
+    // c lost 442 of its orders, one of them skipped by the server, and b none.
+    let one_lost = pulses(|run| {
+        (run.nodes[1].orders.acted, run.nodes[1].orders.lost, run.nodes[1].orders.skipped) = (558, 441, 1);
+        (run.trials.kept, run.trials.missed) = (558, 442);
+    });
+    let (none, some) = (Some("0 of 1\u{202f}000".to_owned()), Some("442 of 1\u{202f}000".to_owned()));
+    assert_eq!(missed(one_lost), [none.clone(), none.clone(), some.clone(), some]);
+    // What c did not tell of makes its number unknown, and that of b stays.
+    let one_silent = pulses(|run| {
+        (run.nodes[1].orders.acted, run.nodes[1].orders.unknown) = (900, 100);
+        (run.trials.kept, run.trials.unknown) = (900, 100);
+    });
+    assert_eq!(missed(one_silent), [none.clone(), none, None, None]);
+}
+
+#[test]
 fn a_lead_that_was_never_needed_has_its_sign() {
     let mut early = pulses(|_| ());
     let series: &mut Series = early.series.iter_mut().find(|series| series.name == "scheduled_to_armed").unwrap();
