@@ -217,6 +217,16 @@ pub fn bytes(value: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
+/// Some words as one part of a sentence: `a, b and c`.
+#[must_use]
+pub fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,5 +284,11 @@ mod tests {
         assert_eq!([0, 1, 2].map(|number| count_of(number, "order", "orders")), ["0 orders", "1 order", "2 orders"]);
         assert_eq!(bytes(2_831_155), "2.6 MiB");
         assert_eq!(bytes(512), "512 B");
+    }
+
+    #[test]
+    fn words_of_a_list_are_one_part_of_a_sentence() {
+        let lists: [&[&str]; 4] = [&[], &["a"], &["a", "b"], &["a", "b", "c"]];
+        assert_eq!(lists.map(listed), ["", "a", "a and b", "a, b and c"]);
     }
 }

@@ -10,7 +10,7 @@ use record::{
     ActsBy, Counters, Detail, Direction, Measurement, PacketRequest, PacketRun, Place, PulseNode, PulseRequest,
     PulseRun, ReasonCode, Record, Request, Requested, Series, WorstSample,
 };
-use units::format::{count, span};
+use units::format::{count, count_of, span};
 use units::{ClockId, Ns};
 
 use super::act::Acting;
@@ -42,11 +42,6 @@ struct Refusals {
     too_far: u64,
     halted: u64,
     failed: u64,
-}
-
-/// So many of something.
-fn count_of(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 impl Refusals {
