@@ -3,7 +3,7 @@
 mod program;
 
 use record::{
-    Deciding, Histogram, Interval, OrderCounts, PulseRun, Record, Sampling, Series, Sign, Uncertainty, Verdict,
+    Deciding, Histogram, Interval, OrderCounts, Place, PulseRun, Record, Sampling, Series, Sign, Uncertainty, Verdict,
     VerdictState,
 };
 use units::format;
@@ -125,6 +125,17 @@ fn fates(orders: &OrderCounts) -> String {
     fates.join(", ")
 }
 
+/// Where a sample was, as the end of a sentence: of an order, the node that carried it out.
+fn where_it_was(record: &Record, place: &Place) -> String {
+    let node_of = |run: &PulseRun| match place {
+        Place::Flow { flow, .. } => {
+            run.nodes.iter().find(|node| node.flow == *flow).map(|node| format!(" on {}", node.node))
+        }
+        _ => None,
+    };
+    record.pulses().and_then(node_of).unwrap_or_else(|| place.clause())
+}
+
 fn conclude(
     record: &Record,
     deadline_ns: u64,
@@ -166,7 +177,7 @@ fn conclude(
         if program.is_some() { "turns" } else { kind.samples },
         record.at_least(),
         format::latency(deciding.worst_ns),
-        deciding.place.clause()
+        where_it_was(record, &deciding.place)
     );
     // What never arrived did not arrive in time.
     let lost = units::total(record.series.iter().filter(|series| series.judged).filter_map(|one| one.counters.lost));
@@ -251,7 +262,7 @@ fn conclude(
 
 #[cfg(test)]
 mod tests {
-    use record::{Measurement, NoiseTotals, Place, ReasonCode, Series, SeriesDetail};
+    use record::{Measurement, NoiseTotals, ReasonCode, Series, SeriesDetail};
     use units::Timestamp;
 
     use super::*;
@@ -516,5 +527,11 @@ mod tests {
         record.series.push(other);
         let judged = verdict(&record, 100_000);
         assert_eq!((judged.state, judged.deciding.unwrap().samples), (VerdictState::Holds, 1));
+    }
+
+    #[test]
+    fn of_orders_the_node_is_named_and_no_number_of_a_flow() {
+        let reason = verdict(&samples::pulses(|_| {}), 100_000).reason;
+        assert!(reason.starts_with("worst of 2 000 orders 23.0 us on c, within 100 us"), "{reason}");
     }
 }
