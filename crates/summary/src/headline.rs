@@ -233,6 +233,8 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
         worst_words(page, worst_run)
     );
     match totals.beyond.unwrap_or(0) {
+        // What breaks it is none of the samples.
+        0 if verdict.state == VerdictState::Broken => format!("Does not hold {limit}{of_several}: {}.", verdict.reason),
         0 => format!("Holds {limit}: {worst}, within {limit}{}.", covered(&alike)),
         beyond => {
             let missed = match totals.missed_periods.unwrap_or(0) {
@@ -246,7 +248,7 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
 
 /// What a verdict about these runs covers, where intervals of one are spoiled: `, in the 46 s of 48 s that stand`.
 fn covered(runs: &[&Record]) -> String {
-    if runs.iter().all(|run| run.covers().is_none()) {
+    if runs.iter().all(|run| run.verdict_covers().is_none()) {
         return String::new();
     }
     let of = |ns: fn(&Record) -> u64| units::total(runs.iter().map(|run| ns(run)));
