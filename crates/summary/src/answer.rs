@@ -345,6 +345,24 @@ mod tests {
     }
 
     #[test]
+    fn a_maximum_that_is_a_lower_bound_is_called_so_in_tables() {
+        let titles = |has_overrun: bool| {
+            let mut record = samples::answers(&[20_000, 22_000], |_| ());
+            if has_overrun {
+                record.validity.add(record::ReasonCode::WitnessOverran, "1 answer");
+            }
+            let series = crate::run::series(&record);
+            series
+                .into_iter()
+                .filter(|one| one.title.contains("lower bound"))
+                .map(|one| one.name)
+                .collect::<Vec<String>>()
+        };
+        assert_eq!(titles(true), ["edge_to_answer"]);
+        assert!(titles(false).is_empty());
+    }
+
+    #[test]
     fn the_number_of_frames_is_right_where_they_are_taken_together() {
         let of = |seconds: u64| {
             said(|run| {
