@@ -349,6 +349,21 @@ mod tests {
     }
 
     #[test]
+    fn what_only_a_lost_witness_saw_is_never_said_to_hold() {
+        let mut record = samples::answers(&[20_000; 300], |run| {
+            let witness = run.witness.as_mut().unwrap();
+            (witness.overruns, witness.lost) = (1, Some("it closed the connection".to_owned()));
+        });
+        record.series.iter_mut().for_each(|series| series.judged = series.name == "event_to_answered");
+        record.verdict = Some(analysis::verdict(&record, 900_000));
+        let said = headline(&[record], None);
+        assert_eq!(said.state, HeadlineState::Broken);
+        assert_eq!(said.word, "Does not hold 900 us");
+        assert!(said.sentence.starts_with("Worst of 300 answers 20.0 us"), "{}", said.sentence);
+        assert!(said.sentence.contains("1 overrun of 1 ms or more"), "{}", said.sentence);
+    }
+
+    #[test]
     fn an_invalid_run_never_reads_as_a_pass() {
         let mut validity = Validity::default();
         validity.add(ReasonCode::RtThrottled, "CPU 2");
