@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use packet::arrived::Arrived;
 use packet::exchange::{Answerer, Asker, Came, Spoken};
 use packet::hardware::{HardwareReading, HardwareScale};
-use packet::header::{Genuine, Header, LARGEST_HEADER_BYTES, NotOurs, Purpose, Session};
+use packet::header::{Genuine, HEADER_BYTES, Header, LARGEST_HEADER_BYTES, NotOurs, Purpose, Session, WORDS_BYTES};
 use packet::probe::{PROBE_BYTES, Probe};
 use packet::receiving::{Clocks, Receiving};
 use packet::relation::Relation;
@@ -56,6 +56,7 @@ enum Step {
         earlier: Vec<Stamps>,
         bytes: u8,
         came: [Time; 2],
+        words: Option<[u64; 2]>,
     },
     /// A packet of any bytes comes, with a right tag behind so many words of them.
     Sealed {
@@ -161,7 +162,7 @@ impl Node {
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::Packet { sequence, sent_before, is_follow_up, sent, earlier, bytes, came } => {
+            Step::Packet { sequence, sent_before, is_follow_up, sent, earlier, bytes, came, words } => {
                 let mut known = EarlierStamps::default();
                 for one in earlier.iter().take(8) {
                     known.take(LaterStamps {
@@ -173,17 +174,19 @@ impl Node {
                 let purpose = if is_follow_up { Purpose::FollowUp } else { Purpose::Measured };
                 let header = Header { purpose, flow: 1, sequence, sent_before, sent_ns: sent.ns(), earlier: known };
                 let mut payload = vec![0; usize::from(bytes)];
-                header.write(&SESSION, &mut payload);
+                header.write_with(&SESSION, words, &mut payload);
+                let words_bytes = if words.is_some() { WORDS_BYTES } else { 0 };
                 let [stack, received] = came.map(Time::ns);
                 match Arrived::read(&SESSION, 1, &payload, [Some(stack), None], received) {
                     Ok(arrived) => {
                         let came = &arrived.header;
                         assert_eq!((came.purpose(), came.flow(), came.sequence()), (purpose, 1, sequence));
                         assert_eq!((came.sent_ns(), came.sent_before()), (sent.ns(), sent_before & ((1 << 48) - 1)));
+                        assert_eq!(packet::header::words(&payload), words);
                         self.take(arrived);
                     }
                     Err(error) => {
-                        assert!(payload.len() < packet::header::HEADER_BYTES && error == NotOurs::Foreign);
+                        assert!(payload.len() < HEADER_BYTES + words_bytes && error == NotOurs::Foreign);
                     }
                 }
             }
@@ -193,6 +196,7 @@ impl Node {
                 payload.extend(tag([&payload[16..], &[]]));
                 let [stack, received] = came.map(Time::ns);
                 if let Ok(arrived) = Arrived::read(&SESSION, 1, &payload, [None, Some(stack)], received) {
+                    let _ = packet::header::words(&payload);
                     self.take(arrived);
                 }
             }

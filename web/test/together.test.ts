@@ -58,7 +58,9 @@ test("the vertical axis holds every shift with its error, none, and a limit that
   const far = shiftRange(shift({ limit_ns: 1_000_000 }), columns);
   assert.ok(far.range[1] < 200_000 && far.limitBeyond);
   // 90 us later and 1 us earlier: a limit of 80 us is broken on one side.
-  assert.deepEqual([80_000, -80_000, 90_000, -999].map((at) => isBeyond(shift(), at)), [true, false, false, true]);
+  const broken = shift({ verdict: "broken" });
+  assert.deepEqual([80_000, -80_000, 89_990, 89_989, -999, -989].map((at) => isBeyond(broken, at)), [true, false, false, true, false, true]);
+  assert.ok(!isBeyond(shift({ verdict: "cannot-tell" }), 80_000), "what the verdict leaves open");
   // Of a node that is always later, none is in view too.
   const late = pair({ over_time: { ...pair().over_time, min_ns: pair().over_time.min_ns.map(() => 40_000) } });
   assert.ok(shiftRange(shift({ pairs: [late] }), [shiftColumns(late, [0, 1], 300)]).range[0] < 0);
@@ -73,6 +75,8 @@ test("figures have their signs, and what is not known is not said", () => {
   assert.ok(silent[0] === "c" && silent.slice(1).every((cell) => cell === null));
   assert.deepEqual([signed(0), signed(0.3), signed(-0.3), signed(-1500)], ["0 ns", "0 ns", "0 ns", "-1.5 us"]);
   assert.equal(readout(shift(), [shiftColumns(pair(), [0, 1], 1000)], 0.777), "At 777 ms: c -1.0 us to +90.0 us (4 orders).");
+  const single = pair({ over_time: { ...pair().over_time, orders: pair().over_time.orders.map(() => 1) } });
+  assert.equal(readout(shift(), [shiftColumns(single, [0, 1], 1000)], 0.777), "At 777 ms: c -1.0 us to +90.0 us (1 order).");
 });
 
 test("the parts follow each other to the mean, and no part of the stack covers another", () => {
@@ -147,6 +151,12 @@ test("the tiles state the worst of each node and what a sweep confirmed", () => 
   const view = (more: Partial<TogetherView>): TogetherView => ({ shifts: [], sweeps: [], shift_rows: [], own_rows: [], rows_source: "", costs: [], apart: [], columns_source: "", ...more });
   const [worst] = togetherFacts(view({ shifts: [shift({ limit_ns: 80_000, verdict: "broken" })] }));
   assert.deepEqual([worst!.name, worst!.value, worst!.under, worst!.broken, worst!.breach], ["worst, c", "+90.0 us", "against b, order 3\u202f108", true, "beyond the limit"]);
+  const tile = (verdict: ShiftView["verdict"], limit_ns: number, error_ns: number | null) => {
+    const known = pair({ figures: { ...pair().figures!, error_ns } });
+    return togetherFacts(view({ shifts: [shift({ verdict, limit_ns, pairs: [known] })] }))[0]!.broken;
+  };
+  assert.deepEqual([tile("broken", 89_989, 10), tile("broken", 89_995, 10)], [true, false], "another node is what broke it");
+  assert.deepEqual([tile("cannot-tell", 50_000, null), tile("cannot-tell", 89_995, 10), tile("holds", 100_000, 10)], [false, false, false]);
   const [invalid] = togetherFacts(view({ shifts: [shift({ limit_ns: 1, verdict: "invalid" })] }));
   assert.deepEqual([invalid!.value, invalid!.invalid, invalid!.broken], ["invalid", true, false], "what is no result has no number");
   const none = cycle({ lead_ns: null });

@@ -2,7 +2,10 @@
 
 mod program;
 
-use record::{Deciding, Histogram, Interval, Record, Sampling, Series, Sign, Uncertainty, Verdict, VerdictState};
+use record::{
+    Deciding, Histogram, Interval, OrderCounts, PulseRun, Record, Sampling, Series, Sign, Uncertainty, Verdict,
+    VerdictState,
+};
 use units::format;
 
 /// The exit status of a command that made this run.
@@ -115,9 +118,11 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     Verdict { deadline_ns, state, deciding, reason }
 }
 
-/// What became of the orders of all nodes together.
-fn orders_of(run: &record::PulseRun) -> record::OrderCounts {
-    run.nodes.iter().fold(record::OrderCounts::default(), |all, node| all.and(node.orders))
+/// What became of the orders that were not carried out, each with its number: "3 lost, 2 too late"; empty if all were.
+fn fates(orders: &OrderCounts) -> String {
+    let fates: Vec<String> =
+        orders.not_carried_out().map(|(number, what)| format!("{} {what}", format::count(number))).collect();
+    fates.join(", ")
 }
 
 /// What a witness says against a deadline that was lost before its end, so that its samples are not judged: how late an overrun was it
@@ -154,7 +159,14 @@ fn conclude(
         let why = record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
         return (VerdictState::CannotTell, format!("the run is invalid{why}"));
     }
+    let orders = record.pulses().map(PulseRun::orders);
     let Some(deciding) = deciding else {
+        // An order that is not carried out is a miss: that none was is the worst that a run can show.
+        if let Some(orders) = orders.filter(|orders| orders.acted == 0 && orders.missed() > 0) {
+            let known = if orders.unknown > 0 { "is known to have been" } else { "was" };
+            let all = format::count_of(orders.scheduled, "order", "orders");
+            return (VerdictState::Broken, format!("none of {all} {known} carried out: {}", fates(&orders)));
+        }
         if record.series.iter().any(|series| kind.judged.contains(&series.name.as_str()) && series.taken() > 0) {
             let reason =
                 format!("none of the {} has a bound on its error that a limit can be held against", kind.samples);
@@ -189,12 +201,12 @@ fn conclude(
         lost
     };
     let refused = units::total(flows.iter().filter_map(|flow| flow.refused));
-    if let Some(orders) = record.pulses().map(orders_of) {
-        let missed = orders.missed();
-        let fates: Vec<String> =
-            orders.not_carried_out().map(|(number, what)| format!("{} {what}", format::count(number))).collect();
-        let fates = if fates.is_empty() { String::new() } else { format!(", {}", fates.join(", ")) };
-        if missed > 0 {
+    if let Some(orders) = orders {
+        let fates = match fates(&orders) {
+            none if none.is_empty() => none,
+            fates => format!(", {fates}"),
+        };
+        if orders.missed() > 0 {
             let beyond = format::count(orders.beyond);
             return (VerdictState::Broken, format!("{worst}; {beyond} beyond {limit}{fates}"));
         }
@@ -229,7 +241,7 @@ fn conclude(
         return (VerdictState::CannotTell, reason);
     }
     if check.perhaps_by_ns > 0 {
-        let by = format::latency(check.perhaps_by_ns);
+        let by = format::latency_at_most(check.perhaps_by_ns);
         return (
             VerdictState::CannotTell,
             format!("{worst}; the samples are so uncertain that one can be beyond {limit} by up to {by}"),
@@ -248,7 +260,7 @@ fn conclude(
     };
     // What holds is the bound, not the sample.
     let worst = if check.farthest_ns > deciding.worst_ns.unsigned_abs() {
-        format!("{worst}, at most {} with its uncertainty", format::latency(check.farthest_ns))
+        format!("{worst}, at most {} with its uncertainty", format::latency_at_most(check.farthest_ns))
     } else {
         worst
     };
@@ -349,6 +361,13 @@ mod tests {
         }
         let deciding = verdict(&record, 100_000).deciding.unwrap();
         assert_eq!((deciding.missed_periods, deciding.beyond, deciding.samples), (u64::MAX, u64::MAX, u64::MAX));
+        let orders = samples::pulses(|run| {
+            for node in &mut run.nodes {
+                (node.orders.lost, node.orders.skipped, node.orders.scheduled) = (u64::MAX, 1, u64::MAX);
+            }
+        });
+        assert_eq!(verdict(&orders, 100_000).state, VerdictState::Broken);
+        assert_eq!(orders.pulses().unwrap().orders().missed(), u64::MAX);
     }
 
     #[test]
@@ -410,6 +429,33 @@ mod tests {
                 record::Detail::Packet(record::PacketRun { flows: vec![flow], ..record::PacketRun::default() });
             assert_eq!(verdict(&record, 100_000).state, state, "{too_old} too old");
         }
+    }
+
+    #[test]
+    fn a_run_of_which_no_order_was_carried_out_is_broken() {
+        let judged = |change: fn(&mut OrderCounts)| {
+            let mut record = samples::pulses(|run| {
+                run.nodes.truncate(1);
+                run.nodes[0].orders.acted = 0;
+                change(&mut run.nodes[0].orders);
+            });
+            record.series.clear();
+            verdict(&record, 100_000)
+        };
+        let late = judged(|orders| orders.too_late = 1_000);
+        assert_eq!((late.state, late.deciding), (VerdictState::Broken, None));
+        assert_eq!(late.reason, "none of 1\u{202f}000 orders was carried out: 1\u{202f}000 too late");
+        let part = judged(|orders| (orders.lost, orders.unknown) = (1, 999));
+        assert_eq!(part.state, VerdictState::Broken);
+        assert_eq!(
+            part.reason,
+            "none of 1\u{202f}000 orders is known to have been carried out: 1 lost, 999 of unknown fate"
+        );
+        assert_eq!(
+            judged(|orders| orders.unknown = 1_000).state,
+            VerdictState::CannotTell,
+            "each may have been in time"
+        );
     }
 
     #[test]

@@ -40,9 +40,20 @@ impl<'a> Connection<'a> {
         within: Duration,
         stop: &Stop,
     ) -> Result<Option<T>, ChannelError> {
+        self.await_while(within, stop, &mut || {})
+    }
+
+    /// The same, and calls `meanwhile` between two looks.
+    pub(crate) fn await_while<T: DeserializeOwned>(
+        &mut self,
+        within: Duration,
+        stop: &Stop,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Option<T>, ChannelError> {
         let until = Instant::now() + within;
         loop {
             self.refuse_others();
+            meanwhile();
             match self.channel.receive(LOOK)? {
                 None if !stop.ended_early() && Instant::now() < until => {}
                 heard => return Ok(heard),

@@ -53,8 +53,30 @@ impl Saved {
     }
 }
 
-/// Writes a file; where that fails, to the first of some other places that takes it.
+/// Writes a file; where that fails, to the first of some other places that takes it, and if none does, to standard output.
 pub(crate) fn write_or_fall_back(file: &Path, bytes: &[u8]) -> anyhow::Result<Saved> {
+    let error = match write_to_a_disk(file, bytes) {
+        Ok(saved) => return Ok(saved),
+        Err(error) => error,
+    };
+    if std::str::from_utf8(bytes).is_err() && output::stdout_is_terminal() {
+        return Err(error)
+            .with_context(|| format!("could not write {}, nor to any other place; nothing is kept", file.display()));
+    }
+    // No disk takes it: standard output is the last place where it can be kept.
+    output::bytes(bytes);
+    Err(error).with_context(|| {
+        format!("could not write {}, nor to any other place; the file went to standard output", file.display())
+    })
+}
+
+/// Writes a file; where that fails, to the first of some other places that takes it.
+pub(crate) fn write_elsewhere_if_need_be(file: &Path, bytes: &[u8]) -> anyhow::Result<Saved> {
+    write_to_a_disk(file, bytes)
+        .with_context(|| format!("could not write {}, nor to any other place; it is not kept", file.display()))
+}
+
+fn write_to_a_disk(file: &Path, bytes: &[u8]) -> io::Result<Saved> {
     let Err(error) = write(file, bytes) else {
         return Ok(Saved { path: file.to_owned(), instead_of: None });
     };
@@ -65,15 +87,7 @@ pub(crate) fn write_or_fall_back(file: &Path, bytes: &[u8]) -> anyhow::Result<Sa
             return Ok(Saved { path: unique, instead_of: Some((file.to_owned(), error)) });
         }
     }
-    if std::str::from_utf8(bytes).is_err() && output::stdout_is_terminal() {
-        return Err(error)
-            .with_context(|| format!("could not write {}, nor to any other place; nothing is kept", file.display()));
-    }
-    // No disk takes it: standard output is the last place where it can be kept.
-    output::bytes(bytes);
-    Err(error).with_context(|| {
-        format!("could not write {}, nor to any other place; the file went to standard output", file.display())
-    })
+    Err(error)
 }
 
 /// Written beside and renamed, so that a reader never sees half a file.

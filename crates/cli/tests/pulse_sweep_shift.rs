@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use pulse::sweep::{Answer, BoardCount, Claim, Conclusion, CycleConclusion, NeededLead};
+use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, NeededLead, NodeCount};
 use record::Record;
 use serde_json::Value;
 use summary::sweep::{SweepDocument, SweepRun, SweepStep};
@@ -87,7 +87,7 @@ impl Swept {
             alpha: 0.01,
             alpha_spent: 0.0075,
             spent_ns: 9_000_000_000,
-            boards: 2,
+            nodes: 2,
             load: "none".to_owned(),
         };
         let mut document = SweepDocument::new("It holds.".to_owned(), conclusion, runs);
@@ -135,7 +135,7 @@ fn held(cycle_ns: i64) -> CycleConclusion {
         assumed_burst_misses: 1,
         miss_rate_below_in_bursts: 0.01,
         needed,
-        boards: vec![BoardCount::default(); 2],
+        nodes: vec![NodeCount::default(); 2],
         load: "none".to_owned(),
     };
     CycleConclusion {

@@ -16,7 +16,7 @@
 //! highest-rate = 1000
 //! ```
 
-use record::{NO_OUTPUT, PulseRequest};
+use record::{NO_OUTPUT, PulseRequest, PulseShape};
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
@@ -213,11 +213,18 @@ pub enum Denied {
     },
     /// The output may not be active for so long.
     #[error(
-        "a pulse takes {takes}, and its policy allows '{name}' {longest}: ask for a smaller width, or raise 'longest-pulse' there"
+        "{} {takes}, and its policy allows '{name}' {longest}: ask for a {}, or raise 'longest-pulse' there",
+        pulse_text(*shape, *is_marked).0, pulse_text(*shape, *is_marked).1
     )]
     Pulse {
         /// The name of the output that the job asks for.
         name: String,
+        /// What the output is to do.
+        #[serde(default)]
+        shape: PulseShape,
+        /// Whether some pulses mark orders: those are twice as long.
+        #[serde(default)]
+        is_marked: bool,
         /// How long it would be active.
         #[serde(with = "units::duration_text")]
         takes: Ns,
@@ -227,7 +234,8 @@ pub enum Denied {
     },
     /// The output may not be switched so often.
     #[error(
-        "an order each {interval} is more often than its policy allows '{name}' ({highest} in a second): ask for a longer interval"
+        "an order each {interval} is more often than its policy allows '{name}' ({highest} in a second): ask for a longer interval, or \
+         raise 'highest-rate' there"
     )]
     Rate {
         /// The name of the output that the job asks for.
@@ -245,6 +253,15 @@ pub enum Denied {
         #[serde(with = "units::duration_text")]
         longest: Ns,
     },
+}
+
+/// How a pulse that is too long is called, and what is to be asked for in its place.
+const fn pulse_text(shape: PulseShape, is_marked: bool) -> (&'static str, &'static str) {
+    match (shape, is_marked) {
+        (PulseShape::Square, _) => ("half of an interval is", "shorter interval"),
+        (PulseShape::Pulse, true) => ("a pulse with a mark is twice as wide, which takes", "smaller width"),
+        (PulseShape::Pulse, false) => ("a pulse takes", "smaller width"),
+    }
 }
 
 fn class_names(classes: &[JobClass]) -> String {
@@ -312,7 +329,8 @@ impl Policy {
         // A marked pulse is twice as long.
         let takes = Ns(request.active().0.saturating_mul(if request.mark.is_some() { 2 } else { 1 }));
         if takes > output.longest_pulse {
-            return Err(Denied::Pulse { name, takes, longest: output.longest_pulse });
+            let (shape, is_marked) = (request.shape, request.mark.is_some());
+            return Err(Denied::Pulse { name, shape, is_marked, takes, longest: output.longest_pulse });
         }
         if request.interval < output.least_apart() {
             return Err(Denied::Rate { name, interval: request.interval, highest: output.highest_rate });
@@ -485,8 +503,16 @@ mod tests {
             denied(&allowed, r#""output": "gpiochip0/3""#).contains("no output 'gpiochip0/3' (it has valve, none)")
         );
         assert!(denied(&allowed, r#""output": "valve", "width": "301us""#).contains("'longest-pulse'"));
-        assert!(denied(&allowed, r#""output": "valve", "width": "151us", "mark": 1000"#).contains("takes 302us"));
-        assert!(denied(&allowed, r#""output": "valve", "interval": "999us""#).contains("1000 in a second"));
+        // Each with what there is to be done about it.
+        let marked = denied(&allowed, r#""output": "valve", "width": "151us", "mark": 1000"#);
+        assert!(marked.contains("a pulse with a mark is twice as wide, which takes 302us"), "{marked}");
+        let square = denied(&allowed, r#""output": "valve", "shape": "square""#);
+        assert!(
+            square.contains("half of an interval is 500us") && square.contains("ask for a shorter interval"),
+            "{square}"
+        );
+        let often = denied(&allowed, r#""output": "valve", "interval": "999us""#);
+        assert!(often.contains("1000 in a second") && often.contains("'highest-rate'"), "{often}");
     }
 
     #[test]
@@ -499,7 +525,13 @@ mod tests {
             Denied::UnknownInterface { allowed: vec!["eth1".to_owned()] },
             Denied::Unlimited { longest: Ns::from_s(60) },
             Denied::NoOutput { name: "valve".to_owned(), there: vec!["none".to_owned()] },
-            Denied::Pulse { name: "valve".to_owned(), takes: Ns::from_ms(2), longest: Ns::from_ms(1) },
+            Denied::Pulse {
+                name: "valve".to_owned(),
+                shape: PulseShape::Square,
+                is_marked: true,
+                takes: Ns::from_ms(2),
+                longest: Ns::from_ms(1),
+            },
             Denied::Rate { name: "valve".to_owned(), interval: Ns::from_us(10), highest: 1_000 },
         ] {
             let text = serde_json::to_string(&denied).unwrap();

@@ -85,14 +85,13 @@ impl Session {
     }
 
     /// Writes the tag of what stands before it at the end of a message.
-    pub fn seal(&self, bytes: &mut [u8]) {
+    pub(crate) fn seal(&self, bytes: &mut [u8]) {
         let Some((body, tag)) = bytes.split_last_chunk_mut::<TAG_BYTES>() else { return };
         *tag = self.tag(body).to_be_bytes();
     }
 
     /// Whether the last bytes of a message are the tag of those before. Takes the same time wherever they differ.
-    #[must_use]
-    pub fn has_sealed(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn has_sealed(&self, bytes: &[u8]) -> bool {
         bytes.split_last_chunk::<TAG_BYTES>().is_some_and(|(body, tag)| self.tag(body) ^ u64::from_be_bytes(*tag) == 0)
     }
 }
@@ -497,7 +496,8 @@ mod tests {
         (1..=4).for_each(|number| earlier.take(stamps(number)));
         let least = HEADER_BYTES + WORDS_BYTES;
         let one = Header { earlier: stamps(6).into(), ..header() };
-        for (header, bytes, stamps) in [(header(), least, 1), (one, least, 1), (Header { earlier, ..header() }, 112, 3)] {
+        for (header, bytes, stamps) in [(header(), least, 1), (one, least, 1), (Header { earlier, ..header() }, 112, 3)]
+        {
             let mut payload = vec![0xff; bytes];
             header.write_with(&SESSION, Some(words), &mut payload);
             let came = read(&SESSION, &payload).unwrap();

@@ -1,7 +1,7 @@
 //! Makes one record of the halves of two nodes.
 
 use crate::services;
-use record::{Detail, LateSamples, Node, Nodes, PacketFlow, PacketRun, PulseRun, ReasonCode, Record, Validity};
+use record::{Detail, LateSamples, Moment, Node, Nodes, PacketFlow, PacketRun, PulseRun, ReasonCode, Record, Validity};
 
 /// TAI less UTC since 2017-01-01 (IERS Bulletin C 52; s).
 const TAI_LESS_UTC_S: i64 = 37;
@@ -11,24 +11,24 @@ const MOST_WORST: usize = 64;
 /// Why two halves are no run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// A record is not one of packets.
-    #[error("the {0}'s half is no record of packets")]
-    Kind(&'static str),
+    /// The halves are of different kinds of run.
+    #[error("the halves are not of one kind of run")]
+    Kind,
     /// The nodes cannot be told apart.
     #[error("{0}")]
     Nodes(String),
 }
 
-/// Joins the half of the node that asked for the run with that of its partner, or with what others were joined before. Both keep their validity: what makes one half
-/// invalid makes the run invalid.
+/// Joins the half of the node that asked for the run, or a record that already holds further halves, with that of a partner. Both keep
+/// their validity: what makes one half invalid makes the run invalid.
 ///
 /// # Errors
 /// If the halves are not of one run.
 pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
-    let (mut run, pulses) = packets(initiator.detail).ok_or(JoinError::Kind("initiator"))?;
-    let (other, other_pulses) = packets(partner.detail).ok_or(JoinError::Kind("partner"))?;
+    let (mut run, pulses) = packets(initiator.detail).ok_or(JoinError::Kind)?;
+    let (other, other_pulses) = packets(partner.detail).ok_or(JoinError::Kind)?;
     if pulses.is_some() != other_pulses.is_some() {
-        return Err(JoinError::Kind("partner"));
+        return Err(JoinError::Kind);
     }
     let mut nodes: Vec<Node> = initiator.nodes.into();
     let others: Vec<Node> = partner.nodes.into();
@@ -46,7 +46,7 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
         one.counters.lost = flow.and_then(|flow| flow.lost);
     }
     let contradictions = services::relate(&mut run, &tai_less_utc_s(&nodes));
-    let started: Vec<_> = nodes.iter().map(|node| (node.name.clone(), node.manifest.started)).collect();
+    let started = started(&nodes);
     if contradictions.is_empty() {
         services::tighten(&run, &mut series, |name| {
             started.iter().find(|(node, _)| node == name).map(|(_, at)| at.realtime.as_ns())
@@ -62,7 +62,12 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
     let first = if nodes.iter().count() > 2 { "" } else { &*nodes.first().name };
     let last = nodes.iter().last().map_or("", |node| &*node.name);
     let mut validity = join_validity([&initiator.validity, &partner.validity], [first, last]);
-    services::judge(&run, &contradictions, &started, &mut validity);
+    // Of orders further halves may be joined with it: they are judged together.
+    if pulses.is_none() {
+        for reason in services::judge(&run, &contradictions, &started) {
+            validity.add(reason.code, reason.detail);
+        }
+    }
     Ok(Record {
         id: initiator.id,
         measurement: initiator.measurement,
@@ -83,6 +88,21 @@ pub fn join(initiator: Record, partner: Record) -> Result<Record, JoinError> {
             None => Detail::Packet(run),
         },
     })
+}
+
+/// Says what the time services make of the validity of a run of orders, once all halves are joined that are there.
+pub fn judge_services(record: &mut Record) {
+    let (tai_less_utc_s, started) = (tai_less_utc_s(&record.nodes), started(&record.nodes));
+    let Detail::Pulse(PulseRun { packets, .. }) = &mut record.detail else { return };
+    let contradictions = services::relate(packets, &tai_less_utc_s);
+    for reason in services::judge(packets, &contradictions, &started) {
+        record.validity.add(reason.code, reason.detail);
+    }
+}
+
+/// When the run began on each node, by its name.
+fn started(nodes: &Nodes) -> Vec<(String, Moment)> {
+    nodes.iter().map(|node| (node.name.clone(), node.manifest.started)).collect()
 }
 
 /// The packets of a half, and where they bring orders what else is known of these; `None` if it has none.
@@ -258,6 +278,6 @@ mod tests {
         let (sender, receiver) = halves();
         assert!(matches!(join(sender.clone(), sender.clone()), Err(JoinError::Nodes(_))), "the same node twice");
         let other = Record { detail: Detail::None, ..receiver };
-        assert_eq!(join(sender, other), Err(JoinError::Kind("partner")));
+        assert_eq!(join(sender, other), Err(JoinError::Kind));
     }
 }

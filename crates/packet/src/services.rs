@@ -5,8 +5,8 @@ mod bounds;
 mod tighten;
 
 use record::{
-    ClockRelation, Moment, NodeServices, PacketRun, Place, ReasonCode, ServiceRelation, SyncService, SyncSource,
-    SyncState, TrackPoint, Validity,
+    ClockRelation, Moment, NodeServices, PacketRun, Place, Reason, ReasonCode, ServiceRelation, SyncService,
+    SyncSource, SyncState, TrackPoint,
 };
 use sync::bound::OffsetBound;
 use units::format::{latency, span};
@@ -122,18 +122,22 @@ fn scale_shift_ns(apart_ns: i64, tai_less_utc_s: &[i64]) -> i64 {
 pub struct Contradiction {
     /// The node whose comparison it is.
     pub node: String,
+    /// The node that it was compared with.
+    pub partner: String,
     /// The moment, on that node.
     pub at: Moment,
     /// What both say, as a sentence.
     pub words: String,
 }
 
-/// Puts what the services of both nodes say together beside the exchange of each node, and returns where they first exclude
-/// each other, for each pair of services. `tai_less_utc_s` are the offsets that the nodes' kernels have.
+/// Puts what the services of both nodes say together beside the exchange of each node, in the place of what stood there, and returns where
+/// they first exclude each other, for each pair of services. `tai_less_utc_s` are the offsets that the nodes' kernels have.
 pub fn relate(run: &mut PacketRun, tai_less_utc_s: &[i64]) -> Vec<Contradiction> {
     let mut contradictions = Vec::new();
     let PacketRun { clocks, services, .. } = run;
     for relation in clocks {
+        // A run of several nodes is joined once for each.
+        relation.services.clear();
         let of_node = |name: &str| services.iter().find(|one| one.node == name);
         let (Some(own), Some(partner), Some(offset)) =
             (of_node(&relation.node), of_node(&relation.partner), relation.offset)
@@ -199,6 +203,7 @@ fn contradiction(
     let range = |bound: OffsetBound| format!("{} to {}", latency(bound.lower_ns), latency(bound.upper_ns));
     Some(Contradiction {
         node: relation.node.clone(),
+        partner: relation.partner.clone(),
         at,
         words: format!(
             "the exchange of messages says that the clock of {} less that of {} is {}, {} there and {} here say {}",
@@ -212,37 +217,60 @@ fn contradiction(
     })
 }
 
-/// Says what the services make of a run's validity, once [`relate`] was called. `started` is when the run began on each node, by
-/// its name.
-pub fn judge(run: &PacketRun, contradictions: &[Contradiction], started: &[(String, Moment)], validity: &mut Validity) {
-    // The comparison of the other node is the mirror image.
-    if let Some(one) = contradictions.first() {
+/// What the services make of a run's validity, once [`relate`] was called and all halves are there: at most one reason of each kind, about
+/// each pair of nodes once, whichever of them was joined first. `started` is when the run began on each node, by its name.
+#[must_use]
+pub fn judge(run: &PacketRun, contradictions: &[Contradiction], started: &[(String, Moment)]) -> Vec<Reason> {
+    let mut pairs: Vec<[&str; 2]> = Vec::new();
+    for relation in &run.clocks {
+        let pair = [&*relation.node, &*relation.partner];
+        // The comparison of the other node is the mirror image.
+        if !pairs.iter().any(|other| is_pair(pair, other)) {
+            pairs.push(pair);
+        }
+    }
+    let excluded = pairs.iter().filter_map(|pair| {
+        let one = contradictions.iter().find(|one| is_pair([&one.node, &one.partner], pair))?;
         let begun = started.iter().find(|(name, _)| *name == one.node).map(|(_, begun)| begun.monotonic);
         let into_run = begun.map_or(0, |begun| one.at.monotonic.since(begun).0.max(0));
-        validity.add(ReasonCode::BoundsContradict, format!("from {} into the run on {}", span(into_run), one.words));
+        Some(format!("from {} into the run on {}", span(into_run), one.words))
+    });
+    let apart = pairs.iter().filter_map(|pair| not_compared(run, *pair));
+    [(ReasonCode::BoundsContradict, excluded.collect::<Vec<_>>()), (ReasonCode::NoTimeService, apart.collect())]
+        .into_iter()
+        .filter(|(_, details)| !details.is_empty())
+        .map(|(code, details)| Reason { code, detail: details.join("; ") })
+        .collect()
+}
+
+fn is_pair(one: [&str; 2], other: &[&str; 2]) -> bool {
+    one == *other || one == [other[1], other[0]]
+}
+
+/// That what the services of two nodes say cannot be held against each other, although both follow one.
+fn not_compared(run: &PacketRun, pair: [&str; 2]) -> Option<String> {
+    let services = pair.map(|name| run.services.iter().find(|one| one.node == name));
+    let [Some(own), Some(partner)] = services else { return None };
+    let nodes = [own, partner];
+    let both_follow = nodes.iter().all(|node| node.run.sources.iter().any(is_followed));
+    let relations = || run.clocks.iter().filter(|relation| is_pair([&relation.node, &relation.partner], &pair));
+    let is_compared = relations().any(|relation| !relation.services.is_empty());
+    let was_exchanged = relations().any(|relation| relation.offset.is_some());
+    if !both_follow || is_compared || !was_exchanged {
+        return None;
     }
-    let both_follow =
-        run.services.len() > 1 && run.services.iter().all(|node| node.run.sources.iter().any(is_followed));
-    let is_compared = run.clocks.iter().any(|relation| !relation.services.is_empty());
-    let was_exchanged = run.clocks.iter().any(|relation| relation.offset.is_some());
-    if both_follow && !is_compared && was_exchanged {
-        let said = run.services.iter().map(|node| {
-            let sources = node.run.sources.iter().filter(|source| is_followed(source));
-            let words = sources.map(|source| match &source.bound {
-                record::HardBound::Missing { reason } if !is_reference(source) => {
-                    format!("{} has no bound ({reason})", source.name())
-                }
-                _ if source.reference.is_empty() => source.name(),
-                _ => format!("{} follows {}", source.name(), source.reference),
-            });
-            format!("{}: {}", node.node, words.collect::<Vec<_>>().join(", "))
+    let said = nodes.map(|node| {
+        let sources = node.run.sources.iter().filter(|source| is_followed(source));
+        let words = sources.map(|source| match &source.bound {
+            record::HardBound::Missing { reason } if !is_reference(source) => {
+                format!("{} has no bound ({reason})", source.name())
+            }
+            _ if source.reference.is_empty() => source.name(),
+            _ => format!("{} follows {}", source.name(), source.reference),
         });
-        let said: Vec<String> = said.collect();
-        validity.add(
-            ReasonCode::NoTimeService,
-            format!("what the services of both nodes say cannot be held against each other ({})", said.join("; ")),
-        );
-    }
+        format!("{}: {}", node.node, words.collect::<Vec<_>>().join(", "))
+    });
+    Some(format!("what the services of both nodes say cannot be held against each other ({})", said.join("; ")))
 }
 
 #[cfg(test)]

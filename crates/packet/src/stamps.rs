@@ -67,6 +67,10 @@ pub struct EarlierStamps {
 }
 
 impl EarlierStamps {
+    /// No stamp of any packet.
+    pub const NONE: Self =
+        Self { known: [LaterStamps { sequence: 0, stack_ns: None, hardware_ns: None }; MOST_EARLIER], fresh: 0 };
+
     /// Takes a stamp that was learned now. Stamps of one packet come apart, and stand together; those that were learned first
     /// go.
     pub fn take(&mut self, stamps: LaterStamps) {

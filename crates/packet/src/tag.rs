@@ -28,7 +28,7 @@ pub(crate) fn of_four(key: &[u8; 16], bytes: &[u8; 4 * WORD]) -> u64 {
     state.finish(4)
 }
 
-/// The same of six, as orders have.
+/// The same of six, as the header of a packet with an order has.
 #[inline]
 pub(crate) fn of_six(key: &[u8; 16], bytes: &[u8; 6 * WORD]) -> u64 {
     let mut state = State::new(key);

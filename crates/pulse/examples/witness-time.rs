@@ -9,7 +9,7 @@ use codecs::logic::{LogicChannel, LogicSpan};
 use pulse::edges::{ActiveLevel, LinePulses, PulseForm};
 use pulse::marks::is_long;
 use pulse::numbering::{OrderedPulses, number};
-use pulse::shift::Shift;
+use pulse::shift::{CaptureError, Shift};
 use units::Random;
 
 const ORDERS: u64 = 5_000_000;
@@ -39,6 +39,7 @@ fn main() {
     let channels = [line(1, 0), line(2, 3_000_000)];
     let form = PulseForm::new(ActiveLevel::High, WIDTH_PS);
     let ordered = OrderedPulses { form, interval_ps: INTERVAL_PS, every: EVERY, orders: Some(ORDERS) };
+    let capture = CaptureError { resolution_ps: Some(10_000), rate_ppb: Some(0) };
     for _ in 0..3 {
         let begin = Instant::now();
         let pulses = channels.each_ref().map(|channel| LinePulses::of_channel(channel, &form));
@@ -49,7 +50,7 @@ fn main() {
             println!("not numbered: {numbered:?}");
             return;
         };
-        let shift = Shift::between(&first.pulses, &second.pulses, Some(10_000));
+        let shift = Shift::between(&first.pulses, &second.pulses, capture);
         let whole = begin.elapsed();
         let edges: usize = channels.iter().flat_map(|channel| &channel.spans).map(|span| span.edges_ps.len()).sum();
         println!(

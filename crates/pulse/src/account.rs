@@ -34,10 +34,10 @@ pub struct Obeyed {
 }
 
 impl Obeyed {
-    /// Orders that arrived.
+    /// Orders that arrived. A partner says what it likes, so that a sum beyond 64 bits is the most that these hold.
     #[must_use]
     pub const fn arrived(&self) -> u64 {
-        self.acted + self.too_late + self.refused + self.dropped
+        self.acted.saturating_add(self.too_late).saturating_add(self.refused).saturating_add(self.dropped)
     }
 }
 
@@ -64,12 +64,12 @@ pub fn orders(sent: Option<Sent>, obeyed: Option<Obeyed>, may_still_come: bool) 
     let is_known = obeyed.is_some() && !may_still_come;
     let obeyed = obeyed.unwrap_or_default();
     Ok(OrderCounts {
-        scheduled: sent + skipped + refused,
+        scheduled: sent.saturating_add(skipped).saturating_add(refused),
         skipped,
         acted: obeyed.acted,
         lost: if is_known { missing } else { 0 },
         too_late: obeyed.too_late,
-        refused: refused + obeyed.refused,
+        refused: refused.saturating_add(obeyed.refused),
         dropped: obeyed.dropped,
         unknown: if is_known { 0 } else { missing },
         beyond: obeyed.beyond,
@@ -266,5 +266,11 @@ mod tests {
         let sent = Sent { sent: 3, ..Sent::default() };
         let obeyed = Obeyed { acted: 4, ..Obeyed::default() };
         assert_eq!(orders(Some(sent), Some(obeyed), false), Err(Contradiction { arrived: 4, sent: 3 }));
+        // Numbers that no sum holds, too.
+        let obeyed = Obeyed { acted: u64::MAX, too_late: 1, refused: u64::MAX, dropped: 7, beyond: 0 };
+        assert_eq!(orders(Some(sent), Some(obeyed), false), Err(Contradiction { arrived: u64::MAX, sent: 3 }));
+        let sent = Sent { sent: u64::MAX, skipped: 1, refused: 1 };
+        assert_eq!(orders(Some(sent), None, false).map(|counts| counts.scheduled), Ok(u64::MAX));
+        assert!(orders(None, Some(obeyed), false).is_ok());
     }
 }

@@ -6,13 +6,13 @@ use record::{Detail, OrderCounts, PacketFlow, PulseNode, PulseRun, ReasonCode, R
 use crate::account::{NodeNumbers, Obeyed, Sent, orders, trials};
 use crate::numbers::OrderNumbers;
 
-/// Joins the server's half, or what nodes were joined with before, with the half of a node.
+/// Joins the server's half, or a record that already holds the halves of other nodes, with the half of a node.
 ///
 /// # Errors
 /// If they are not of one run.
 pub fn join(first: Record, node: Record) -> Result<Record, JoinError> {
     let mut joined = packet::join::join(first, node)?;
-    let Detail::Pulse(run) = &mut joined.detail else { return Err(JoinError::Kind("node")) };
+    let Detail::Pulse(run) = &mut joined.detail else { return Err(JoinError::Kind) };
     for contradiction in join_nodes(run) {
         joined.validity.add(ReasonCode::OrdersContradict, contradiction);
     }
@@ -37,21 +37,42 @@ pub fn join(first: Record, node: Record) -> Result<Record, JoinError> {
 pub fn goes_on(half: &mut Record) {
     let Detail::Pulse(run) = &mut half.detail else { return };
     for node in &mut run.nodes {
-        let end = |text: &Option<String>| Some(OrderNumbers::from_text(text.as_ref()?).ok()?.end());
-        node.known_below = Some(end(&node.kept).max(end(&node.too_late)).unwrap_or(0));
+        node.known_below = Some(last_told(node));
     }
 }
 
-/// What a record has once all halves are joined that are there: the schedules as trials of all nodes.
+/// The numbers of orders that a half has as text.
+fn numbers_of(text: Option<&String>) -> Option<OrderNumbers> {
+    OrderNumbers::from_text(text?).ok()
+}
+
+/// The number behind the last order that a node's half tells of.
+fn last_told(node: &PulseNode) -> u64 {
+    let end = |text: &Option<String>| numbers_of(text.as_ref()).map_or(0, |numbers| numbers.end());
+    end(&node.kept).max(end(&node.too_late))
+}
+
+/// The number of the first order that a node's half does not tell of.
+fn first_untold(node: &PulseNode) -> u64 {
+    let all = [&node.kept, &node.too_late].map(|text| numbers_of(text.as_ref()).unwrap_or_default());
+    let [kept, too_late] = all;
+    let told = kept.or(&too_late);
+    told.missing_below(told.end().saturating_add(1)).first().unwrap_or(0)
+}
+
+/// What a record has once all halves are joined that are there: the schedules as trials of all nodes, and what their time services say of
+/// each other.
 pub fn conclude(record: &mut Record) {
+    packet::join::judge_services(record);
     let Detail::Pulse(run) = &mut record.detail else { return };
-    let numbers = |text: &mut Option<String>| OrderNumbers::from_text(&text.take()?).ok();
     let of_node = |node: &mut PulseNode| {
-        let (kept, too_late) = (numbers(&mut node.kept), numbers(&mut node.too_late));
+        let (kept, too_late) = (numbers_of(node.kept.take().as_ref()), numbers_of(node.too_late.take().as_ref()));
         Some(NodeNumbers { kept: kept?, too_late: too_late?, known_below: node.known_below.take() })
     };
     let nodes: Vec<Option<NodeNumbers>> = run.nodes.iter_mut().map(of_node).collect();
-    let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).max().unwrap_or(0);
+    // Who lacks the server's word has counted what arrived, and the numbers of these go farther.
+    let ends = nodes.iter().flatten().flat_map(|node| [node.kept.end(), node.too_late.end()]);
+    let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).chain(ends).max().unwrap_or(0);
     run.trials = trials(scheduled, run.interval_ns, &nodes);
 }
 
@@ -69,7 +90,7 @@ fn join_nodes(run: &mut PulseRun) -> Vec<String> {
             if node.arming_ns.is_some() { (by_server.orders, node) } else { (node.orders, by_server.clone()) };
         let flow = run.packets.flows.iter().find(|flow| flow.flow == own.flow);
         let goes_on = own.known_below.is_some();
-        let may_still_come = goes_on || flow.is_some_and(|flow| flow.may_still_come || flow.too_old > 0);
+        let mut own = own;
         // Without the server's word how many it sent there is no such entry: what it does not know stands as unknown.
         let obeyed = Obeyed {
             acted: own.orders.acted,
@@ -78,6 +99,14 @@ fn join_nodes(run: &mut PulseRun) -> Vec<String> {
             refused: own.orders.refused,
             dropped: own.orders.dropped,
         };
+        // Orders that arrived, and of which the node does not say what became: since its account of them was lost, or since it was
+        // over before it had taken all. Neither is lost on the way, and of none is known that it was missed.
+        let untold = flow.is_some_and(|flow| flow.arrived.is_none_or(|arrived| arrived > obeyed.arrived()));
+        if untold && !goes_on {
+            let is_whole = flow.is_some_and(|flow| flow.arrived.is_some());
+            own.known_below = Some(if is_whole { first_untold(&own) } else { last_told(&own) });
+        }
+        let may_still_come = goes_on || untold || flow.is_some_and(|flow| flow.may_still_come || flow.too_old > 0);
         // While both go on, the server may not have counted yet what the node has received.
         let least = if goes_on { obeyed.arrived() } else { 0 };
         let sent = Sent { sent: server.unknown.max(least), skipped: server.skipped, refused: server.refused };
@@ -214,6 +243,48 @@ mod tests {
     }
 
     #[test]
+    fn an_order_that_arrived_is_not_called_lost_where_the_node_does_not_say_what_became_of_it() {
+        // 98 arrived; of 7, 8 and 90 the account was lost on its way to the record.
+        let mut half = of_node(0, &[7, 8, 90]);
+        let Detail::Pulse(run) = &mut half.detail else { panic!() };
+        run.packets.flows[0].arrived = Some(98);
+        let mut three = join(join(of_server(), half).unwrap(), of_node(1, &[50])).unwrap();
+        conclude(&mut three);
+        let run = three.pulses().unwrap();
+        let expected =
+            OrderCounts { scheduled: 100, skipped: 1, acted: 95, refused: 1, unknown: 3, ..OrderCounts::default() };
+        assert_eq!(run.nodes[0].orders, expected);
+        assert_eq!(run.packets.flows[0].lost, Some(0), "what the packets say is the same");
+        // From the first gap in what it tells on, 5, nobody knows; 5, 6 and 50 were missed by the other one.
+        assert_eq!((run.trials.kept, run.trials.missed, run.trials.unknown), (5, 3, 92));
+        assert_eq!(three.series[0].counters.lost, None);
+    }
+
+    #[test]
+    fn orders_that_were_sent_after_a_node_s_half_had_ended_are_of_unknown_fate() {
+        // Its watchdog ended it after order 49.
+        let mut half = of_node(0, &(50..100).chain([20]).collect::<Vec<_>>());
+        let Detail::Pulse(run) = &mut half.detail else { panic!() };
+        run.packets.flows[0].arrived = None;
+        let mut three = join(join(of_server(), half).unwrap(), of_node(1, &[50])).unwrap();
+        conclude(&mut three);
+        let run = three.pulses().unwrap();
+        assert_eq!((run.nodes[0].orders.lost, run.nodes[0].orders.unknown), (0, 51));
+        // Missed are 5, 6 and 20 before it ended, and 50 by the other one.
+        assert_eq!((run.trials.kept, run.trials.missed, run.trials.unknown), (47, 4, 49));
+    }
+
+    #[test]
+    fn without_the_server_s_word_all_orders_that_a_node_tells_of_are_trials() {
+        let mut alone = of_node(0, &[7, 90]);
+        conclude(&mut alone);
+        let run = alone.pulses().unwrap();
+        assert_eq!((run.nodes[0].orders.scheduled, run.nodes[0].orders.acted), (96, 96), "what arrived");
+        // Up to the last one that it tells of, 99: 5, 6, 7 and 90 are missing.
+        assert_eq!((run.trials.scheduled, run.trials.kept, run.trials.missed), (100, 96, 4));
+    }
+
+    #[test]
     fn counts_that_contradict_each_other_make_the_run_invalid() {
         let mut server = of_server();
         let Detail::Pulse(run) = &mut server.detail else { panic!() };
@@ -222,5 +293,12 @@ mod tests {
         assert!(joined.validity.has(ReasonCode::OrdersContradict) && joined.validity.is_invalid());
         let detail = &joined.validity.reasons()[0].detail;
         assert!(detail.contains("n0: 98 orders arrived and 5 were sent"), "{detail}");
+        // Counts that no sum holds are one, too.
+        let mut half = of_node(0, &[]);
+        let Detail::Pulse(run) = &mut half.detail else { panic!() };
+        (run.nodes[0].orders.acted, run.nodes[0].orders.too_late) = (u64::MAX, 1);
+        let mut joined = join(of_server(), half).unwrap();
+        conclude(&mut joined);
+        assert!(joined.validity.has(ReasonCode::OrdersContradict), "{:?}", joined.validity);
     }
 }

@@ -6,9 +6,6 @@
 /// Orders after a mark's long pulse that spell its number.
 pub const MARK_BITS: u32 = 24;
 
-/// The usual distance from mark to mark, in orders.
-pub const DEFAULT_EVERY: u64 = 1_000;
-
 /// The least distance from mark to mark, in orders: the mark's long pulse, its bits, and as many short pulses.
 ///
 /// A long pulse that is a bit follows its mark's long pulse by at most [`MARK_BITS`] orders. A mark's long pulse follows at least as

@@ -50,22 +50,45 @@ impl OrderNumbers {
         self.stretches.last().map_or(0, |(_, end)| *end)
     }
 
-    /// Adds a number that is above all those before; others are left out, as those for which there is no more room.
+    /// The least of its numbers; `None` without any.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        self.stretches.first().map(|(from, _)| *from)
+    }
+
+    /// Adds a number, nearly always above all those before. Where there is no more room, those at the end are left out.
     pub fn push(&mut self, number: u64) {
         self.push_stretch(number, number.saturating_add(1));
     }
 
     /// The same of all numbers from one on that are below another.
     pub fn push_stretch(&mut self, from: u64, end: u64) {
-        let from = from.max(self.end());
         if from >= end {
             return;
         }
-        let has_room = self.stretches.len() < MOST_STRETCHES;
+        // Once numbers were left out, nothing is known from its end on, so that it must not move any more.
+        let has_room = self.stretches.len() < MOST_STRETCHES && !self.is_cut;
         match self.stretches.last_mut() {
-            Some((_, last_end)) if *last_end == from => *last_end = end,
+            Some((last_from, last_end)) if (*last_from..=*last_end).contains(&from) => *last_end = end.max(*last_end),
+            Some((last_from, _)) if from < *last_from => self.put_between(from, end),
             _ if has_room => self.stretches.push((from, end)),
             _ => self.is_cut = true,
+        }
+    }
+
+    /// Adds numbers that begin before the last stretch: packets overtake each other.
+    fn put_between(&mut self, from: u64, end: u64) {
+        let first = self.stretches.partition_point(|(_, other_end)| *other_end < from);
+        let behind = self.stretches.partition_point(|(other_from, _)| *other_from <= end);
+        let touched = self.stretches.get(first..behind).unwrap_or_default();
+        let joined = match (touched.first(), touched.last()) {
+            (Some((first_from, _)), Some((_, last_end))) => (from.min(*first_from), end.max(*last_end)),
+            _ => (from, end),
+        };
+        self.stretches.splice(first..behind, [joined]);
+        if self.stretches.len() > MOST_STRETCHES {
+            self.stretches.pop();
+            self.is_cut = true;
         }
     }
 
@@ -227,6 +250,23 @@ mod tests {
         set
     }
 
+    /// The same, in any order and some of them twice.
+    fn shuffled(numbers: &BTreeSet<u64>, random: &mut units::Random) -> OrderNumbers {
+        let mut all: Vec<u64> = numbers.iter().copied().collect();
+        for place in 1..all.len() {
+            let other = random.next() % (u64::try_from(place).unwrap() + 1);
+            all.swap(place, usize::try_from(other).unwrap());
+        }
+        let mut set = OrderNumbers::default();
+        for number in all {
+            set.push(number);
+            if random.next() % 4 == 0 {
+                set.push(number);
+            }
+        }
+        set
+    }
+
     /// Runs of numbers with gaps of all lengths between them.
     fn numbers() -> impl Strategy<Value = BTreeSet<u64>> {
         prop::collection::vec((0_u64..300, 1_u64..300), 0..20).prop_map(|all| {
@@ -243,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_is_what_was_put_into_it(ours in numbers(), theirs in numbers(), end in 0_u64..8_000, apart in 1_u64..200) {
+        fn a_set_is_what_was_put_into_it(ours in numbers(), theirs in numbers(), end in 0_u64..8_000, apart in 1_u64..200, seed: u64) {
             let (one, other) = (set(&ours), set(&theirs));
             prop_assert_eq!(one.count(), u64::try_from(ours.len()).unwrap());
             let mut by_stretches = OrderNumbers::default();
@@ -253,6 +293,7 @@ mod tests {
                 [(from, middle), (middle, middle), (middle, end), (from, middle)].into_iter().for_each(|(from, end)| by_stretches.push_stretch(from, end));
             }
             prop_assert_eq!(&by_stretches, &one);
+            prop_assert_eq!(&shuffled(&ours, &mut units::Random::new(seed)), &one);
             prop_assert_eq!(one.and(&other), set(&ours.intersection(&theirs).copied().collect()));
             prop_assert_eq!(one.or(&other), set(&ours.union(&theirs).copied().collect()));
             prop_assert_eq!(one.missing_below(end), set(&(0..end).filter(|number| !ours.contains(number)).collect()));
@@ -284,9 +325,32 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_out_of_turn_is_left_out() {
+    fn a_number_that_another_one_overtook_is_in_the_set() {
         let mut set = OrderNumbers::default();
         [3, 4, 2, 4, 6].into_iter().for_each(|number| set.push(number));
-        assert_eq!((set.count(), set.missing_below(7).count()), (3, 4));
+        assert_eq!((set.count(), set.missing_below(7).count()), (4, 3));
+        set.push_stretch(0, 6);
+        assert_eq!((set.stretches.as_slice(), set.is_cut()), (&[(0, 7)][..], false));
+    }
+
+    #[test]
+    fn of_a_set_without_room_nothing_is_said_from_its_end_on() {
+        let most = u64::try_from(MOST_STRETCHES).unwrap();
+        let full = || OrderNumbers {
+            stretches: (1..=most).map(|number| (10 * number, 10 * number + 5)).collect(),
+            is_cut: false,
+        };
+        let mut later = full();
+        later.push(10 * most + 9);
+        assert_eq!((later.is_cut(), later.end()), (true, 10 * most + 5));
+        // One between two of them puts the last one out, and what comes then must not seem to follow it.
+        let mut between = full();
+        between.push(17);
+        let end = 10 * (most - 1) + 5;
+        assert_eq!((between.is_cut(), between.end()), (true, end));
+        between.push_stretch(15, 20);
+        between.push(10 * most + 9);
+        assert_eq!((between.is_cut(), between.end()), (true, end));
+        assert_eq!(between.stretches[..2], [(10, 25), (30, 35)]);
     }
 }

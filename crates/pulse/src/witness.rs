@@ -5,7 +5,7 @@ mod of_run;
 
 use crate::edges::LinePulses;
 use crate::numbering::{NumberedLine, NumberingError, OrderedPulses, PairingError, number, pair_by_time};
-use crate::shift::{Shift, capture_rate_ppb};
+use crate::shift::{CaptureError, Shift, capture_rate_ppb};
 
 pub use claims::{EdgesClaimed, SaidByNode};
 pub use of_run::{
@@ -101,13 +101,18 @@ pub fn witness(
     apart_ps: Option<i64>,
     resolution_ps: Option<i64>,
 ) -> Result<Witnessed, WitnessError> {
-    let (line, why) = match lines.map(|line| number(line, ordered)) {
+    let errors = match lines.map(|line| number(line, ordered)) {
         [Ok(first), Ok(second)] => return by_numbers([first, second], ordered, resolution_ps),
-        [Err(why), _] => ("first", why),
-        [_, Err(why)] => ("second", why),
+        [first, second] => [("first", first.err()), ("second", second.err())],
     };
-    let may_have_none =
-        matches!(why, NumberingError::Unmarked | NumberingError::Mark(_) | NumberingError::Undecided { .. });
+    let may_have_none = |why: NumberingError| {
+        matches!(why, NumberingError::Unmarked | NumberingError::Mark(_) | NumberingError::Undecided { .. })
+    };
+    let errors = || errors.iter().filter_map(|(line, why)| Some((*line, (*why)?)));
+    // What is wrong with one line decides, whichever of them it is.
+    let wrong = errors().find(|(_, why)| !may_have_none(*why));
+    let (line, why) = wrong.or_else(|| errors().next()).unwrap_or(("first", NumberingError::Unmarked));
+    let may_have_none = wrong.is_none();
     let Some(apart_ps) = apart_ps.filter(|_| may_have_none) else {
         return Err(WitnessError::Numbering { line, why });
     };
@@ -121,8 +126,8 @@ pub fn witness(
     let neither = |pairing| WitnessError::Neither { line, numbering: why, pairing };
     let [first, second] =
         pair_by_time(lines.map(|line| line.pulses.as_slice()), ordered.interval_ps, apart_ps).map_err(neither)?;
-    let shift =
-        Shift::between(&first, &second, resolution_ps).ok_or_else(|| neither(PairingError::None { apart_ps }))?;
+    let capture = CaptureError { resolution_ps, rate_ppb: None };
+    let shift = Shift::between(&first, &second, capture).ok_or_else(|| neither(PairingError::None { apart_ps }))?;
     Ok(Witnessed { pairing: Pairing::Time(why), lines: None, shift, capture_rate_ppb: None })
 }
 
@@ -132,7 +137,9 @@ fn by_numbers(
     resolution_ps: Option<i64>,
 ) -> Result<Witnessed, WitnessError> {
     let [first, second] = &lines;
-    let Some(shift) = Shift::between(&first.pulses, &second.pulses, resolution_ps) else {
+    let capture_rate_ppb = capture_rate_ppb(&first.pulses, ordered.interval_ps);
+    let capture = CaptureError { resolution_ps, rate_ppb: capture_rate_ppb };
+    let Some(shift) = Shift::between(&first.pulses, &second.pulses, capture) else {
         let ends = |line: &NumberedLine| {
             let number = |pulse: Option<&crate::numbering::NumberedPulse>| pulse.map_or(0, |pulse| pulse.number);
             (number(line.pulses.first()), number(line.pulses.last()))
@@ -140,7 +147,6 @@ fn by_numbers(
         let ((first_from, first_to), (second_from, second_to)) = (ends(first), ends(second));
         return Err(WitnessError::Disjoint { first_from, first_to, second_from, second_to });
     };
-    let capture_rate_ppb = capture_rate_ppb(&first.pulses, ordered.interval_ps);
     Ok(Witnessed { pairing: Pairing::Numbers, lines: Some(lines), shift, capture_rate_ppb })
 }
 

@@ -46,7 +46,7 @@ impl LoadManifest {
             let ran: Vec<&str> =
                 self.parts.iter().filter(|part| part.dropped.is_none()).map(|part| part.name.as_str()).collect();
             let at_once = if self.windows.is_empty() { "" } else { ", one after the other and then together" };
-            format!("{}{at_once}", listed(&ran))
+            format!("{}{at_once}", format::listed(&ran))
         };
         if text.is_empty() {
             return None;
@@ -62,15 +62,6 @@ impl LoadManifest {
             [command] if self.name == "command" => shell_command(command),
             _ => None,
         }
-    }
-}
-
-/// `a, b and c`.
-fn listed(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }
 

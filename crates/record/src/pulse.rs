@@ -23,7 +23,9 @@ pub struct PulseRun {
     pub by: ActsBy,
     /// An act that is later than this is a miss (ns).
     pub tolerance_ns: u64,
-    /// Every how many orders one is twice as long, so that who sees the edges finds their numbers; absent if none is.
+    /// From one mark to the next, in orders: by a mark, which is pulses of twice the width, whoever sees the edges finds the numbers of
+    /// orders.
+    /// Absent if there are no marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<u32>,
     /// The nodes that act, in the order in which the server sends to them.
@@ -89,12 +91,20 @@ pub struct OrderCounts {
     pub too_late: u64,
     /// Orders that the server's system did not take, or that the node refused: more than 64 waited, or it was not as its output allows.
     pub refused: u64,
-    /// Orders that were dropped while they waited, since the node's clock was stepped or the run was stopped.
+    /// Orders that were dropped while they waited, since the node's clock was stepped, the run was stopped or the output lost its guard.
     pub dropped: u64,
     /// Orders of which nobody knows what became, since what one of the nodes knew is missing.
     pub unknown: u64,
     /// Of those that were carried out, those later than the tolerance.
     pub beyond: u64,
+}
+
+impl PulseRun {
+    /// What became of the orders of all nodes together.
+    #[must_use]
+    pub fn orders(&self) -> OrderCounts {
+        self.nodes.iter().fold(OrderCounts::default(), |all, node| all.and(node.orders))
+    }
 }
 
 impl PulseNode {
@@ -122,19 +132,19 @@ impl OrderCounts {
         all.into_iter().filter(|(count, _)| *count > 0)
     }
 
-    /// The counts of two nodes together.
+    /// The counts of two nodes together. A record may come from anywhere, so that sums stop at what 64 bits hold.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
-            scheduled: self.scheduled + other.scheduled,
-            skipped: self.skipped + other.skipped,
-            acted: self.acted + other.acted,
-            lost: self.lost + other.lost,
-            too_late: self.too_late + other.too_late,
-            refused: self.refused + other.refused,
-            dropped: self.dropped + other.dropped,
-            unknown: self.unknown + other.unknown,
-            beyond: self.beyond + other.beyond,
+            scheduled: self.scheduled.saturating_add(other.scheduled),
+            skipped: self.skipped.saturating_add(other.skipped),
+            acted: self.acted.saturating_add(other.acted),
+            lost: self.lost.saturating_add(other.lost),
+            too_late: self.too_late.saturating_add(other.too_late),
+            refused: self.refused.saturating_add(other.refused),
+            dropped: self.dropped.saturating_add(other.dropped),
+            unknown: self.unknown.saturating_add(other.unknown),
+            beyond: self.beyond.saturating_add(other.beyond),
         }
     }
 
@@ -147,7 +157,12 @@ impl OrderCounts {
     /// Orders that were not carried out in time, of those of which it is known what became.
     #[must_use]
     pub const fn missed(&self) -> u64 {
-        self.skipped + self.lost + self.too_late + self.refused + self.dropped + self.beyond
+        self.skipped
+            .saturating_add(self.lost)
+            .saturating_add(self.too_late)
+            .saturating_add(self.refused)
+            .saturating_add(self.dropped)
+            .saturating_add(self.beyond)
     }
 }
 

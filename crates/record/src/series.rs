@@ -464,8 +464,8 @@ pub struct Counters {
     pub dropped: u64,
     /// Schedules that late wake-ups skipped: the sum of floor(latency / interval).
     pub missed_periods: u64,
-    /// Packets that were sent and did not arrive; absent if the samples are no packets, or if it is not known how many were
-    /// sent.
+    /// Packets that were sent and did not arrive; of orders that a node was to carry out, those that it did not, for whatever reason.
+    /// Absent if the samples are neither, or if the number is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// Samples above the deadline; if none was stated, above the interval.

@@ -153,7 +153,7 @@ fn of_nodes(run: &Record, of: &dyn Fn(&Manifest) -> Option<String>) -> Option<St
 /// The machine of a run; of several nodes their names in the run, since two of them can be of one machine.
 pub(crate) fn machine(run: &Record) -> Option<String> {
     let names: Vec<&str> = run.nodes.iter().map(|node| node.name.as_str()).collect();
-    if names.len() > 1 { Some(names.join(" and ")) } else { text(&run.manifest().node.hostname) }
+    if names.len() > 1 { Some(format::listed(&names)) } else { text(&run.manifest().node.hostname) }
 }
 
 /// The release of the kernel of a run's nodes, without its preemption model.

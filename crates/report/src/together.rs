@@ -1,12 +1,12 @@
 //! Converts what nodes that act together have done to the view, and says what it comes to.
 
-use pulse::sweep::{Answer, Claim, CycleConclusion, NeededLead, Phase};
+use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, NeededLead, Phase, SweepVerdict};
 use record::{Histogram, Record};
 use summary::published::{OSIE_SOURCE, PAPER_SOURCE};
-use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, counted, exactness};
+use summary::shift::{PartRow, ShiftFigures, ShiftPair, WitnessVerdict, counted, exactness, time, time_at_most};
 use summary::sweep::of_cycle;
 use summary::together::{NamedShift, NamedSweep, cost_columns, own_rows, shift_columns, shift_rows};
-use units::format::{latency, span};
+use units::format::span;
 
 use crate::exact::Exact;
 use crate::page::TogetherInput;
@@ -207,11 +207,13 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
                 (HeadlineState::Holds, format!("Holds{}", limit_words(limit_ns)))
             }
             (WitnessVerdict::Holds, None, worst_ps) => {
-                let worst = worst_ps.map_or_else(String::new, |ps| latency(ps.saturating_add(500) / 1_000));
+                let in_words = |words: fn(i64) -> String| {
+                    worst_ps.map_or_else(String::new, |ps| words(i64::try_from(ps).unwrap_or(i64::MAX)))
+                };
                 let word = if is_known {
-                    format!("Within {worst} of {first}; no limit stated")
+                    format!("Within {} of {first}; no limit stated", in_words(time_at_most))
                 } else {
-                    format!("Up to {worst} from {first}, with an error that is not known")
+                    format!("Up to {} from {first}, with an error that is not known", in_words(time))
                 };
                 (HeadlineState::NoDeadline, word)
             }
@@ -220,13 +222,7 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
         said.push((state, word, named(name, sentence)));
     }
     for NamedSweep { name, document } in &input.sweeps {
-        let (state, word) = document.conclusion.shortest_cycle().map_or_else(
-            || (HeadlineState::Broken, "No lead was confirmed".to_owned()),
-            |claim| {
-                let words = format!("{} ahead at a cycle of {}", span(claim.lead_ns), span(claim.cycle_ns));
-                (HeadlineState::Holds, format!("Confirmed: {words}"))
-            },
-        );
+        let (state, word) = of_sweep(&document.conclusion);
         said.push((state, word, named(name, &document.sentence)));
     }
     let others = of_other_runs(input);
@@ -242,6 +238,23 @@ pub(crate) fn headline(input: &TogetherInput) -> HeadlineView {
         sentence,
         lines: said.map(|(_, word, sentence)| format!("{word}. {sentence}")).collect(),
         deadline_ns: None,
+    }
+}
+
+/// What a sweep answers, in a few words.
+fn of_sweep(conclusion: &Conclusion) -> (HeadlineState, String) {
+    let confirmed = conclusion
+        .shortest_cycle()
+        .map(|claim| format!("{} ahead at a cycle of {}", span(claim.lead_ns), span(claim.cycle_ns)));
+    match (conclusion.verdict(), confirmed) {
+        (SweepVerdict::Holds, Some(words)) => (HeadlineState::Holds, format!("Confirmed: {words}")),
+        (SweepVerdict::CannotTell, Some(words)) => {
+            (HeadlineState::CannotTell, format!("Ended early. Confirmed until then: {words}"))
+        }
+        (SweepVerdict::Broken, _) => (HeadlineState::Broken, "No lead suffices".to_owned()),
+        (SweepVerdict::Holds | SweepVerdict::CannotTell, None) => {
+            (HeadlineState::CannotTell, "No lead was confirmed, and one may suffice".to_owned())
+        }
     }
 }
 

@@ -13,11 +13,19 @@ pub trait Partner {
     /// What is said to it and heard of it while the run goes on.
     fn dialog(&mut self) -> &mut dyn Dialog;
 
-    /// Tells it where this node sends and receives, and returns where it does itself.
+    /// Tells it where this node sends and receives, and returns where it does itself. `meanwhile` is called at least each second until
+    /// it has said that.
     ///
     /// # Errors
     /// Why the run does not take place, as a sentence.
-    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn std::error::Error + Send + Sync>>;
+    fn agree(
+        &mut self,
+        own: Endpoints,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Endpoints, Box<dyn std::error::Error + Send + Sync>>;
+
+    /// Lets it know that this program lives, where nothing is said to it or heard of it.
+    fn keep_alive(&mut self) {}
 }
 
 /// A connection to a partner.

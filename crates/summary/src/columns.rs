@@ -94,7 +94,7 @@ pub struct ColumnSeries {
     pub error_above_ns: Option<u64>,
     /// How far values scatter that have one true value (ns).
     pub error_spread_ns: Option<u64>,
-    /// Packets that were lost.
+    /// Packets that were lost; of `ordered_to_acted` orders that were not carried out, for whatever reason.
     pub lost: Option<u64>,
     /// One row per bin, in ascending order.
     pub rows: Vec<ColumnRow>,

@@ -163,10 +163,13 @@ fn from_runs(page: &Measured<'_>) -> Headline {
     let judge = |run: &Record| Some(analysis::verdict(run, run.verdict.as_ref()?.deadline_ns));
     let judged: Vec<(&Record, Verdict)> = runs.iter().filter_map(|run| Some((*run, judge(run)?))).collect();
     let worst_of = |state: VerdictState| {
-        judged
-            .iter()
-            .filter(|(run, verdict)| verdict.state == state && !run.validity.is_invalid())
-            .max_by_key(|(_, verdict)| verdict.deciding.as_ref().map(|deciding| deciding.worst_ns.unsigned_abs()))
+        judged.iter().filter(|(run, verdict)| verdict.state == state && !run.validity.is_invalid()).max_by_key(
+            |(run, verdict)| {
+                // An order that is missed is the worse the more there are, and however late the others were.
+                let missed = run.pulses().map(|pulses| pulses.trials.missed);
+                (missed, verdict.deciding.as_ref().map(|deciding| deciding.worst_ns.unsigned_abs()))
+            },
+        )
     };
     let deadlines_ns: BTreeSet<u64> = judged.iter().map(|(_, verdict)| verdict.deadline_ns).collect();
     // Of many runs a table has the verdict of each.
@@ -197,7 +200,8 @@ fn from_runs(page: &Measured<'_>) -> Headline {
     without_deadline(page, &runs)
 }
 
-/// The sentence for the run that decides. It covers all runs that were judged by the same deadline, as the numbers below it do.
+/// The sentence for the run that decides. It covers all runs that were judged by the same deadline, as the numbers below it do; of nodes
+/// that act together it is of one run, which it names.
 fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> String {
     let limit = format::span(verdict.deadline_ns);
     let is_alike = |(other, others): &&(&Record, Verdict)| {
@@ -211,7 +215,7 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
         return delays::sentence(run, verdict, &alike);
     }
     if let Some(pulses) = run.pulses() {
-        return orders::sentence(run, pulses, verdict);
+        return orders::sentence(run, pulses, verdict, &alike);
     }
     let totals = Totals::over(alike.iter().map(|run| (*run, Some(verdict.deadline_ns))));
     let of_several = if alike.len() > 1 { format!(" ({})", label(run)) } else { String::new() };

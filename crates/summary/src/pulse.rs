@@ -2,7 +2,7 @@
 
 use record::{ActsBy, LatencyRole, OrderCounts, PacketFlow, PulseNode, PulseRun, Record, Series};
 use serde::Serialize;
-use units::format::{count, latency, span};
+use units::format::{count, count_of, latency, latency_at_least, latency_at_most, span, span_at_least};
 
 use crate::packet::{DelayRow, row, series_of};
 use crate::run::Figures;
@@ -109,8 +109,9 @@ fn needed(node: &PulseNode, series: &Series, run: &PulseRun, record: &Record) ->
     let figures = Figures::of(&series.histogram, series.below_zero.as_ref());
     let worst = series.worst_ns(record.sign(series)).map_or_else(String::new, latency);
     let most = figures.quantile_ns(0.999).map_or_else(String::new, |ns| format!(", {} for 99.9 %", latency(ns)));
-    let its = if node.orders.unknown > 0 { "the orders that it told of" } else { "its orders" };
-    format!("{its} needed up to {worst} of the lead of {}{most}", span(run.lead_ns))
+    // Of those that did not come to its thread nothing is known.
+    let which = if node.orders.unknown > 0 { "that it told of" } else { "that reached its thread" };
+    format!("the orders {which} needed a lead of up to {worst}{most}; they had {}", span(run.lead_ns))
 }
 
 fn within(node: &PulseNode) -> Option<String> {
@@ -121,21 +122,21 @@ fn within(node: &PulseNode) -> Option<String> {
                 .to_owned(),
         );
     };
-    let (what, verb) = if node.output == record::NO_OUTPUT { ("an edge", "would lie") } else { ("each edge", "lies") };
+    // Of the edge that ends a pulse there is no figure.
+    let (what, verb) = match &*node.output {
+        record::NO_OUTPUT => ("an edge that begins a pulse", "would lie"),
+        _ => ("the edge that begins each pulse", "lies"),
+    };
     // Of orders that it did not tell of, whatever it did is not in these figures.
     let told = if node.orders.unknown > 0 { "as far as it told, " } else { "" };
     Some(format!(
         "{told}{what} {verb} within {} of the ordered time on the server's clock: up to {} after it on the clock that the node acts by, \
          which is {} to {} ahead of the server's",
-        latency(clamped(within_ns)),
-        latency(returned_ns),
-        latency(lower_ns),
-        latency(upper_ns)
+        latency_at_most(within_ns),
+        latency_at_most(returned_ns),
+        latency_at_least(lower_ns),
+        latency_at_most(upper_ns)
     ))
-}
-
-fn clamped(ns: u64) -> i64 {
-    i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
 fn apart(run: &PulseRun) -> Option<String> {
@@ -153,22 +154,23 @@ fn apart(run: &PulseRun) -> Option<String> {
     };
     Some(format!(
         "where {two} {carried}, they acted within {} of each other: the sum of what each leaves open",
-        latency(clamped(both_ns))
+        latency_at_most(both_ns)
     ))
 }
 
 fn trials(run: &PulseRun) -> String {
     let trials = &run.trials;
     let (all, are) = if run.nodes.len() == 1 { ("The node", "is") } else { ("All nodes", "are") };
-    let (kept, of, missed) = (count(trials.kept), count(trials.scheduled), count(trials.missed));
+    let (kept, missed) = (count(trials.kept), count(trials.missed));
+    let of = count_of(trials.scheduled, "schedule", "schedules");
     match (trials.kept, trials.unknown) {
-        (_, 0) => format!("{all} acted in time at {kept} of {of} schedules, {missed} missed"),
+        (_, 0) => format!("{all} acted in time at {kept} of {of}, {missed} missed"),
         (0, unknown) => format!(
-            "Of {of} schedules {missed} are known to be missed; of the other {} nothing is known, since what a node did is missing",
+            "Of {of} {missed} are known to be missed; of the other {} nothing is known, since what a node did is missing",
             count(unknown)
         ),
         (_, unknown) => format!(
-            "{all} {are} known to have acted in time at {kept} of {of} schedules, and {missed} to be missed; of the other {} nothing is \
+            "{all} {are} known to have acted in time at {kept} of {of}, and {missed} to be missed; of the other {} nothing is \
              known, since a node did not tell of them",
             count(unknown)
         ),
@@ -186,9 +188,11 @@ pub(crate) fn bursts(record: &Record, run: &PulseRun) -> String {
             "No miss in {}: misses that come together, less than 1 s apart, are rarer than one such burst in {} (99 % sure), and no \
              more is known of them{}",
             span(time_ns),
-            span(::pulse::sweep::burst_interval_ns(time_ns, ONE_IN_A_HUNDRED)),
+            span_at_least(::pulse::sweep::burst_interval_ns(time_ns, ONE_IN_A_HUNDRED)),
             load(record)
         ),
+        (_, 1) if trials.unknown > 0 => format!("One miss is known{}", load(record)),
+        (_, 1) => format!("There was one miss{}", load(record)),
         (1, missed) => format!(
             "The {known} are one burst of {}, each less than 1 s after the one before{}",
             count(missed),
@@ -240,9 +244,35 @@ mod tests {
         let rows: Vec<&str> = node.rows.iter().map(|row| &*row.name).collect();
         assert_eq!(rows, ["ordered_to_acted", "acted_to_returned", "scheduled_to_armed"]);
         let within = node.within.as_ref().unwrap();
-        assert!(within.starts_with("each edge lies within 31.0 us of the ordered time"), "{within}");
+        assert!(
+            within.starts_with("the edge that begins each pulse lies within 31.0 us of the ordered time"),
+            "{within}"
+        );
         assert!(summary.apart.as_ref().unwrap().contains("within 62.0 us of each other"), "{:?}", summary.apart);
-        assert!(node.needed.as_ref().unwrap().contains("up to 310 us of the lead of 800 us"), "{:?}", node.needed);
+        let needed = node.needed.as_ref().unwrap();
+        assert!(needed.starts_with("the orders that reached its thread needed a lead of up to 310 us"), "{needed}");
+        assert!(needed.ends_with("; they had 800 us"), "{needed}");
+    }
+
+    #[test]
+    fn what_bounds_is_rounded_to_its_safe_side_and_what_is_one_is_said_of_one() {
+        let of = |change: fn(&mut PulseRun)| summary(&pulses(change)).unwrap();
+        let odd = of(|run| {
+            for node in &mut run.nodes {
+                (node.ordered_to_returned_max_ns, node.clock_ahead_ns) = (Some(30_010), Some((-1_060, 2_010)));
+            }
+        });
+        let within = odd.nodes[0].within.as_ref().unwrap();
+        for words in ["lies within 31.1 us of", "up to 30.1 us after", "which is -1.1 us to 2.1 us ahead"] {
+            assert!(within.contains(words), "{words}: {within}");
+        }
+        assert!(odd.apart.as_ref().unwrap().contains("within 62.2 us of"), "{:?}", odd.apart);
+        // 1 s without a miss, divided by ln(100): 217.147 ms.
+        assert!(odd.bursts.contains("one such burst in 217.1 ms"), "{}", odd.bursts);
+        let one = of(|run| {
+            (run.trials.kept, run.trials.missed, run.trials.bursts, run.trials.longest_burst) = (999, 1, 1, 1);
+        });
+        assert_eq!(one.bursts, "There was one miss; no load was started");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use pulse::numbering::NumberingError;
 use pulse::shift::{Part, Shift, ShiftBlock, ShiftParts};
 use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen};
 use record::{LatencyRole, PulseNode, PulseRun, Record};
-use units::format::{count, latency, span};
+use units::format::{count, count_of, latency, latency_at_most, span};
 
 pub use self::document::{
     BlockRow, PartRow, SHIFT_SCHEMA, SHIFT_VERSION, ShiftDocument, ShiftFigures, ShiftPair, ShiftSummary, ShownLine,
@@ -50,14 +50,20 @@ pub fn summary(
     contradictions.extend(pairs.iter().zip(&seen.pairs).filter_map(|(pair, seen)| contradiction(pair, seen)));
     let undecided = pairs.iter().filter(|pair| pair.figures.is_none());
     contradictions.extend(undecided.map(|pair| format!("nothing can be said of {}: {}", pair.second, pair.paired)));
+    let in_doubt: Vec<String> = pairs
+        .iter()
+        .zip(&seen.pairs)
+        .zip(lines.iter().skip(1))
+        .filter_map(|((pair, seen), second)| alone(pair, seen, [lines.first()?.node, second.node]))
+        .collect();
     let held = || pairs.iter().filter_map(|pair| held(pair, limit_ns?));
     // A shift that is surely beyond it outranks those that may be.
     let worst = if contradictions.is_empty() { held().map(|(held, _)| held).max() } else { None };
     let verdict = match worst {
         _ if !contradictions.is_empty() => WitnessVerdict::Invalid,
         Some(Held::Beyond) => WitnessVerdict::Broken,
-        Some(Held::Open) => WitnessVerdict::CannotTell,
-        Some(Held::Within) | None => WitnessVerdict::Holds,
+        Some(Held::Within) | None if in_doubt.is_empty() => WitnessVerdict::Holds,
+        _ => WitnessVerdict::CannotTell,
     };
     let said = worst.unwrap_or(Held::Beyond);
     let beyond: Vec<String> =
@@ -72,7 +78,7 @@ pub fn summary(
         missed: run.trials.missed,
         unknown: run.trials.unknown,
         about: about(run, lines),
-        sentence: sentence(verdict, &contradictions, &beyond, &pairs, limit_ns),
+        sentence: sentence(verdict, [&contradictions, &beyond, &in_doubt], &pairs, limit_ns),
         lines: shown,
         pairs,
         limit_ns,
@@ -88,17 +94,28 @@ pub fn time(ps: i64) -> String {
     latency(ns(ps))
 }
 
+/// A bound in picoseconds as people read it, rounded up.
+#[must_use]
+pub fn time_at_most(ps: i64) -> String {
+    latency_at_most(ps.saturating_add(999).div_euclid(1_000))
+}
+
 /// How exact each shift is, as a sentence without its full stop.
 #[must_use]
 pub fn exactness(figures: &ShiftFigures) -> String {
     let error = figures.error_ps.map_or_else(
         || "How exact each shift is, the capture does not say".to_owned(),
-        |ps| format!("Each shift is right to within {}", time(ps)),
+        |ps| format!("Each shift is right to within {}", time_at_most(ps)),
     );
     let rate = figures.capture_rate_ppb.map_or_else(String::new, |ppb| {
-        let tenths = ppb.unsigned_abs() / 100;
         let way = if ppb < 0 { "slower" } else { "faster" };
-        format!("; the capture's clock is {}.{} ppm {way} than the server's", tenths / 10, tenths % 10)
+        match ppb.unsigned_abs() {
+            0 => "; the capture's clock goes as the server's".to_owned(),
+            ppb @ 1..1_000 => format!("; the capture's clock is {ppb} ppb {way} than the server's"),
+            ppb => {
+                format!("; the capture's clock is {}.{} ppm {way} than the server's", ppb / 1_000, ppb % 1_000 / 100)
+            }
+        }
     });
     format!("{error}{rate}")
 }
@@ -109,12 +126,12 @@ fn ns(ps: i64) -> i64 {
 
 fn about(run: &PulseRun, lines: &[NamedLine<'_>]) -> String {
     let marks = match run.mark {
-        Some(every) => format!("with a mark each {} orders", count(every.into())),
+        Some(every) => format!("with a mark every {}", count_of(every.into(), "order", "orders")),
         None => "without marks".to_owned(),
     };
     let named: Vec<String> = lines.iter().map(|line| format!("{} on {}", line.node.node, line.channel)).collect();
     format!(
-        "{} of {} each {}, {marks}: {}",
+        "{} of {} every {}, {marks}: {}",
         run.shape.name(),
         span(run.width_ns),
         span(run.interval_ns),
@@ -282,8 +299,36 @@ fn contradiction(pair: &ShiftPair, seen: &PairSeen) -> Option<String> {
             if mean_ps < 0 { "earlier" } else { "later" },
             pair.first,
             time(rest.ps),
-            time(rest.error_ps)
+            time_at_most(rest.error_ps)
         )
+    })
+}
+
+/// Pulses of one line, paired by time, beside which the other line has none although its node says that it made edges of more orders: one
+/// that no order made is not told from one that has no partner.
+fn alone(pair: &ShiftPair, seen: &PairSeen, nodes: [&PulseNode; 2]) -> Option<String> {
+    let shift = &seen.witnessed.as_ref().ok().filter(|_| !pair.by_numbers)?.shift;
+    let [first, second] = nodes;
+    // The capture can begin and end between both edges of one order.
+    let beside = |within: u64, outside: u64| within.saturating_add(outside.saturating_sub(2));
+    let sides = [
+        (first, second, beside(shift.only_first, shift.outside[0])),
+        (second, first, beside(shift.only_second, shift.outside[1])),
+    ];
+    sides.into_iter().find_map(|(shows, lacks, pulses)| {
+        let not_carried_out = lacks.orders.scheduled.saturating_sub(lacks.orders.acted);
+        (pulses > not_carried_out).then(|| {
+            let but = if not_carried_out > 0 { format!("all but {} of ", count(not_carried_out)) } else { "all of ".to_owned() };
+            format!(
+                "the line of {} shows {} beside which that of {} shows none, {} says that it carried out {but}{}, and without numbers an \
+                 edge that is missing is not told from one that no order made",
+                shows.node,
+                count_of(pulses, "pulse", "pulses"),
+                lacks.node,
+                lacks.node,
+                count_of(lacks.orders.scheduled, "order", "orders"),
+            )
+        })
     })
 }
 
@@ -313,7 +358,7 @@ fn held(pair: &ShiftPair, limit_ns: i64) -> Option<(Held, String)> {
     };
     let error = match figures.error_ps {
         _ if held != Held::Open => String::new(),
-        Some(error_ps) => format!(", right to within {}", time(error_ps)),
+        Some(error_ps) => format!(", right to within {}", time_at_most(error_ps)),
         None => ", and how exact that is the capture does not say (--resolution)".to_owned(),
     };
     let words = format!(
@@ -330,8 +375,7 @@ fn held(pair: &ShiftPair, limit_ns: i64) -> Option<(Held, String)> {
 
 fn sentence(
     verdict: WitnessVerdict,
-    contradictions: &[String],
-    beyond: &[String],
+    [contradictions, beyond, in_doubt]: [&[String]; 3],
     pairs: &[ShiftPair],
     limit_ns: Option<i64>,
 ) -> String {
@@ -342,7 +386,14 @@ fn sentence(
         }
         WitnessVerdict::CannotTell => {
             let limit = limit_ns.map_or_else(String::new, span);
-            format!("Whether the limit of {limit} holds cannot be told: {}.", beyond.join("; "))
+            let open = [
+                (format!("Whether the limit of {limit} holds"), beyond),
+                ("Whether each node made the edges that it says it made".to_owned(), in_doubt),
+            ];
+            let open = open.iter().filter(|(_, why)| !why.is_empty());
+            let open: Vec<String> =
+                open.map(|(what, why)| format!("{what} cannot be told: {}.", why.join("; "))).collect();
+            open.join(" ")
         }
         WitnessVerdict::Holds => {
             let worst = pairs.iter().filter_map(|pair| pair.figures.as_ref().map(|figures| (pair, figures)));
@@ -354,7 +405,7 @@ fn sentence(
                     // What is claimed is the bound, and not what was seen.
                     Some(errors) => {
                         let error_ps = Vec::<i64>::into_iter(errors).max().unwrap_or(0);
-                        let within = time(worst_ps.saturating_add(error_ps));
+                        let within = time_at_most(worst_ps.saturating_add(error_ps));
                         format!("{who} acted within {within} of {} at every order that both lines show", pair.first)
                     }
                     None => format!(
@@ -366,7 +417,13 @@ fn sentence(
             });
             let limit = limit_ns.map_or_else(String::new, |ns| format!(", within the limit of {}", span(ns)));
             let is_split = pairs.iter().all(|pair| !pair.parts.is_empty());
-            let agrees = if is_split { "; the witness contradicts no node" } else { "" };
+            let agrees = match pairs.iter().all(|pair| pair.by_numbers) {
+                _ if !is_split => "",
+                true => "; the witness contradicts no node",
+                false => {
+                    "; the witness contradicts no node, but whether both lines lack an edge was not judged where pulses have no numbers"
+                }
+            };
             format!("{shown}{limit}{agrees}.")
         }
     }

@@ -1,5 +1,5 @@
 //! What is said of several runs of nodes that act together, beside what others have published: the table of shifts, what the nodes say of
-//! themselves where nobody watched, and the columns of the paper's figures 9 and 10.
+//! themselves, and the columns of the paper's figures 9 and 10.
 
 use record::{Figure, LatencyRole, PacketFlow, PulseRun, Record, Series};
 use schemars::JsonSchema;
@@ -55,7 +55,8 @@ pub struct PulseRow {
     pub max: Option<String>,
     /// The mean (us).
     pub mean: Option<String>,
-    /// Schedules that were missed: "3 of 120 000"; `None` if that is not known.
+    /// What was missed: "3 of 120 000". Schedules that any node missed in the row of a shift, orders in that of one node; `None` if the
+    /// number is not known.
     pub missed: Option<String>,
     /// Whether its run or its witness is invalid: no result.
     pub invalid: bool,
@@ -152,7 +153,7 @@ fn published_row(row: &PublishedPulses) -> PulseRow {
     }
 }
 
-/// "3 of 120 000"; `None` if it is not known of all schedules.
+/// "3 of 120 000"; `None` if it is not known of all.
 fn missed(missed: u64, scheduled: u64, unknown: u64) -> Option<String> {
     (unknown == 0).then(|| format!("{} of {}", count(missed), count(scheduled)))
 }
@@ -180,7 +181,8 @@ fn rows_of_run(record: &Record, run: &PulseRun, name: &str) -> Vec<PulseRow> {
                 min: figures.lowest_ns.map(|ns| in_us(units::approx_f64_i64(ns))),
                 max: series.worst_ns(record.sign(series)).map(|ns| in_us(units::approx_f64_i64(ns))),
                 mean: figures.mean_ns.map(in_us),
-                missed: missed(run.trials.missed, run.trials.scheduled, run.trials.unknown),
+                // A row of one node has its own misses: another one's may be many.
+                missed: missed(node.orders.missed(), node.orders.scheduled, node.orders.unknown),
                 invalid: record.validity.is_invalid(),
             })
         };

@@ -103,7 +103,7 @@ pub const COLUMNS_LACK: &[Lack] = &[
     lack("sync", "no column: the offsets of a source are series"),
     lack("packets", "of each flow there are the nodes, the delays and how many packets were lost"),
     lack("answers", "what a witness said of its seconds is in no column: its latency is a series"),
-    lack("pulses", "what became of orders is in no column: the latencies are series"),
+    lack("pulses", "the latencies are series; of orders that were not carried out there is the number, and not why"),
 ];
 
 impl Summary {

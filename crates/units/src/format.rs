@@ -43,6 +43,12 @@ pub fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
+/// A number of things with its noun: "1 order", "1 305 orders".
+#[must_use]
+pub fn count_of(number: u64, one: &str, several: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { several })
+}
+
 fn group(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3 * THIN_SPACE.len_utf8());
     for (i, c) in digits.chars().enumerate() {
@@ -71,6 +77,66 @@ pub fn latency(ns: impl Nanoseconds) -> String {
         return span(ns);
     }
     format!("{sign}{} us", microseconds(magnitude))
+}
+
+/// A bound from above, in the digits of [`latency`], rounded up: "at most 90.1 us" for 90,010 ns, of which 90.0 would be too little.
+#[must_use]
+pub fn latency_at_most(ns: impl Nanoseconds) -> String {
+    latency(toward(ns.whole(), Side::Up))
+}
+
+/// A bound from below, in the digits of [`latency`], rounded down.
+#[must_use]
+pub fn latency_at_least(ns: impl Nanoseconds) -> String {
+    latency(toward(ns.whole(), Side::Down))
+}
+
+/// A bound from below, in the digits of [`span`], rounded down: "rarer than one in 500 ms" for 500.05 ms.
+#[must_use]
+pub fn span_at_least(ns: impl Nanoseconds) -> String {
+    let ns = ns.whole();
+    // Below a millisecond both have the same digits.
+    span(if ns.unsigned_abs() < 1_000_000 {
+        toward(ns, Side::Down)
+    } else {
+        to_digits(ns, span_step(ns.unsigned_abs()), Side::Down)
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Up,
+    Down,
+}
+
+/// The nearest time to that side which [`latency`] prints as it is (ns).
+fn toward(ns: i64, side: Side) -> i64 {
+    let step_ns = match ns.unsigned_abs() {
+        0..1_000 => 1,
+        1_000..100_000 => 100,
+        100_000..ANOTHER_DATE_NS => 1_000,
+        another_date => span_step(another_date),
+    };
+    to_digits(ns, step_ns, side)
+}
+
+/// What the last digit that [`span`] prints of a time from a millisecond on is worth (ns).
+const fn span_step(magnitude_ns: u64) -> u64 {
+    match magnitude_ns {
+        0..1_000_000_000 => 100_000,
+        1_000_000_000..100_000_000_000 => 100_000_000,
+        100_000_000_000..3_600_000_000_000 => 1_000_000_000,
+        3_600_000_000_000..86_400_000_000_000 => 60_000_000_000,
+        _ => 3_600_000_000_000,
+    }
+}
+
+fn to_digits(ns: i64, step_ns: u64, side: Side) -> i64 {
+    let magnitude = ns.unsigned_abs();
+    let is_away_from_zero = (side == Side::Up) == (ns >= 0);
+    let steps = if is_away_from_zero { magnitude.div_ceil(step_ns) } else { magnitude / step_ns };
+    let rounded = steps.saturating_mul(step_ns).whole();
+    if ns < 0 { -rounded } else { rounded }
 }
 
 /// A difference of two times with its sign, also where it is none: "+1.8 us", "-740 ns", "+0 ns".
@@ -151,6 +217,16 @@ pub fn bytes(value: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
+/// Some words as one part of a sentence: `a, b and c`.
+#[must_use]
+pub fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_is_rounded_to_its_safe_side() {
+        let of = |ns: i64| [latency_at_least(ns), latency(ns), latency_at_most(ns)];
+        assert_eq!(of(90_010), ["90.0 us", "90.0 us", "90.1 us"]);
+        assert_eq!(of(99_951), ["99.9 us", "100 us", "100 us"]);
+        assert_eq!(of(100_001), ["100 us", "100 us", "101 us"]);
+        assert_eq!(of(-41_260), ["-41.3 us", "-41.3 us", "-41.2 us"]);
+        assert_eq!(of(-41_240), ["-41.3 us", "-41.2 us", "-41.2 us"]);
+        for exact in [0, 853, 41_800, 1_305_000, -999] {
+            assert_eq!(of(exact), [(); 3].map(|()| latency(exact)), "{exact}");
+        }
+        let spans =
+            [500_050_000_i64, 217_147_241, 1_999_999_999, 99_999_999_999, 125_900_000_000, 90_010].map(span_at_least);
+        assert_eq!(spans, ["500 ms", "217.1 ms", "1.9 s", "99.9 s", "2 min 5 s", "90.0 us"]);
+        assert_eq!([i64::MIN, i64::MAX].map(latency_at_most), [i64::MIN + 1, i64::MAX].map(latency), "no overflow");
+    }
+
+    #[test]
     fn spans() {
         assert_eq!(span(20_000_000), "20 ms");
         assert_eq!(span(1_250_000_000), "1.3 s");
@@ -188,7 +281,14 @@ mod tests {
     fn counts_and_sizes() {
         assert_eq!(count(1_500_000), "1\u{202f}500\u{202f}000");
         assert_eq!(count(12), "12");
+        assert_eq!([0, 1, 2].map(|number| count_of(number, "order", "orders")), ["0 orders", "1 order", "2 orders"]);
         assert_eq!(bytes(2_831_155), "2.6 MiB");
         assert_eq!(bytes(512), "512 B");
+    }
+
+    #[test]
+    fn words_of_a_list_are_one_part_of_a_sentence() {
+        let lists: [&[&str]; 4] = [&[], &["a"], &["a", "b"], &["a", "b", "c"]];
+        assert_eq!(lists.map(listed), ["", "a", "a and b", "a, b and c"]);
     }
 }

@@ -103,7 +103,7 @@ function drawColumn(ctx: CanvasRenderingContext2D, theme: Theme, column: Scenari
   if (invalid) hatch(ctx, { ...box, left: x - slot / 2 + 2, width: slot - 4 }, theme.faint, 1);
 }
 
-export const COLUMNS_HEAD = ["scenario", "of", "values", "min", "mean", "sd", "mean + sd", "max"];
+export const COLUMNS_HEAD = ["scenario", "of", "values", "min", "mean", "sd", "|mean| + sd", "max"];
 
 export function columnRows(columns: ScenarioColumn[]): Cell[][] {
   const cell = (ns: number | null | undefined): Cell => (ns === null || ns === undefined ? null : format.latency(Math.round(ns)));
@@ -114,7 +114,7 @@ export function columnRows(columns: ScenarioColumn[]): Cell[][] {
 
 export function columnText(column: ScenarioColumn): string {
   const [, , , min, mean, sd, sum, max] = columnRows([column])[0]!;
-  const known = [["min", min], ["mean", mean], ["sd", sd], ["mean + sd", sum], ["max", max]].filter(([, value]) => value !== null).map(([what, value]) => `${what} ${value}`);
+  const known = [["min", min], ["mean", mean], ["sd", sd], ["|mean| + sd", sum], ["max", max]].filter(([, value]) => value !== null).map(([what, value]) => `${what} ${value}`);
   const ends = [column.samples ? `${column.samples} values` : "", column.published ? "published" : "", column.invalid ? "invalid: not a result" : ""].filter((one) => one !== "");
   return `${column.name}, ${column.about}: ${[...known, ...ends].join("; ")}`;
 }

@@ -3,7 +3,7 @@
 import { num } from "../bins.ts";
 import * as format from "../format.ts";
 import type { TogetherView } from "../generated/view.d.ts";
-import { knownPairs, signed, worstWhere } from "./shift.ts";
+import { isBeyond, knownPairs, signed, worstWhere } from "./shift.ts";
 
 export interface TogetherFact {
   name: string;
@@ -22,12 +22,14 @@ export function togetherFacts({ shifts, sweeps }: TogetherView): TogetherFact[] 
   const worstFirst = [...pairs].sort((a, b) => Math.abs(b.figures.worst_ns) - Math.abs(a.figures.worst_ns)).slice(0, MOST_TILES);
   const facts: TogetherFact[] = pairs.filter((one) => worstFirst.includes(one)).map(({ shift, pair, figures }) => {
     const invalid = shift.verdict === "invalid";
+    // Where the error leaves it open, the verdict is that it cannot be told.
+    const broken = [1, -1].some((side) => isBeyond({ verdict: shift.verdict, pairs: [pair] }, side * num(shift.limit_ns)));
     const name = shifts.length > 1 ? `worst, ${shift.name}` : `worst, ${pair.second}`;
     const against = shifts.length > 1 ? `${pair.second} against ${pair.first}` : `against ${pair.first}`;
     return {
       name, value: invalid ? "invalid" : signed(figures.worst_ns), invalid,
       under: invalid ? "not a result" : `${against}, ${worstWhere(pair)}`,
-      breach: "beyond the limit", broken: !invalid && Math.abs(figures.worst_ns) > num(shift.limit_ns),
+      breach: "beyond the limit", broken,
     };
   });
   for (const { name, cycles } of sweeps) {

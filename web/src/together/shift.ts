@@ -24,7 +24,7 @@ export interface ShiftColumn {
 }
 
 /** The pairs of which something is known. */
-export function knownPairs({ pairs }: ShiftView): ShiftPairView[] {
+export function knownPairs({ pairs }: Pick<ShiftView, "pairs">): ShiftPairView[] {
   return pairs.filter((pair) => pair.figures !== null && pair.figures !== undefined);
 }
 
@@ -162,9 +162,12 @@ function drawPair(
   }
 }
 
-/** Whether a shift is beyond a limit, on the side where it lies. */
-export function isBeyond(shift: ShiftView, limit: number): boolean {
-  return knownPairs(shift).some(({ figures }) => (limit > 0 ? figures!.max_ns > limit : figures!.min_ns < limit));
+/** Whether a shift is beyond a limit whatever its error, on the side where that limit lies. */
+export function isBeyond({ verdict, pairs }: Pick<ShiftView, "verdict" | "pairs">, limit: number): boolean {
+  return verdict === "broken" && knownPairs({ pairs }).some(({ figures }) => {
+    const { error_ns: error, min_ns: min, max_ns: max } = figures!;
+    return error != null && (limit > 0 ? max - error > limit : min + error < limit);
+  });
 }
 
 function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, shift: ShiftView, { range, limitBeyond }: ShiftRange, toY: (ns: number) => number, atLeft: boolean): void {
@@ -176,7 +179,7 @@ function drawLimits(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, shift
     return;
   }
   for (const at of [limit, -limit]) {
-    const broken = shift.verdict === "broken" && isBeyond(shift, at);
+    const broken = isBeyond(shift, at);
     if (at < range[0] || at > range[1]) continue;
     const y = Math.round(toY(at)) + 0.5;
     line(ctx, box.left, y, box.left + box.width, y, broken ? theme.broken : theme.text, 1.5);
@@ -247,6 +250,11 @@ function figuresOf(pair: ShiftPairView): Cell[] {
     : new Array<Cell>(SHIFT_HEAD.length - 1).fill(null);
 }
 
+/** "1 order", "4 000 orders". */
+export function orderCount(orders: number): string {
+  return `${format.count(orders)} ${orders === 1 ? "order" : "orders"}`;
+}
+
 /** "order 17"; without marks only its place among the pulses is known: "pulse 17". */
 export function worstWhere({ counted, figures }: ShiftPairView): string {
   return `${counted} ${format.count(figures!.worst_order)}`;
@@ -256,7 +264,7 @@ export function worstWhere({ counted, figures }: ShiftPairView): string {
 export function readout(shift: ShiftView, columns: ShiftColumn[][], seconds: number): string {
   const near = columns.flatMap((own, i) => {
     const [found] = [...own].sort((a, b) => Math.abs(a.at - seconds) - Math.abs(b.at - seconds));
-    return found ? [`${knownPairs(shift)[i]!.second} ${signed(found.low)} to ${signed(found.high)} (${format.count(found.orders)} orders)`] : [];
+    return found ? [`${knownPairs(shift)[i]!.second} ${signed(found.low)} to ${signed(found.high)} (${orderCount(found.orders)})`] : [];
   });
   return `At ${format.span(Math.round(seconds * 1e9))}: ${near.join("; ")}.`;
 }

@@ -12,7 +12,7 @@ import { timeScale } from "../sync_over_time.ts";
 import { drawDistribution, plainBox, SCATTER_HEIGHT } from "../sync_spread.ts";
 import type { Theme } from "../theme.ts";
 import { drawParts, partsHeight } from "./parts.ts";
-import { drawShift, keyRows, knownPairs, lengthOf, readout, shiftBox, shiftColumns, shiftHeight, shiftRange, signed } from "./shift.ts";
+import { drawShift, keyRows, knownPairs, lengthOf, orderCount, readout, shiftBox, shiftColumns, shiftHeight, shiftRange, signed } from "./shift.ts";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme) => void;
 type Canvas = () => HTMLCanvasElement | null;
@@ -138,7 +138,7 @@ function Distribution({ shift, pair, suffix }: Props & { pair: ShiftPairView; su
       <p class="note readout">
         {pointed === null || columns.counts[pointed] === undefined
           ? "Point at a bar to read it."
-          : `${signed(columns.edges[pointed]!)} to ${signed(columns.edges[pointed + 1]!)}: ${format.count(columns.counts[pointed]!)} orders`}
+          : `${signed(columns.edges[pointed]!)} to ${signed(columns.edges[pointed + 1]!)}: ${orderCount(columns.counts[pointed]!)}`}
       </p>
     </Figure>
   );

@@ -67,6 +67,9 @@ pub(crate) trait Beside {
     /// Takes over what was handed out since the last call.
     fn take_over(&mut self, _clocks: &ClockWatch, _seen: &ClocksSeen) {}
 
+    /// The thread that receives did not end when it was told to: what it uses is not to be taken away from it.
+    fn is_stuck(&mut self) {}
+
     /// Whether it is done with so many packets that arrived, the last of which were sent so long ago: the run does not end before that.
     fn is_done(&self, _arrived: u64, _since_sent: Duration) -> bool {
         true

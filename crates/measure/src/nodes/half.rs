@@ -27,16 +27,16 @@ use crate::crew::{Ground, GroundPlan, LEAD_NS, Watching, now_ns};
 use crate::witness::{Grant, Measuring, Orders, ThrottleWatch};
 
 /// Between two looks at the rings.
-const PERIOD: Duration = Duration::from_millis(20);
+pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 /// Between two looks of a person.
-const SHOW_PERIOD: Duration = Duration::from_millis(200);
+pub(crate) const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long a thread may take to end after it was stopped, and the partner to say what it sent.
-const GRACE: Duration = Duration::from_secs(3);
+pub(crate) const GRACE: Duration = Duration::from_secs(3);
 /// Messages of the partner that are heard at once.
-const MOST_HEARD: usize = 64;
+pub(crate) const MOST_HEARD: usize = 64;
 /// Exchanges of the clocks that a run waits for before it begins, and how long at most.
-const FIRST_EXCHANGES: u64 = 5;
-const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
+pub(crate) const FIRST_EXCHANGES: u64 = 5;
+pub(crate) const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
 
 /// How a half ended before its time.
 #[derive(Clone, Debug, Default)]
@@ -430,6 +430,9 @@ impl<'a> Half<'a> {
         while !is_finished(self) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
+        if self.received.as_ref().is_some_and(|flow| !flow.receives.member.is_finished()) {
+            self.beside.is_stuck();
+        }
         // One more exchange, so that the last packets lie between two.
         std::thread::sleep(PERIOD * 2);
         self.exchange.end();
@@ -519,14 +522,14 @@ impl<'a> Half<'a> {
     fn live(&self, began: Instant) -> Live {
         let sent = self.sent.as_ref().map(|flow| {
             let sent = flow.sending.shared.sent.load(std::sync::atomic::Ordering::Relaxed);
-            (Direction::Sent, LiveDetail::Sent { sent }, flow.lateness.live())
+            (self.plan.own_flow(), Direction::Sent, LiveDetail::Sent { sent }, flow.lateness.live())
         });
         let received = self.received.as_ref().map(|flow| {
             let (sent, arrived) = (flow.receiving.known_sent(), flow.receiving.arrivals().once);
-            (Direction::Received, LiveDetail::Received { sent, arrived }, flow.delays.live())
+            (self.plan.partner_flow(), Direction::Received, LiveDetail::Received { sent, arrived }, flow.delays.live())
         });
-        let flows = (0..).zip(sent.into_iter().chain(received)).map(|(flow, (direction, detail, live))| LiveSeries {
-            place: Place::Flow { flow, direction, queue: None },
+        let flows = sent.into_iter().chain(received).map(|(flow, direction, detail, live)| LiveSeries {
+            place: Place::Flow { flow: flow.into(), direction, queue: None },
             detail,
             ..live
         });

@@ -14,13 +14,21 @@ use super::plan::Role;
 use crate::collect::{Keeping, MOST_KEPT, neighbors_merged};
 use crate::interval_sink::{IntervalSink, TOGETHER_WITHIN, hand_on_the_rest};
 
-/// Makes one record of two halves, that of the node that asked first.
-pub(crate) type Join = fn(Record, Record) -> Result<Record, JoinError>;
+/// How a kind makes one record of two halves.
+#[derive(Clone, Copy)]
+pub(crate) struct Joining {
+    /// Of two halves, that of the node that asked first.
+    pub(crate) join: fn(Record, Record) -> Result<Record, JoinError>,
+    /// Marks a half that its node tells of while the run goes on.
+    pub(crate) goes_on: fn(&mut Record),
+    /// Adds what follows from both halves, where one of them goes on.
+    pub(crate) conclude_so_far: fn(&mut Record),
+}
 
 /// What is known of both halves.
 pub(crate) struct Halves<'a> {
     role: Role,
-    join: Join,
+    joining: Joining,
     sink: Option<&'a dyn IntervalSink>,
     /// Which intervals of the partner stay in memory.
     keeping: Keeping,
@@ -33,10 +41,10 @@ pub(crate) struct Halves<'a> {
 
 impl<'a> Halves<'a> {
     /// Before the run begins.
-    pub(crate) fn new(setup: &Setup<'a>, partner: &Endpoints, join: Join) -> Self {
+    pub(crate) fn new(setup: &Setup<'a>, partner: &Endpoints, joining: Joining) -> Self {
         Self {
             role: setup.role,
-            join,
+            joining,
             sink: setup.sink,
             keeping: keeping(setup),
             teller: partner.wants_half.then(Teller::default),
@@ -83,21 +91,21 @@ impl<'a> Halves<'a> {
     /// Hands on the intervals of one of the halves, with the record of both until now.
     fn hand_on(&self, half: Record) {
         let Some(sink) = self.sink else { return };
-        let so_far = match (&self.own, self.partner.so_far()) {
-            (Some(own), Some(partner)) => {
-                // Both were checked when they were read: they do not fit where the partner is of another run.
-                self.join(own.clone(), partner).unwrap_or_else(|_| own.clone())
-            }
-            (Some(own), None) => own.clone(),
-            (None, _) => return,
+        let Some(mut own) = self.own.clone() else { return };
+        (self.joining.goes_on)(&mut own);
+        let mut so_far = match self.partner.so_far() {
+            // Both were checked when they were read: they do not fit where the partner is of another run.
+            Some(partner) => self.join(own.clone(), partner).unwrap_or(own),
+            None => own,
         };
+        (self.joining.conclude_so_far)(&mut so_far);
         hand_on_half(sink, half, so_far);
     }
 
     fn join(&self, own: Record, partner: Record) -> Result<Record, JoinError> {
         match self.role {
-            Role::Initiator => (self.join)(own, partner),
-            Role::Partner => (self.join)(partner, own),
+            Role::Initiator => (self.joining.join)(own, partner),
+            Role::Partner => (self.joining.join)(partner, own),
         }
     }
 
@@ -293,5 +301,70 @@ pub(crate) fn without_intervals(mut record: Record) -> Record {
 fn merge(intervals: &mut Vec<Interval>) {
     if u64::try_from(intervals.len()).unwrap_or(u64::MAX) >= MOST_KEPT {
         *intervals = neighbors_merged(intervals);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use record::{Detail, Manifest, Measurement, OrderCounts, PacketFlow, PacketRun, PulseNode, PulseRun};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept(Mutex<Option<Record>>);
+
+    impl IntervalSink for Kept {
+        fn take(&self, _: Vec<(usize, Interval)>, so_far: Record) {
+            *self.0.lock().unwrap() = Some(so_far);
+        }
+
+        fn replace(&self, _: Record) {}
+    }
+
+    fn half(name: &str, nodes: Vec<PulseNode>, flows: Vec<PacketFlow>) -> Record {
+        let mut manifest = Manifest::default();
+        name.clone_into(&mut manifest.node.hostname);
+        let mut record = Record::empty(format!("of-{name}"), Measurement::Pulse, manifest);
+        let packets = PacketRun { flows, ..PacketRun::default() };
+        record.detail = Detail::Pulse(PulseRun { packets, nodes, interval_ns: 1_000_000, ..PulseRun::default() });
+        record.with_node_named()
+    }
+
+    /// A node that carried out 8 of the first 10 orders, and of the server what it told of the orders for it and for another node.
+    #[test]
+    fn the_file_of_a_node_that_acts_counts_its_schedules_while_the_run_goes_on() {
+        let mut kept = ::pulse::numbers::OrderNumbers::below(4);
+        kept.push_stretch(6, 10);
+        let node = |flow: u32, orders| PulseNode { node: format!("n{flow}"), flow, orders, ..PulseNode::default() };
+        let own = PulseNode {
+            arming_ns: Some(2_000),
+            kept: Some(kept.to_text()),
+            too_late: Some(::pulse::numbers::OrderNumbers::default().to_text()),
+            ..node(1, OrderCounts { scheduled: 8, acted: 8, ..OrderCounts::default() })
+        };
+        let flow = |flow: u32, sent: Option<u64>| PacketFlow { flow, sent, ..PacketFlow::default() };
+        let own = half("n1", vec![own], vec![PacketFlow { received_by: Some("UDP".to_owned()), ..flow(1, None) }]);
+        let sent = OrderCounts { scheduled: 12, unknown: 12, ..OrderCounts::default() };
+        let server = half("server", vec![node(0, sent), node(1, sent)], vec![flow(0, Some(12)), flow(1, Some(12))]);
+
+        let sink = Kept::default();
+        let keeping = Keeping::None;
+        let (teller, partner) = (None, ToldHalf::new(keeping));
+        let (role, joining) = (Role::Partner, crate::kinds::pulse::JOINING);
+        let mut halves = Halves { role, joining, sink: Some(&sink), keeping, teller, own: None, partner };
+        let trials = || {
+            let so_far = sink.0.lock().unwrap().take().unwrap();
+            let run = so_far.pulses().unwrap();
+            assert!(run.nodes.len() == 1 && run.nodes[0].flow == 1 && run.nodes[0].kept.is_none(), "{:?}", run.nodes);
+            (run.trials.scheduled, run.trials.kept, run.trials.missed, run.trials.unknown)
+        };
+        // By itself it knows of 10, since that is the last one that it tells of.
+        halves.take_own(own.clone());
+        assert_eq!(trials(), (10, 8, 2, 0));
+        halves.partner.take(&server);
+        halves.take_own(own);
+        assert_eq!(trials(), (12, 8, 2, 2));
     }
 }

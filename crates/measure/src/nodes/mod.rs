@@ -34,7 +34,7 @@ pub(crate) use self::beside::{Beside, PacketsAlone, PlainReceiver, ReceiverStart
 pub use self::cost::receiving_cost;
 pub use self::ends::{Ends, EndsError, check_way, check_ways_from};
 pub use self::halves::wants_half;
-use self::halves::{Halves, Join};
+use self::halves::{Halves, Joining};
 pub use self::hardware::{HardwareError, RESTORER_COMMAND, restore};
 pub use self::plan::{PacketPlanError, Role};
 use self::services::FollowServices;
@@ -45,9 +45,9 @@ use crate::machine::Machine;
 use crate::stop::Stop;
 
 /// How long the partner may take for its part of what is agreed upon before the run.
-const AGREEMENT: Duration = Duration::from_secs(30);
+pub(crate) const AGREEMENT: Duration = Duration::from_secs(30);
 /// How long it may take to hand its half over: a long run's record is megabytes.
-const HANDING_OVER: Duration = Duration::from_secs(60);
+pub(crate) const HANDING_OVER: Duration = Duration::from_secs(60);
 
 /// Says messages to the partner's program and hears its own.
 pub trait Dialog {
@@ -149,8 +149,8 @@ pub(crate) struct OfKind<'a, S> {
     pub(crate) flow: Option<u8>,
     /// Follows the sources of time, where they are asked.
     pub(crate) follow_services: FollowServices,
-    /// Makes one record of two halves, that of the node that asked first.
-    pub(crate) join: Join,
+    /// Makes one record of two halves.
+    pub(crate) joining: Joining,
 }
 
 /// What connects a half with its partner's: the conversation, and both halves as far as they were told.
@@ -184,7 +184,7 @@ pub(crate) fn lead(
     dialog: &mut dyn Dialog,
     observe: &mut dyn FnMut(&Live),
 ) -> Result<Record, PacketError> {
-    let mut halves = Halves::new(setup, partner, of_kind.join);
+    let mut halves = Halves::new(setup, partner, of_kind.joining);
     let (mut half, watching) = half::Half::arm(setup, ends, partner, of_kind)?;
     half.wait_for_clocks();
     half.listen()?;
@@ -210,7 +210,7 @@ pub(crate) fn follow(
     dialog: &mut dyn Dialog,
     observe: &mut dyn FnMut(&Live),
 ) -> Result<Record, PacketError> {
-    let mut halves = Halves::new(setup, initiator, of_kind.join);
+    let mut halves = Halves::new(setup, initiator, of_kind.joining);
     let (mut half, watching) = half::Half::arm(setup, ends, initiator, of_kind)?;
     // Before and after: the initiator's receiver waits for the answer.
     half.wait_for_clocks();
@@ -244,7 +244,8 @@ fn hear_begin(dialog: &mut dyn Dialog, stop: &Stop) -> Result<(), PacketError> {
                 return Err(PacketError::Failed("ended before the run began".to_owned()));
             }
             None if Instant::now() > until => {
-                return Err(PacketError::Failed("the partner's threads did not get ready within 15 s".to_owned()));
+                let within = AGREEMENT.as_secs();
+                return Err(PacketError::Failed(format!("the partner did not get ready within {within} s")));
             }
             None => {}
         }

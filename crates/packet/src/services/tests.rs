@@ -138,9 +138,8 @@ fn a_service_that_excludes_the_exchange_is_named_with_the_moment_and_makes_the_r
     let mut both = run(vec![own], vec![master], 20_000);
     let (_, contradictions) = related(&mut both);
     assert_eq!(contradictions.len(), 1);
-    let mut validity = Validity::default();
-    judge(&both, &contradictions, &[("b".to_owned(), at(OWN_S, -S))], &mut validity);
-    let [reason] = validity.reasons() else { panic!("{validity:?}") };
+    let reasons = judge(&both, &contradictions, &[("b".to_owned(), at(OWN_S, -S))]);
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
     assert_eq!(reason.code, ReasonCode::BoundsContradict);
     assert!(reason.detail.starts_with("from 1 s into the run on"), "{}", reason.detail);
     for words in ["the clock of b less that of a is -320 us to -280 us", "ptp4l eth0"] {
@@ -162,15 +161,46 @@ fn whoever_follows_other_references_is_not_compared_and_the_record_says_so() {
     ] {
         let mut both = run(vec![own.clone()], vec![partner], 20_000);
         assert_eq!(related(&mut both), (None, vec![]));
-        let mut validity = Validity::default();
-        judge(&both, &[], &[], &mut validity);
-        assert!(validity.has(ReasonCode::NoTimeService) && !validity.is_invalid(), "{validity:?}");
+        let reasons = judge(&both, &[], &[]);
+        assert_eq!(reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReasonCode::NoTimeService]);
     }
     // Where one has no service at all, its own half has said so.
     let both = run(vec![own], Vec::new(), 20_000);
-    let mut validity = Validity::default();
-    judge(&both, &[], &[], &mut validity);
-    assert_eq!(validity, Validity::default());
+    assert_eq!(judge(&both, &[], &[]), []);
+}
+
+/// A server s whose clock b and c follow as theirs; c follows another reference where it is not to be compared.
+fn run_of_three(c_id: &str, order: [&str; 2]) -> PacketRun {
+    let of = |name: &str, id: &str| {
+        let locked = ptp(SyncState::Locked, id, OWN_S, (-302_000, -298_000));
+        let mut half = run(vec![locked], Vec::new(), 20_000);
+        (half.clocks[0].node, half.clocks[0].partner) = (name.to_owned(), "s".to_owned());
+        half.services = vec![NodeServices { node: name.to_owned(), ..half.services.remove(0) }];
+        half
+    };
+    let master = node("s", "10.0.0.1", vec![ptp(SyncState::Reference, "gm", PARTNER_S, (0, 0))]);
+    let mut all = PacketRun { services: vec![master], ..PacketRun::default() };
+    for name in order {
+        let half = of(name, if name == "c" { c_id } else { "gm" });
+        all.clocks.extend(half.clocks);
+        all.services.extend(half.services);
+        // As each join does.
+        assert_eq!(relate(&mut all, &[37]), []);
+    }
+    all
+}
+
+#[test]
+fn of_several_nodes_each_is_held_against_the_server_once_whichever_was_joined_first() {
+    for order in [["b", "c"], ["c", "b"]] {
+        let both = run_of_three("gm", order);
+        assert!(both.clocks.iter().all(|relation| relation.services.len() == 1), "{:?}", both.clocks);
+        assert_eq!(judge(&both, &[], &[]), []);
+        let one = run_of_three("another", order);
+        let reasons = judge(&one, &[], &[]);
+        let [Reason { code: ReasonCode::NoTimeService, detail }] = &reasons[..] else { panic!("{reasons:?}") };
+        assert!(detail.contains("c: ptp4l") && !detail.contains("b: ptp4l"), "{detail}");
+    }
 }
 
 #[test]

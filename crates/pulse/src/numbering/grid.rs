@@ -16,7 +16,7 @@ const NEAR: f64 = 0.125;
 const EARLIEST: f64 = 0.187_5;
 const LATEST: f64 = 0.5;
 /// The fewest pulses that a grid is found of, and the most.
-const LEAST_FOUND: usize = 24;
+pub(crate) const LEAST_FOUND: usize = 24;
 const MOST_FOUND: usize = 48;
 /// The longest time that a grid is found in, in intervals, and the longest gap in it: pulses on either side of a longer one would fit two
 /// grids whose rates are both near the nominal one, and which differ by a whole interval over the gap.

@@ -233,24 +233,29 @@ pub fn number(line: &LinePulses, ordered: &OrderedPulses) -> Result<NumberedLine
     if pulses == 0 {
         return Err(NumberingError::Empty);
     }
-    let grid = grid::Grid::find(&line.pulses, ordered.interval_ps);
-    if grid.stretches.is_empty() {
-        return Err(NumberingError::NoGrid { pulses, interval_ps: ordered.interval_ps });
-    }
     let counted = |width: PulseWidth| {
         let all = line.pulses.iter().filter(|pulse| ordered.form.width(pulse.width_ps) == width);
         u64::try_from(all.count()).unwrap_or(u64::MAX)
     };
+    let undecided = || NumberingError::Undecided {
+        pulses,
+        every: ordered.every,
+        width_ps: ordered.form.width_ps,
+        long: counted(PulseWidth::Long),
+        odd: counted(PulseWidth::Odd),
+    };
+    // So few that nothing can be said of them: they may well come as they were ordered.
+    if line.pulses.len() < grid::LEAST_FOUND {
+        return Err(undecided());
+    }
+    let grid = grid::Grid::find(&line.pulses, ordered.interval_ps);
+    if grid.stretches.is_empty() {
+        return Err(NumberingError::NoGrid { pulses, interval_ps: ordered.interval_ps });
+    }
     let numbered = numbers::Numbering::new(&line.pulses, ordered, &grid).finish();
     match (numbered.pulses.is_empty(), numbered.faults.first()) {
         (true, Some(fault)) => Err(NumberingError::Contradiction(*fault)),
-        (true, None) => Err(NumberingError::Undecided {
-            pulses,
-            every: ordered.every,
-            width_ps: ordered.form.width_ps,
-            long: counted(PulseWidth::Long),
-            odd: counted(PulseWidth::Odd),
-        }),
+        (true, None) => Err(undecided()),
         (false, _) => Ok(numbered),
     }
 }

@@ -34,8 +34,8 @@ pub struct Shift {
     pub span_ps: i64,
     /// The shift that is farthest from none, to either side.
     pub farthest: ShiftOfOrder,
-    /// By how much each shift may be off, to either side (ps): the capture's resolution, since an edge lies between two samples; `None`
-    /// where the capture does not state that.
+    /// By how much each shift may be off, to either side (ps): what [`CaptureError`] leaves of the farthest one; `None` where that is not
+    /// known.
     pub error_ps: Option<i64>,
     /// How long a block is (ps).
     pub block_ps: i64,
@@ -79,6 +79,29 @@ pub struct ShiftBlock {
     pub mean_ps: f64,
     /// The greatest shift (ps).
     pub max_ps: i64,
+}
+
+/// How far a capture can be wrong about times between edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureError {
+    /// The time between two samples (ps): each edge lies between two of them. `None` where the capture does not state it.
+    pub resolution_ps: Option<i64>,
+    /// How fast the capture's clock goes against the server's (parts per billion). `None` where no numbers show it; then it may be off by as
+    /// much as the numbering allows.
+    pub rate_ppb: Option<i64>,
+}
+
+/// By how much the capture's clock may go wrong where no numbers show it (parts per billion), as the numbering has it.
+const UNKNOWN_RATE_PPB: u64 = 20_000_000;
+
+impl CaptureError {
+    /// By how much a shift may be off, to either side (ps); `None` where the resolution is not known.
+    #[must_use]
+    pub fn of_shift_ps(self, shift_ps: i64) -> Option<i64> {
+        let rate_ppb = self.rate_ppb.map_or(UNKNOWN_RATE_PPB, i64::unsigned_abs);
+        let by_rate_ps = (u128::from(shift_ps.unsigned_abs()) * u128::from(rate_ppb)).div_ceil(1_000_000_000);
+        Some(self.resolution_ps?.saturating_add(i64::try_from(by_rate_ps).unwrap_or(i64::MAX)))
+    }
 }
 
 /// Shifts as they come.
@@ -150,7 +173,7 @@ impl Shift {
     /// The shift of the second line against the first one. The pulses of each are in the order of their numbers. `None` if they have no
     /// order in common.
     #[must_use]
-    pub fn between(first: &[NumberedPulse], second: &[NumberedPulse], resolution_ps: Option<i64>) -> Option<Self> {
+    pub fn between(first: &[NumberedPulse], second: &[NumberedPulse], capture: CaptureError) -> Option<Self> {
         let (common_from, common_to) = common(first, second)?;
         let [ours, theirs] = [first, second].map(|line| within(line, common_from, common_to));
         let span_ps = ours.last()?.start_ps.saturating_sub(ours.first()?.start_ps);
@@ -202,7 +225,7 @@ impl Shift {
             mean_distance_ps: all.mean_of(all.distances_ps),
             span_ps,
             farthest,
-            error_ps: resolution_ps,
+            error_ps: capture.of_shift_ps(farthest.shift_ps),
             block_ps,
             blocks,
             later: later.take(),

@@ -12,7 +12,7 @@ fn line(pulses: &[(u64, i64)]) -> Vec<NumberedPulse> {
 fn a_shift_is_the_second_line_less_the_first_one_order_by_order() {
     let first = line(&[(3, 0), (10, 10_000), (11, 20_000), (13, 40_000), (14, 50_000), (20, 110_000)]);
     let second = line(&[(10, 11_000), (12, 31_000), (13, 37_000), (14, 50_000), (15, 60_000), (16, 70_000)]);
-    let shift = Shift::between(&first, &second, Some(40)).unwrap();
+    let shift = Shift::between(&first, &second, CaptureError { resolution_ps: Some(40), rate_ppb: Some(0) }).unwrap();
     assert_eq!((shift.count, shift.min_ps, shift.max_ps, shift.error_ps), (3, -3_000, 1_000, Some(40)));
     assert!((shift.mean_ps + 2_000.0 / 3.0).abs() < 1e-9);
     assert_eq!(shift.farthest, ShiftOfOrder { number: 13, at_ps: 40_000, shift_ps: -3_000 });
@@ -28,9 +28,12 @@ fn a_shift_is_the_second_line_less_the_first_one_order_by_order() {
 
 #[test]
 fn lines_without_a_common_order_have_no_shift() {
-    assert_eq!(Shift::between(&line(&[(1, 0), (3, 9)]), &line(&[(2, 0), (4, 9)]), None), None);
-    assert_eq!(Shift::between(&line(&[(1, 0)]), &[], None), None);
-    assert_eq!(Shift::between(&line(&[(1, 5)]), &line(&[(1, 7)]), None).map(|shift| shift.max_ps), Some(2));
+    assert_eq!(Shift::between(&line(&[(1, 0), (3, 9)]), &line(&[(2, 0), (4, 9)]), CaptureError::default()), None);
+    assert_eq!(Shift::between(&line(&[(1, 0)]), &[], CaptureError::default()), None);
+    assert_eq!(
+        Shift::between(&line(&[(1, 5)]), &line(&[(1, 7)]), CaptureError::default()).map(|shift| shift.max_ps),
+        Some(2)
+    );
 }
 
 #[test]
@@ -41,6 +44,25 @@ fn blocks_are_at_most_a_thousand_and_of_a_plain_length() {
         assert_eq!(block_length_ps(span_ps), block_ps, "{span_ps}");
     }
     assert!(block_length_ps(i64::MAX) >= i64::MAX / 1_000);
+}
+
+#[test]
+fn the_error_of_a_shift_has_the_capture_s_resolution_and_what_its_clock_gains_or_loses_meanwhile() {
+    let error_ps = |rate_ppb: Option<i64>, shift_ps: i64| {
+        CaptureError { resolution_ps: Some(10_000), rate_ppb }.of_shift_ps(shift_ps)
+    };
+    assert_eq!(error_ps(Some(0), 50_300_000), Some(10_000));
+    // 50 ppm of 20 ms are 1 us; 1 % of 49.8 us are 498 ns.
+    assert_eq!(error_ps(Some(-50_000), 20_000_000_000), Some(1_010_000));
+    assert_eq!(error_ps(Some(-10_000_000), -49_800_000), Some(508_000));
+    assert_eq!(error_ps(None, 100_000_000), Some(2_010_000), "unknown: 2 %");
+    assert_eq!(error_ps(Some(i64::MIN), i64::MIN), Some(i64::MAX));
+    assert_eq!(CaptureError { resolution_ps: None, rate_ppb: Some(0) }.of_shift_ps(1), None);
+    // The shift that is farthest from none has the largest.
+    let (first, second) = (line(&[(0, 0), (1, 1_000_000_000)]), line(&[(0, 1_000_000), (1, 980_000_000)]));
+    let shift =
+        Shift::between(&first, &second, CaptureError { resolution_ps: Some(5), rate_ppb: Some(1_000_000) }).unwrap();
+    assert_eq!((shift.farthest.shift_ps, shift.error_ps), (-20_000_000, Some(20_005)));
 }
 
 #[test]
@@ -67,7 +89,7 @@ proptest! {
     fn each_order_is_counted_once(first in pulses(), second in pulses()) {
         let [ours, theirs] = [&first, &second].map(|line| line.iter().copied().collect::<BTreeMap<u64, i64>>());
         let shifts: Vec<(u64, i64)> = ours.iter().filter_map(|(number, at)| Some((*number, theirs.get(number)? - at))).collect();
-        let found = Shift::between(&line(&first), &line(&second), None);
+        let found = Shift::between(&line(&first), &line(&second), CaptureError::default());
         let Some(shift) = found else {
             prop_assert!(shifts.is_empty());
             return Ok(());

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{BoardCount, Burst, NeededLead};
+use super::outcome::{Burst, NeededLead, NodeCount};
 use super::spending::{burst_interval_ns, miss_rate_below};
 use super::step::{OrderRun, Phase};
 
@@ -21,14 +21,14 @@ pub struct Conclusion {
     pub alpha_spent: f64,
     /// How long all runs took together (ns).
     pub spent_ns: u64,
-    /// How many boards were ordered together.
-    pub boards: usize,
+    /// How many nodes were ordered together.
+    pub nodes: usize,
     /// What else ran meanwhile; all of this holds for this load alone.
     pub load: String,
 }
 
 impl Conclusion {
-    /// The shortest cycle that holds, which is the answer to "how fast can these boards be ordered"; `None` if none does.
+    /// The shortest cycle that holds, which is the answer to "how fast can these nodes be ordered"; `None` if none does.
     #[must_use]
     pub fn shortest_cycle(&self) -> Option<&Claim> {
         self.claims().min_by_key(|claim| claim.cycle_ns)
@@ -41,6 +41,21 @@ impl Conclusion {
         self.claims().min_by_key(|claim| (claim.lead_ns, claim.cycle_ns))
     }
 
+    /// What the sweep answers, as a whole. One that was ended is no answer to what was asked, whatever it has confirmed until then.
+    #[must_use]
+    pub fn verdict(&self) -> SweepVerdict {
+        let answers = || self.cycles.iter().map(|cycle| &cycle.answer);
+        if answers().any(|answer| matches!(answer, Answer::Stopped { .. })) {
+            SweepVerdict::CannotTell
+        } else if self.claims().next().is_some() {
+            SweepVerdict::Holds
+        } else if answers().next().is_some() && answers().all(Answer::is_shown_to_fail) {
+            SweepVerdict::Broken
+        } else {
+            SweepVerdict::CannotTell
+        }
+    }
+
     /// All that is claimed. That every one of these holds is as sure as was asked for.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.cycles.iter().filter_map(|cycle| match &cycle.answer {
@@ -48,6 +63,17 @@ impl Conclusion {
             _ => None,
         })
     }
+}
+
+/// What a sweep answers, as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepVerdict {
+    /// At one of its cycles at least a lead is confirmed.
+    Holds,
+    /// At each of its cycles it is shown that no lead suffices, or none was found although all that was needed was tried.
+    Broken,
+    /// It was ended, or no lead is confirmed and one may suffice at some cycle.
+    CannotTell,
 }
 
 /// What came of one cycle.
@@ -61,7 +87,7 @@ pub struct CycleConclusion {
     pub explored: Vec<Explored>,
     /// By how much the lead that was needed differed from one phase to the other, where it did by at least the margin.
     ///
-    /// "Whether a board still waits for an earlier order when a new one arrives changes the lead that is needed by 62 us: a lead that
+    /// "Whether a node still waits for an earlier order when a new one arrives changes the lead that is needed by 62 us: a lead that
     /// is confirmed holds at this cycle, and at a slightly different one it may not."
     /// What would make it false: a machine that changed between the two explorations, for another reason.
     pub phase_difference: Option<PhaseDifference>,
@@ -78,16 +104,16 @@ pub struct Explored {
     pub lead_ns: u64,
     /// How many schedules were ordered.
     pub orders: u64,
-    /// Schedules of which an order never arrived.
+    /// Schedules that were missed for a reason that no lead mends: an order was lost, skipped, refused, dropped, or late all the same.
     pub lost: u64,
     /// Other schedules that needed more than this lead.
     pub late: u64,
-    /// The lead that was needed; `None` if all were lost.
+    /// The lead that was needed; `None` where that is not known of any order.
     pub needed: Option<NeededLead>,
     /// The burst with the most misses.
     pub longest_burst: Option<Burst>,
-    /// What each board did, in the order of the boards.
-    pub boards: Vec<BoardCount>,
+    /// What each node did, in the order of the nodes.
+    pub nodes: Vec<NodeCount>,
 }
 
 /// The second exploration less the first.
@@ -112,11 +138,11 @@ pub struct Attempt {
     pub orders: u64,
     /// The chance of a wrong claim that it took.
     pub alpha_spent: f64,
-    /// Schedules of which an order never arrived.
+    /// Schedules that were missed for a reason that no lead mends: an order was lost, skipped, refused, dropped, or late all the same.
     pub lost: u64,
     /// Other schedules that needed more than the lead.
     pub late: u64,
-    /// The longest lead that was needed (ns); `None` if all were lost.
+    /// The longest lead that was needed (ns); `None` where that is not known of any order.
     pub worst_ns: Option<u64>,
     /// The burst with the most misses.
     pub longest_burst: Option<Burst>,
@@ -134,8 +160,9 @@ pub enum Answer {
     /// and 1 in 100 sweeps. The share of missed orders is no more than `max_miss` only where no burst misses more than one order;
     /// [`Claim::miss_rate_below_in_bursts`] states what it is otherwise.
     Holds(Claim),
-    /// "At a cycle of 250 us 24,103 of 120,000 orders never arrived, which no lead mends." With [`Failure::is_shown_worse`]: "At
-    /// least 19.7 % are lost." Without it: "Whether more than 1 in 100,000 are lost is not known; that it is fewer was not shown."
+    /// "At a cycle of 250 us 24,103 of 120,000 orders were missed for a reason that no lead mends." With [`Failure::is_shown_worse`]: "At
+    /// least 19 % are missed if each is independently of the others, and at least 3 % if they come in bursts like those that were seen."
+    /// Without it: "Whether more than 1 in 100,000 are missed is not known; that it is fewer was not shown."
     ///
     /// What would make it false: a fault of the witness that says what arrived, or something that happened once, such as a
     /// cable that was touched. A system that loses a tenth of what is allowed ends here as often as the forecast says.
@@ -182,6 +209,17 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// Whether the cycle fails, and not only was not confirmed.
+    const fn is_shown_to_fail(&self) -> bool {
+        match self {
+            Self::Loses(failure) | Self::TooLate(failure) => failure.is_shown_worse,
+            Self::Unsettled { .. } => true,
+            Self::Holds(_) | Self::Stopped { .. } | Self::OutOfTime { .. } => false,
+        }
+    }
+}
+
 /// A confirmed lead, with all that limits what it says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
@@ -208,8 +246,8 @@ pub struct Claim {
     pub miss_rate_below_in_bursts: f64,
     /// The lead that the orders of the confirmation needed.
     pub needed: NeededLead,
-    /// What each board needed in the confirmation, in the order of the boards.
-    pub boards: Vec<BoardCount>,
+    /// What each node needed in the confirmation, in the order of the nodes.
+    pub nodes: Vec<NodeCount>,
     /// What else ran meanwhile: the claim holds for this load alone.
     pub load: String,
 }
@@ -223,21 +261,26 @@ pub struct Failure {
     pub lead_ns: u64,
     /// How many schedules were ordered.
     pub orders: u64,
-    /// Schedules of which an order never arrived.
+    /// Schedules that were missed for a reason that no lead mends: an order was lost, skipped, refused, dropped, or late all the same.
     pub lost: u64,
     /// Other schedules that needed more than the lead.
     pub late: u64,
-    /// The longest lead that was needed (ns); `None` if all were lost.
+    /// The longest lead that was needed (ns); `None` where that is not known of any order.
     pub worst_ns: Option<u64>,
     /// The share of orders that is missed at least, for the reason that the cycle fails by, if each is independently of the others. It
     /// is as sure as the sweep was asked to be, by itself.
     pub miss_rate_at_least: f64,
-    /// Whether that is more than what was allowed. If not, all that is known is that the cycle was not confirmed.
+    /// How many orders a burst is assumed to miss at most in `miss_rate_at_least_in_bursts`: those of the longest burst that was seen,
+    /// and no more than are sent in two seconds, since misses a second apart are taken to be independent.
+    pub assumed_burst_misses: u64,
+    /// The share of orders that is missed at least, for the same reason and as sure, if no burst misses more than `assumed_burst_misses`.
+    pub miss_rate_at_least_in_bursts: f64,
+    /// Whether `miss_rate_at_least_in_bursts` is more than what was allowed. If not, all that is known is that the cycle was not confirmed.
     pub is_shown_worse: bool,
     /// The burst with the most misses.
     pub longest_burst: Option<Burst>,
-    /// What each board missed, in the order of the boards.
-    pub boards: Vec<BoardCount>,
+    /// What each node missed, in the order of the nodes.
+    pub nodes: Vec<NodeCount>,
 }
 
 impl Claim {
@@ -246,7 +289,7 @@ impl Claim {
         run: &OrderRun,
         alpha_spent: f64,
         needed: NeededLead,
-        boards: Vec<BoardCount>,
+        nodes: Vec<NodeCount>,
         (longest_burst, load): (Option<Burst>, String),
     ) -> Self {
         let time_ns = run.time_ns();
@@ -267,7 +310,7 @@ impl Claim {
             assumed_burst_misses,
             miss_rate_below_in_bursts,
             needed,
-            boards,
+            nodes,
             load,
         }
     }

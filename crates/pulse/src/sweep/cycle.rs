@@ -1,10 +1,11 @@
 //! What is known of a cycle while it is tried: explorations, the lead that they suggest, and attempts to confirm one.
 
 use super::conclusion::{Answer, Attempt, Claim, Explored, Failure, PhaseDifference};
-use super::outcome::{BoardCount, Burst, Outcome};
+use super::outcome::{Burst, NodeCount, Outcome};
 use super::plan::SweepPlan;
-use super::spending::miss_rate_at_least;
+use super::spending::{miss_rate_at_least, miss_rate_at_least_in_bursts};
 use super::step::{OrderRun, Phase};
+use crate::account::BURST_NS;
 
 /// How often the lead is raised at a cycle. A system whose worst case is bounded is found by then: each failed attempt shows a
 /// longer lead that was needed. One that needs more each time has no worst case that can be found by trying.
@@ -74,18 +75,18 @@ impl Trying {
             late: outcome.late,
             needed: outcome.needed,
             longest_burst: outcome.longest_burst,
-            boards: outcome.boards.clone(),
+            nodes: outcome.nodes.clone(),
         });
         let lost = units::total(self.explored.iter().map(|explored| explored.lost));
         let all: Vec<&Explored> = self.explored.iter().collect();
-        if let Some(failure) = shown(lost, &all, plan) {
+        if let Some(failure) = shown(lost, &all, (run.cycle_ns, plan)) {
             return Verdict::Answered(Answer::Loses(failure));
         }
         // Late by the largest lead: no other one would have mended it.
         let longest: Vec<&Explored> =
             self.explored.iter().filter(|explored| explored.lead_ns == plan.max_lead_ns).collect();
         let late = units::total(longest.iter().map(|explored| explored.late));
-        if let Some(failure) = shown(late, &longest, plan) {
+        if let Some(failure) = shown(late, &longest, (run.cycle_ns, plan)) {
             return Verdict::Answered(Answer::TooLate(failure));
         }
         let worst_ns = |explored: &Explored| explored.needed.map_or(0, |needed| needed.worst_ns);
@@ -124,13 +125,13 @@ impl Trying {
     pub(super) fn attempt(&mut self, run: &OrderRun, alpha_spent: f64, outcome: &Outcome, plan: &SweepPlan) -> Verdict {
         if let Some(needed) = outcome.needed.filter(|_| outcome.misses() == 0) {
             let with = (self.longest_burst(), plan.load.clone());
-            let claim = Claim::new(run, alpha_spent, needed, outcome.boards.clone(), with);
+            let claim = Claim::new(run, alpha_spent, needed, outcome.nodes.clone(), with);
             self.note(run, alpha_spent, outcome);
             return Verdict::Answered(Answer::Holds(claim));
         }
         self.note(run, alpha_spent, outcome);
         let failure = |misses: u64| {
-            let miss_rate_at_least = miss_rate_at_least(misses, outcome.orders, plan.alpha());
+            let shown = Shown::new(misses, outcome.orders, (outcome.longest_burst, run.cycle_ns), plan.alpha());
             Failure {
                 is_of_attempt: true,
                 lead_ns: run.lead_ns,
@@ -138,17 +139,20 @@ impl Trying {
                 lost: outcome.lost,
                 late: outcome.late,
                 worst_ns: outcome.needed.map(|needed| needed.worst_ns),
-                miss_rate_at_least,
-                is_shown_worse: miss_rate_at_least > plan.max_miss,
+                miss_rate_at_least: shown.at_least,
+                assumed_burst_misses: shown.together,
+                miss_rate_at_least_in_bursts: shown.at_least_in_bursts,
+                is_shown_worse: shown.at_least_in_bursts > plan.max_miss,
                 longest_burst: outcome.longest_burst,
-                boards: outcome.boards.clone(),
+                nodes: outcome.nodes.clone(),
             }
         };
         if outcome.lost > 0 {
             return Verdict::Answered(Answer::Loses(failure(outcome.lost)));
         }
         let worst_ns = outcome.needed.map_or(0, |needed| needed.worst_ns);
-        if worst_ns > plan.max_lead_ns {
+        // What the sentence says is of the largest lead: until an attempt had that, the next one has more.
+        if run.lead_ns >= plan.max_lead_ns {
             return Verdict::Answered(Answer::TooLate(failure(outcome.late)));
         }
         self.worst_ns = self.worst_ns.max(worst_ns);
@@ -178,32 +182,56 @@ impl Trying {
     }
 }
 
+/// What misses show of the share that is missed.
+struct Shown {
+    /// How many orders a burst is assumed to miss at most.
+    together: u64,
+    at_least: f64,
+    at_least_in_bursts: f64,
+}
+
+impl Shown {
+    fn new(misses: u64, orders: u64, (longest, cycle_ns): (Option<Burst>, u64), alpha: f64) -> Self {
+        // Of misses that depend on those of the same second and the next one alone, what two seconds hold counts as one burst.
+        let most = BURST_NS.saturating_mul(2).div_ceil(cycle_ns.max(1));
+        let together = longest.map_or(1, |burst| burst.misses).min(misses).min(most).max(1);
+        Self {
+            together,
+            at_least: miss_rate_at_least(misses, orders, alpha),
+            at_least_in_bursts: miss_rate_at_least_in_bursts(misses, orders, together, alpha),
+        }
+    }
+}
+
 /// What so many misses of explorations show, if that is more than is allowed.
-fn shown(misses: u64, explored: &[&Explored], plan: &SweepPlan) -> Option<Failure> {
+fn shown(misses: u64, explored: &[&Explored], (cycle_ns, plan): (u64, &SweepPlan)) -> Option<Failure> {
     let orders = units::total(explored.iter().map(|explored| explored.orders));
+    let longest_burst = explored.iter().filter_map(|explored| explored.longest_burst).max();
     // It is looked at after each of the two explorations, and may be wrong at either with half of the chance.
-    let miss_rate_at_least = miss_rate_at_least(misses, orders, plan.alpha() / 2.0);
-    (miss_rate_at_least > plan.max_miss).then(|| Failure {
+    let shown = Shown::new(misses, orders, (longest_burst, cycle_ns), plan.alpha() / 2.0);
+    (shown.at_least_in_bursts > plan.max_miss).then(|| Failure {
         is_of_attempt: false,
         lead_ns: explored.last().map_or(0, |last| last.lead_ns),
         orders,
         lost: units::total(explored.iter().map(|explored| explored.lost)),
         late: units::total(explored.iter().map(|explored| explored.late)),
         worst_ns: explored.iter().filter_map(|explored| Some(explored.needed?.worst_ns)).max(),
-        miss_rate_at_least,
+        miss_rate_at_least: shown.at_least,
+        assumed_burst_misses: shown.together,
+        miss_rate_at_least_in_bursts: shown.at_least_in_bursts,
         is_shown_worse: true,
-        longest_burst: explored.iter().filter_map(|explored| explored.longest_burst).max(),
-        boards: explored.iter().fold(Vec::new(), |boards, explored| joined(&boards, &explored.boards)),
+        longest_burst,
+        nodes: explored.iter().fold(Vec::new(), |nodes, explored| joined(&nodes, &explored.nodes)),
     })
 }
 
-/// What each board did in both.
-fn joined(one: &[BoardCount], other: &[BoardCount]) -> Vec<BoardCount> {
-    let before = one.iter().copied().chain(std::iter::repeat(BoardCount::default()));
-    let both = other.iter().zip(before).map(|(board, before)| BoardCount {
-        lost: before.lost.saturating_add(board.lost),
-        late: before.late.saturating_add(board.late),
-        worst_ns: before.worst_ns.max(board.worst_ns),
+/// What each node did in both.
+fn joined(one: &[NodeCount], other: &[NodeCount]) -> Vec<NodeCount> {
+    let before = one.iter().copied().chain(std::iter::repeat(NodeCount::default()));
+    let both = other.iter().zip(before).map(|(node, before)| NodeCount {
+        lost: before.lost.saturating_add(node.lost),
+        late: before.late.saturating_add(node.late),
+        worst_ns: before.worst_ns.max(node.worst_ns),
     });
     both.collect()
 }

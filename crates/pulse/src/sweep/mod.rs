@@ -1,4 +1,4 @@
-//! Finds out how long before its moment an order has to be sent so that boards act on it in time, at which cycle, and how sure
+//! Finds out how long before its moment an order has to be sent so that nodes act on it in time, at which cycle, and how sure
 //! that is.
 //!
 //! A lead is a latency. Ordered early enough, each order shows the lead that it needed, so one run tells what every lead would do:
@@ -7,7 +7,7 @@
 //!
 //! # Which cycle and which lead
 //!
-//! A user who gives several cycles has two questions: how fast can these boards be ordered, and how soon can they act on an order?
+//! A user who gives several cycles has two questions: how fast can these nodes be ordered, and how soon can they act on an order?
 //! So each cycle has its own answer: the shortest lead that is confirmed at it. The sweep's answer is the shortest cycle that holds
 //! ([`Conclusion::shortest_cycle`]), with the shortest lead of all cycles beside it ([`Conclusion::shortest_lead`]).
 //!
@@ -23,7 +23,8 @@
 //!
 //! An order that came too late says how much lead it needed: the next attempt has that and the margin. An order that never came says
 //! nothing about leads: the cycle fails by loss, and the lead is not raised for it. Explorations fail a cycle only where they show more
-//! losses, or more orders beyond the largest lead, than are allowed.
+//! losses, or more orders beyond the largest lead, than are allowed, also where misses come in bursts
+//! ([`miss_rate_at_least_in_bursts`]). An attempt gives up for want of lead only at the largest one.
 //!
 //! # What a claim is worth
 //!
@@ -37,20 +38,21 @@ mod outcome;
 mod plan;
 mod spending;
 mod step;
-mod tally;
 
 use cycle::{Trying, Verdict};
 use spending::Spending;
 
-pub use conclusion::{Answer, Attempt, Claim, Conclusion, CycleConclusion, Explored, Failure, PhaseDifference};
-pub use of_record::NoOutcome;
-pub use outcome::{BURST_GAP_NS, BoardCount, Burst, NeededLead, Outcome, OutcomeError};
-pub use plan::{
-    CycleForecast, DEFAULT_MARGIN_NS, LEAST_EXPLORED, MOST_BOARDS, MOST_CYCLES, SweepError, SweepForecast, SweepPlan,
+pub use conclusion::{
+    Answer, Attempt, Claim, Conclusion, CycleConclusion, Explored, Failure, PhaseDifference, SweepVerdict,
 };
-pub use spending::{burst_interval_ns, chance_of_a_miss, miss_rate_at_least, miss_rate_below, orders_without_a_miss};
+pub use of_record::NoOutcome;
+pub use outcome::{Burst, NeededLead, NodeCount, Outcome, OutcomeError};
+pub use plan::{CycleForecast, LEAST_EXPLORED, MOST_CYCLES, MOST_NODES, SweepError, SweepForecast, SweepPlan};
+pub use spending::{
+    burst_interval_ns, chance_of_a_miss, miss_rate_at_least, miss_rate_at_least_in_bursts, miss_rate_below,
+    orders_without_a_miss,
+};
 pub use step::{OrderRun, Phase, Step};
-pub use tally::{BoardShown, Tally, TallyError, Trial};
 
 /// A sweep: says which run of orders is next, and takes what that came to, until there is nothing more to find out.
 #[derive(Clone, Debug)]
@@ -99,7 +101,7 @@ impl Sweep {
     /// Takes what the run that was asked for came to. After an error nothing has changed.
     pub fn take(&mut self, outcome: &Outcome) -> Result<(), OutcomeError> {
         let run = *self.step.run().ok_or(OutcomeError::Ended)?;
-        outcome.check(&run, self.plan.boards)?;
+        outcome.check(&run, self.plan.nodes)?;
         let least = match self.step {
             Step::Explore { .. } => LEAST_EXPLORED,
             _ if outcome.misses() > 0 => 1,
@@ -203,7 +205,7 @@ fn conclusion(plan: &SweepPlan) -> Conclusion {
         alpha: plan.alpha(),
         alpha_spent: 0.0,
         spent_ns: 0,
-        boards: plan.boards,
+        nodes: plan.nodes,
         load: plan.load.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use record::{LatencyRole, PulseNode, PulseRun, Record, Series};
 
-use super::outcome::{BoardCount, Burst, NeededLead, Outcome};
+use super::outcome::{Burst, NeededLead, NodeCount, Outcome};
 
 /// Why a run shows nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,7 @@ impl Outcome {
         }
         let (orders, late) = (trials.scheduled, trials.too_late);
         let lost = trials.missed.saturating_sub(late);
-        let boards = run.nodes.iter().map(|node| board(record, node)).collect();
+        let nodes = run.nodes.iter().map(|node| node_count(record, node)).collect();
         Ok(Self {
             number,
             orders,
@@ -46,7 +46,7 @@ impl Outcome {
             bursts: trials.bursts,
             longest_burst: (trials.longest_burst > 0)
                 .then_some(Burst { misses: trials.longest_burst, span_ns: trials.longest_burst_ns }),
-            boards,
+            nodes,
             took_ns: orders.saturating_mul(run.interval_ns),
         })
     }
@@ -68,26 +68,28 @@ fn worst_ns(record: &Record, node: &PulseNode) -> Option<u64> {
     series(record, node).and_then(|series| series.worst_ns(record.sign(series))).map(positive)
 }
 
-fn board(record: &Record, node: &PulseNode) -> BoardCount {
+fn node_count(record: &Record, node: &PulseNode) -> NodeCount {
     let orders = &node.orders;
-    let (late, lost) = (orders.too_late, orders.missed().saturating_sub(orders.too_late));
+    let late = orders.too_late;
+    // One that was still on its way at the end was not carried out in time either: as a schedule it counts as missed.
+    let lost = orders.scheduled.saturating_sub(orders.kept()).saturating_sub(late);
     let worst_ns = worst_ns(record, node).filter(|_| lost < orders.scheduled);
-    BoardCount { lost, late, worst_ns }
+    NodeCount { lost, late, worst_ns }
 }
 
-/// What the schedules needed: of each the most that a board needed. Which boards' orders were of one schedule the series do not
-/// tell. At most a share of each board's orders is above a quantile of its own, and so at most the sum of these shares of the
-/// schedules: with that many boards, the quantile of each is taken so much higher.
+/// What the schedules needed: of each the most that a node needed. Which nodes' orders were of one schedule the series do not
+/// tell. At most a share of each node's orders is above a quantile of its own, and so at most the sum of these shares of the
+/// schedules: with that many nodes, the quantile of each is taken so much higher.
 fn needed(record: &Record, run: &PulseRun, late: u64) -> Option<NeededLead> {
-    let boards = units::approx_f64(u64::try_from(run.nodes.len()).unwrap_or(1).max(1));
+    let nodes = units::approx_f64(u64::try_from(run.nodes.len()).unwrap_or(1).max(1));
     let most = |share: f64| {
-        let share = 1.0 - (1.0 - share) / boards;
+        let share = 1.0 - (1.0 - share) / nodes;
         let all = run.nodes.iter().filter_map(|node| series(record, node)?.quantile_ns(share));
         all.map(positive).max().unwrap_or(0)
     };
     let worst_ns = run.nodes.iter().filter_map(|node| worst_ns(record, node)).max()?;
     // An order that was too late needed more than the lead, by definition; one that needed more and is none of those was of a
-    // schedule that another board lost, and says nothing here.
+    // schedule that another node lost, and says nothing here.
     let worst_ns = if late > 0 { worst_ns.max(run.lead_ns.saturating_add(1)) } else { worst_ns.min(run.lead_ns) };
     let p999_ns = most(0.999).min(worst_ns);
     let p99_ns = most(0.99).min(p999_ns);
@@ -111,7 +113,7 @@ mod tests {
             max_lead_ns: 800_000,
             explore_ns: 1_000_000_000,
             budget_ns: 60_000_000_000,
-            boards: 2,
+            nodes: 2,
             load: "none".to_owned(),
         }
     }
@@ -136,7 +138,7 @@ mod tests {
             (run.trials.bursts, run.trials.longest_burst, run.trials.longest_burst_ns) = (1, 3, 2_000_000);
         });
         assert_eq!((late.lost, late.late, late.needed.unwrap().worst_ns), (0, 3, 800_001));
-        assert_eq!((late.boards[0].late, late.boards[0].lost), (3, 0));
+        assert_eq!((late.nodes[0].late, late.nodes[0].lost), (3, 0));
         Sweep::new(plan()).unwrap().take(&late).unwrap();
         let lost = of(|run| {
             run.nodes[1].orders =
@@ -144,8 +146,20 @@ mod tests {
             (run.trials.kept, run.trials.missed) = (997, 3);
             (run.trials.bursts, run.trials.longest_burst) = (3, 1);
         });
-        assert_eq!((lost.lost, lost.late, lost.boards[1].lost), (3, 0, 3));
+        assert_eq!((lost.lost, lost.late, lost.nodes[1].lost), (3, 0, 3));
         Sweep::new(plan()).unwrap().take(&lost).unwrap();
+    }
+
+    #[test]
+    fn an_order_that_was_on_its_way_at_the_end_counts_for_its_node_as_for_the_schedules() {
+        let record = pulses(|run| {
+            run.nodes[0].orders = OrderCounts { scheduled: 1_000, acted: 999, unknown: 1, ..OrderCounts::default() };
+            (run.trials.kept, run.trials.missed) = (999, 1);
+            (run.trials.bursts, run.trials.longest_burst) = (1, 1);
+        });
+        let outcome = Outcome::of_record(&record, 1).unwrap();
+        assert_eq!((outcome.lost, outcome.nodes[0].lost, outcome.nodes[1].lost), (1, 1, 0));
+        Sweep::new(plan()).unwrap().take(&outcome).unwrap();
     }
 
     #[test]

@@ -5,11 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::step::OrderRun;
 
-/// Misses less than this apart belong to one burst (ns): they are not independent of each other.
-pub const BURST_GAP_NS: u64 = 1_000_000_000;
-
-/// The lead that schedules needed: from the moment for which the order was to be sent until the last of the boards was armed
-/// (`scheduled_to_armed`). Schedules that a board did not receive are not among them.
+/// The lead that schedules needed: from the moment for which the order was to be sent until the last of the nodes was armed
+/// (`scheduled_to_armed`). Schedules that a node did not receive are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NeededLead {
     /// What half of the schedules needed at most (ns).
@@ -22,7 +19,7 @@ pub struct NeededLead {
     pub worst_ns: u64,
 }
 
-/// Misses less than [`BURST_GAP_NS`] apart.
+/// Misses less than [`BURST_NS`](crate::account::BURST_NS) apart: they are not independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// How many schedules were missed in it, at least 1.
@@ -31,28 +28,28 @@ pub struct Burst {
     pub span_ns: u64,
 }
 
-/// What one of the boards did.
+/// What one of the nodes did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BoardCount {
-    /// Orders that never reached it.
+pub struct NodeCount {
+    /// Orders that it missed for a reason that no lead mends: lost, skipped, refused, dropped, or late all the same.
     pub lost: u64,
     /// Orders for which it was armed too late.
     pub late: u64,
-    /// The longest lead that it needed (ns); `None` if no order reached it.
+    /// The longest lead that it needed (ns); `None` where that is not known of any order.
     pub worst_ns: Option<u64>,
 }
 
-/// What a run of orders came to. A schedule of several boards is one trial, and missed if any of them missed it.
+/// What a run of orders came to. A schedule of several nodes is one trial, and missed if any of them missed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The number of the run that was asked for ([`OrderRun::number`]).
     pub number: u32,
-    /// How many schedules were ordered. A confirmation may end at its first miss; one that ends early without a miss shows nothing.
-    /// A board that is gone loses its orders, which is not the same as an early end.
+    /// How many schedules were ordered. A confirmation that ends early is taken with a miss alone: without one it shows nothing.
+    /// A node that is gone loses its orders, which is not the same as an early end.
     pub orders: u64,
-    /// Schedules of which an order never reached its board.
+    /// Schedules that were missed for a reason that no lead mends: an order was lost, skipped, refused, dropped, or late all the same.
     pub lost: u64,
-    /// Other schedules for which a board was armed later than the lead allows.
+    /// Other schedules, for which a node was armed later than the lead allows.
     pub late: u64,
     /// The lead that was needed; `None` if all schedules were lost.
     pub needed: Option<NeededLead>,
@@ -60,8 +57,8 @@ pub struct Outcome {
     pub bursts: u64,
     /// The one with the most misses.
     pub longest_burst: Option<Burst>,
-    /// What each board did, in the order of the boards.
-    pub boards: Vec<BoardCount>,
+    /// What each node did, in the order of the nodes.
+    pub nodes: Vec<NodeCount>,
     /// How long the run took (ns).
     pub took_ns: u64,
 }
@@ -101,7 +98,7 @@ impl Outcome {
     }
 
     /// Whether these numbers can be of this run.
-    pub(super) fn check(&self, run: &OrderRun, boards: usize) -> Result<(), OutcomeError> {
+    pub(super) fn check(&self, run: &OrderRun, nodes: usize) -> Result<(), OutcomeError> {
         if self.number != run.number {
             return Err(OutcomeError::WrongRun { asked: run.number, got: self.number });
         }
@@ -119,8 +116,8 @@ impl Outcome {
                 "an order is late if the worst needed more than the lead, and only then",
             ),
             (!self.are_bursts_possible(run), "so many misses do not make such bursts"),
-            (self.boards.len() != boards, "another number of boards"),
-            (!self.are_boards_possible(), "the boards' misses do not make those of the schedules"),
+            (self.nodes.len() != nodes, "another number of nodes"),
+            (!self.are_nodes_possible(), "the nodes' misses do not make those of the schedules"),
         ];
         let found = impossible.into_iter().find(|(is_so, _)| *is_so);
         found.map_or(Ok(()), |(_, what)| Err(OutcomeError::Contradiction(what)))
@@ -139,16 +136,16 @@ impl Outcome {
             && (least_span_ns..=most_span_ns).contains(&longest.span_ns)
     }
 
-    fn are_boards_possible(&self) -> bool {
-        let each = |board: &BoardCount| {
-            let misses = board.lost.checked_add(board.late);
-            board.lost <= self.lost
+    fn are_nodes_possible(&self) -> bool {
+        let each = |node: &NodeCount| {
+            let misses = node.lost.checked_add(node.late);
+            node.lost <= self.lost
                 && misses.is_some_and(|misses| misses <= self.orders)
-                && board.worst_ns.is_none() == (board.lost == self.orders)
+                && node.worst_ns.is_none() == (node.lost == self.orders)
         };
-        self.boards.iter().all(each)
-            && units::total(self.boards.iter().map(|board| board.lost)) >= self.lost
-            && units::total(self.boards.iter().map(|board| board.late)) >= self.late
+        self.nodes.iter().all(each)
+            && units::total(self.nodes.iter().map(|node| node.lost)) >= self.lost
+            && units::total(self.nodes.iter().map(|node| node.late)) >= self.late
     }
 }
 

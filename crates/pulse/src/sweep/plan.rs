@@ -1,21 +1,22 @@
 //! What a sweep is asked for, why it is refused, and what it would take.
 
+use units::format::{count, span};
+
 use super::spending::{Spending, chance_of_a_miss, orders_without_a_miss};
 
-/// The margin that is added to the worst lead that was needed, unless another one is asked for (ns).
-pub const DEFAULT_MARGIN_NS: u64 = 10_000;
 /// An exploration has at least so many orders, whatever its time: of fewer, a 99.9 % quantile would be the worst.
 pub const LEAST_EXPLORED: u64 = 1_000;
 /// The most cycles of a sweep: the chance of a wrong claim is halved with each attempt, and stays a number for so many.
 pub const MOST_CYCLES: usize = 64;
-/// The most boards that are ordered together.
-pub const MOST_BOARDS: usize = 1_024;
+/// The most nodes that are ordered together.
+pub const MOST_NODES: usize = 1_024;
 /// Cycles, leads and the margin are at most this (ns; 1,000 s), so that no sum of them overflows.
 const LONGEST_NS: u64 = 1_000_000_000_000;
 /// The budget and an exploration are at most this (ns; 11 days).
 const MOST_TIME_NS: u64 = 1_000_000_000_000_000;
 /// A cycle is at least this (ns): nobody orders by packets a million times a second.
 const SHORTEST_CYCLE_NS: u64 = 1_000;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// What is asked of a sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +35,8 @@ pub struct SweepPlan {
     pub explore_ns: u64,
     /// How long all orders of the sweep may take together (ns).
     pub budget_ns: u64,
-    /// How many boards are ordered together (1 to [`MOST_BOARDS`]).
-    pub boards: usize,
+    /// How many nodes are ordered together (1 to [`MOST_NODES`]).
+    pub nodes: usize,
     /// What else runs meanwhile; claims hold for this load alone.
     pub load: String,
 }
@@ -44,23 +45,25 @@ pub struct SweepPlan {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SweepError {
     /// No cycle, or too many of them.
-    #[error("{0} cycles were given: 1 to {MOST_CYCLES} can be tried")]
+    #[error("{0} cycles were given: 1 to {MOST_CYCLES} can be tried (--interval)")]
     Cycles(usize),
     /// A cycle that nobody can order at.
-    #[error("a cycle of {0} ns is not between 1us and 1000s")]
+    #[error("a cycle of {} is not between 1 us and 1000 s (--interval)", span(*.0))]
     Cycle(u64),
     /// The same cycle a second time.
-    #[error("the cycle of {0} ns was given twice")]
+    #[error("the cycle of {} was given twice (--interval)", span(*.0))]
     Twice(u64),
     /// A share of misses that cannot be shown.
-    #[error("at most {0} missed orders cannot be shown: give a share from 1e-9 to 0.1")]
+    #[error("at most {0} missed orders cannot be shown: give a share from 1e-9 to 0.1 (--max-miss)")]
     MaxMiss(f64),
     /// A confidence that is none, or that no number of orders reaches.
-    #[error("a confidence of {0} is not between 0.5 and 0.999999")]
+    #[error("a confidence of {0} is not between 0.5 and 0.999999 (--confidence)")]
     Confidence(f64),
     /// The leads that are allowed leave no room.
     #[error(
-        "a largest lead of {max_lead_ns} ns with a margin of {margin_ns} ns: the margin has to be above 0, the largest lead larger, and at most 1000s"
+        "a largest lead of {} (--max-lead) with a margin of {} (--margin): the margin has to be above 0, and the largest lead larger than \
+         it and at most 1000 s",
+        span(*max_lead_ns), span(*margin_ns)
     )]
     Lead {
         /// The largest lead that was given (ns).
@@ -68,15 +71,20 @@ pub enum SweepError {
         /// The margin that was given (ns).
         margin_ns: u64,
     },
-    /// No boards, or too many of them.
-    #[error("{0} boards: 1 to {MOST_BOARDS} can be ordered together")]
-    Boards(usize),
-    /// A time that is too long.
-    #[error("{0} ns for explorations or in all is more than 11 days")]
+    /// No nodes, or too many of them.
+    #[error("{0} nodes: 1 to {MOST_NODES} can be ordered together (--to)")]
+    Nodes(usize),
+    /// Explorations that are too long.
+    #[error("explorations of {} (--explore) are longer than {}", span(*.0), span(MOST_TIME_NS))]
+    Explore(u64),
+    /// A budget that is too large.
+    #[error("{} in all (--budget) is more than {}", span(*.0), span(MOST_TIME_NS))]
     Time(u64),
     /// Not even one cycle can be confirmed in the time.
     #[error(
-        "the shortest cycle alone takes {needed_ns} ns to explore and confirm, and {budget_ns} ns are allowed in all"
+        "the shortest cycle alone takes {} s to explore and confirm, and {} s are allowed in all: allow more (--budget), explore for a \
+         shorter time (--explore), or allow more misses (--max-miss)",
+        count(needed_ns.div_ceil(SECOND_NS)), count(budget_ns / SECOND_NS)
     )]
     Budget {
         /// The smallest budget that suffices for it (ns).
@@ -157,11 +165,14 @@ impl SweepPlan {
         if margin_ns == 0 || max_lead_ns <= margin_ns || max_lead_ns > LONGEST_NS {
             return Err(SweepError::Lead { max_lead_ns, margin_ns });
         }
-        if self.boards == 0 || self.boards > MOST_BOARDS {
-            return Err(SweepError::Boards(self.boards));
+        if self.nodes == 0 || self.nodes > MOST_NODES {
+            return Err(SweepError::Nodes(self.nodes));
         }
-        if let Some(ns) = [self.explore_ns, self.budget_ns].into_iter().find(|ns| *ns > MOST_TIME_NS) {
-            return Err(SweepError::Time(ns));
+        if self.explore_ns > MOST_TIME_NS {
+            return Err(SweepError::Explore(self.explore_ns));
+        }
+        if self.budget_ns > MOST_TIME_NS {
+            return Err(SweepError::Time(self.budget_ns));
         }
         let shortest = self.forecast().cycles.first().copied();
         let needed_ns = shortest.map_or(0, |cycle| cycle.explore_ns.saturating_add(cycle.confirm_ns));

@@ -81,9 +81,10 @@ pub fn burst_interval_ns(time_ns: u64, alpha: f64) -> u64 {
 /// 0 without a miss.
 ///
 /// It is Chernoff's bound, q below the share that was seen with `orders * KL(seen, q) = ln(1 / alpha)`: n orders of a system that
-/// misses fewer than q show so many misses with at most that probability. Where orders end at their first miss it is
-/// valid too: that the first miss comes so early has a probability of at most `orders * q`, and the bound is below
-/// `alpha / orders`. It assumes that orders are missed independently of each other.
+/// misses fewer than q show so many misses with at most that probability. Where orders end at their first miss, as in simulations, it
+/// is valid too: that the first miss comes so early has a probability of at most `orders * q`, and the bound is below
+/// `alpha / orders`. It assumes that orders are missed independently of each other:
+/// [`miss_rate_at_least_in_bursts`] does not.
 #[must_use]
 pub fn miss_rate_at_least(misses: u64, orders: u64, alpha: f64) -> f64 {
     let (misses, orders) = (units::approx_f64(misses), units::approx_f64(orders));
@@ -96,11 +97,38 @@ pub fn miss_rate_at_least(misses: u64, orders: u64, alpha: f64) -> f64 {
         let hits = if seen < 1.0 { (1.0 - seen) * ((1.0 - seen) / (1.0 - rate)).ln() } else { 0.0 };
         seen * (seen / rate).ln() + hits
     };
-    // By its logarithm, since it may be a billionth; the divergence falls as the rate nears what was seen.
+    rate_that_differs(seen, |rate| orders * divergence(rate) >= (1.0 / alpha).ln())
+}
+
+/// The share of orders (0 to 1) that is missed at least where misses come in bursts, after `misses` of `orders`, with a chance of at
+/// most `alpha` to be wrong; 0 without a miss.
+///
+/// Bursts are independent of each other, and none misses more than `together` orders. So many misses, divided by `together`, then have
+/// an exponential moment of at most that of a Poisson number with the same mean, since the exponential function is convex. It is
+/// Chernoff's bound for that number: one burst shows no more than one miss by itself does, times its length.
+///
+/// What would make it false: bursts that miss more, or that come together.
+#[must_use]
+pub fn miss_rate_at_least_in_bursts(misses: u64, orders: u64, together: u64, alpha: f64) -> f64 {
+    if together <= 1 {
+        return miss_rate_at_least(misses, orders, alpha);
+    }
+    let (misses, orders) = (units::approx_f64(misses), units::approx_f64(orders));
+    let (seen, bursts) = (misses / orders, orders / units::approx_f64(together));
+    // Not a number without orders.
+    if !(misses > 0.0 && seen <= 1.0) {
+        return 0.0;
+    }
+    rate_that_differs(seen, |rate| bursts * (seen * (seen / rate).ln() - seen + rate) >= (1.0 / alpha).ln())
+}
+
+/// The largest rate below the one that was seen that differs enough from it; all lower ones do, too.
+fn rate_that_differs(seen: f64, differs: impl Fn(f64) -> bool) -> f64 {
+    // By its logarithm, since it may be a billionth.
     let (mut low, mut high) = (-60.0_f64, seen.ln());
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
-        if orders * divergence(middle.exp()) >= (1.0 / alpha).ln() {
+        if differs(middle.exp()) {
             low = middle;
         } else {
             high = middle;
@@ -147,6 +175,21 @@ mod tests {
         assert!(fifth > 0.196 && fifth < 0.2, "{fifth}");
         let all = miss_rate_at_least(1_000, 1_000, 0.01);
         assert!(all > 0.99 && all < 1.0, "{all}");
+    }
+
+    #[test]
+    fn misses_that_come_together_show_less() {
+        let (single, burst) =
+            (miss_rate_at_least(24, 529_832, 0.01), miss_rate_at_least_in_bursts(24, 529_832, 24, 0.01));
+        assert!(single > 2e-5 && burst < 1e-6, "{single} {burst}");
+        // As one miss does by itself, times its length.
+        let one = 24.0 * miss_rate_at_least(1, 529_832, 0.01);
+        assert!((burst / one - 1.0).abs() < 1e-3, "{burst} {one}");
+        assert!((miss_rate_at_least_in_bursts(24, 529_832, 1, 0.01) - single).abs() < 1e-15);
+        assert!(miss_rate_at_least_in_bursts(0, 1_000, 5, 0.01) <= 0.0);
+        // A fifth of all orders, each burst of a thousand.
+        let fifth = miss_rate_at_least_in_bursts(24_000, 120_000, 1_000, 0.01);
+        assert!(fifth > 0.1 && fifth < 0.2, "{fifth}");
     }
 
     proptest! {

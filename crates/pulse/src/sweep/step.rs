@@ -15,8 +15,8 @@ pub struct OrderRun {
     pub cycle_ns: u64,
     /// How long before its moment each order is sent (ns).
     pub lead_ns: u64,
-    /// How many schedules are ordered. A confirmation may end at its first miss. An exploration may end early for a reason that has nothing
-    /// to do with its misses, after [`LEAST_EXPLORED`](super::LEAST_EXPLORED) schedules.
+    /// How many schedules are ordered. An exploration may end early for a reason that has nothing to do with its misses, after
+    /// [`LEAST_EXPLORED`](super::LEAST_EXPLORED) schedules.
     pub orders: u64,
 }
 
@@ -28,15 +28,15 @@ impl OrderRun {
     }
 }
 
-/// How earlier orders lie when a new one arrives at a board.
+/// How earlier orders lie when a new one arrives at a node.
 ///
-/// A board that waits for the moment of an earlier order may spin, and then takes a new one later, or sooner.
+/// A node that waits for the moment of an earlier order may spin, and then takes a new one later, or sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Ordered as early as allowed. Where that is more than a cycle, earlier orders wait at the board, their moments anywhere.
+    /// Ordered as early as allowed. Where that is more than a cycle, earlier orders wait at the node, their moments anywhere.
     Longest,
-    /// Ordered with the lead that the first exploration suggests, which is less than a cycle: no earlier order waits at the board when
+    /// Ordered with the lead that the first exploration suggests, which is less than a cycle: no earlier order waits at the node when
     /// a new one arrives.
     Alone,
     /// The moment of an earlier order comes just when a new one arrives in half of all cases.
@@ -58,7 +58,7 @@ pub enum Step {
     },
     /// Confirm a lead at a cycle by fresh orders, none of which may be missed.
     Confirm {
-        /// The orders to be sent. The run may end at the first miss.
+        /// The orders to be sent.
         run: OrderRun,
         /// The chance of a wrong claim that this attempt takes.
         alpha_spent: f64,

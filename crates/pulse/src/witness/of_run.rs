@@ -1,15 +1,14 @@
 //! What a witness saw of the nodes of a run, each against the first, beside what the run's record says of them.
 
+use std::borrow::Cow;
+
 use codecs::logic::LogicChannel;
-use record::{PulseNode, PulseRun, PulseShape, Record};
+use record::{PulseNode, PulseRun, PulseShape, ReasonCode, Record};
 
 use super::{EdgesClaimed, SaidByNode, WitnessError, Witnessed, witness};
 use crate::edges::{ActiveLevel, LinePulses, PulseForm};
-use crate::numbering::{NumberingCounts, NumberingFault, OrderedPulses};
-use crate::shift::{NotStated, Part, ShiftParts, StatedMeans, split};
-
-/// By how much the capture's clock may go wrong where no numbers show it (parts per billion), as the numbering has it.
-const UNKNOWN_RATE_PPB: u64 = 20_000_000;
+use crate::numbering::{NumberedLine, NumberingCounts, NumberingFault, OrderedPulses};
+use crate::shift::{CaptureError, NotStated, Part, ShiftParts, StatedMeans, split};
 
 /// The line of a node.
 #[derive(Clone, Copy, Debug)]
@@ -92,24 +91,27 @@ pub struct RunSeen {
     pub pairs: Vec<PairSeen>,
 }
 
-/// What is known of a run's orders by its record.
+/// What is known of a run's orders by its record: how many there were only where it tells of the run to its end.
 #[must_use]
-pub fn ordered_pulses(run: &PulseRun, active: ActiveLevel, hold_off_ps: Option<i64>) -> OrderedPulses {
+pub fn ordered_pulses(record: &Record, run: &PulseRun, active: ActiveLevel, hold_off_ps: Option<i64>) -> OrderedPulses {
     let ps = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).saturating_mul(1_000);
     let form = PulseForm::new(active, ps(run.width_ns));
-    let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).max().filter(|scheduled| *scheduled > 0);
+    // A run that was cut short may have gone on after what its file tells.
+    let is_whole =
+        !record.validity.has(ReasonCode::InterruptedEarly) && run.nodes.iter().all(|node| node.orders.unknown == 0);
+    let scheduled = run.nodes.iter().map(|node| node.orders.scheduled).max();
     OrderedPulses {
         form: PulseForm { hold_off_ps: hold_off_ps.unwrap_or(form.hold_off_ps), ..form },
         interval_ps: ps(run.interval_ns),
         every: run.mark.filter(|_| run.shape == PulseShape::Pulse).map_or(0, u64::from),
-        orders: scheduled,
+        orders: scheduled.filter(|scheduled| *scheduled > 0 && is_whole),
     }
 }
 
 /// Holds what a witness saw of the lines of nodes against each other, and against what the record of their run says.
 #[must_use]
 pub fn witness_run(record: &Record, run: &PulseRun, lines: &[LineOfNode<'_>], reading: CaptureReading) -> RunSeen {
-    let ordered = |line: &LineOfNode<'_>| ordered_pulses(run, line.active, reading.hold_off_ps);
+    let ordered = |line: &LineOfNode<'_>| ordered_pulses(record, run, line.active, reading.hold_off_ps);
     let pulses: Vec<LinePulses> =
         lines.iter().map(|line| LinePulses::of_channel(line.channel, &ordered(line).form)).collect();
     let mut seen = RunSeen { lines: pulses.iter().map(line_seen).collect(), pairs: Vec::new() };
@@ -130,7 +132,9 @@ pub fn witness_run(record: &Record, run: &PulseRun, lines: &[LineOfNode<'_>], re
                 seen.numbered = u64::try_from(numbered.pulses.len()).ok();
                 seen.counts = Some(numbered.counts);
                 seen.faults.clone_from(&numbered.faults);
-                seen.claimed = Some(EdgesClaimed::of_line(line.channel, pulses, numbered, &ordered(line), said));
+                let is_told = numbered.pulses.last().is_none_or(|last| last.number < said.scheduled);
+                let told = if is_told { Cow::Borrowed(numbered) } else { Cow::Owned(told(numbered, said.scheduled)) };
+                seen.claimed = Some(EdgesClaimed::of_line(line.channel, pulses, &told, &ordered(line), said));
             }
         }
         let parts = witnessed
@@ -140,6 +144,18 @@ pub fn witness_run(record: &Record, run: &PulseRun, lines: &[LineOfNode<'_>], re
         seen.pairs.push(PairSeen { witnessed, parts });
     }
     seen
+}
+
+/// The pulses of the orders that the record tells of: of a run that was cut short the later ones are claimed by nobody.
+fn told(numbered: &NumberedLine, scheduled: u64) -> NumberedLine {
+    let end = numbered.pulses.partition_point(|pulse| pulse.number < scheduled);
+    let pulses = numbered.pulses.get(..end).unwrap_or_default().to_vec();
+    let missing = pulses.first().zip(pulses.last()).map_or(0, |(first, last)| {
+        let orders = last.number.saturating_sub(first.number).saturating_add(1);
+        orders.saturating_sub(u64::try_from(pulses.len()).unwrap_or(u64::MAX)).min(numbered.counts.missing)
+    });
+    let counts = NumberingCounts { missing, ..numbered.counts };
+    NumberedLine { pulses, counts, faults: numbered.faults.clone() }
 }
 
 fn line_seen(line: &LinePulses) -> LineSeen {
@@ -170,12 +186,11 @@ fn split_mean(
     witnessed: &Witnessed,
     resolution_ps: Option<i64>,
 ) -> Result<SplitShift, NotSplit> {
-    let resolution_ps = resolution_ps.ok_or(NotSplit::Resolution)?;
     let shift = &witnessed.shift;
     let ps = units::round_i64(shift.mean_ps);
-    let rate_ppb = witnessed.capture_rate_ppb.map_or(UNKNOWN_RATE_PPB, i64::unsigned_abs);
-    let by_rate = u128::from(ps.unsigned_abs()) * u128::from(rate_ppb) / 1_000_000_000 + 1;
-    let error_ps = resolution_ps.saturating_add(i64::try_from(by_rate).unwrap_or(i64::MAX));
+    let capture = CaptureError { resolution_ps, rate_ppb: witnessed.capture_rate_ppb };
+    // The mean was rounded.
+    let error_ps = capture.of_shift_ps(ps).ok_or(NotSplit::Resolution)?.saturating_add(1);
     let [first, second] = nodes.map(|node| StatedMeans::of_node(record, run, node, shift.count));
     let (first, second) = (first?, second?);
     Ok(SplitShift {
@@ -280,6 +295,35 @@ mod tests {
         assert!(matches!(seen(&far, &channels).pairs[0].witnessed, Err(WitnessError::Neither { .. })));
         let unknown = pulses(|run| run.nodes[0].clock_ahead_ns = None);
         assert!(matches!(seen(&unknown, &channels).pairs[0].witnessed, Err(WitnessError::Numbering { .. })));
+    }
+
+    #[test]
+    fn orders_behind_the_last_one_that_a_record_tells_of_are_numbered_where_the_run_was_cut_short() {
+        // The server was killed after what its file has, and its nodes did the rest of the 1,000.
+        let channels = [channel(49, 0, |_| false), channel(49, 20_000 * NS, |_| false)];
+        let told = |run: &mut PulseRun| {
+            for node in &mut run.nodes {
+                (node.orders.scheduled, node.orders.acted) = (500, 500);
+            }
+        };
+        let counts = |record: &Record| {
+            let counts = seen(record, &channels).lines[1].counts.unwrap();
+            (counts.extra(), counts.wrong_marks)
+        };
+        let mut cut = marked(told);
+        cut.validity.add(ReasonCode::InterruptedEarly, "the program was ended");
+        assert_eq!(counts(&cut), (0, 0));
+        // Nobody says that those behind were carried out.
+        let lacks = [channel(49, 0, |_| false), channel(49, 0, |number| (600..610).contains(&number))];
+        let claimed = seen(&cut, &lacks).lines[1].claimed.unwrap();
+        assert!(!claimed.is_contradiction() && claimed.covered == 500, "{claimed:?}");
+        // One that is whole had 500, so that these are pulses of none.
+        assert_eq!(counts(&marked(told)).0, 500);
+        let unknown = marked(|run| {
+            told(run);
+            run.nodes[0].orders = record::OrderCounts { acted: 499, unknown: 1, ..run.nodes[0].orders };
+        });
+        assert_eq!(counts(&unknown), (0, 0));
     }
 
     #[test]

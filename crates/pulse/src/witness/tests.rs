@@ -51,6 +51,8 @@ fn two_marked_lines_show_their_shift_order_by_order() {
     assert_eq!((found.pairing, found.shift.count), (Pairing::Numbers, 500));
     assert_eq!((found.shift.min_ps, found.shift.max_ps, found.shift.farthest.number), (40 * US, 42 * US, 1_001));
     assert_eq!(found.capture_rate_ppb, Some(100_000), "100 parts per million");
+    // The capture's nanosecond, and 100 parts per million of 42 us.
+    assert_eq!(found.shift.error_ps, Some(1_000 + 4_200));
     // The other way around it is the same with the other sign.
     let swapped = witness([&second, &first], &ordered(49), None, None).unwrap();
     assert_eq!((swapped.shift.min_ps, swapped.shift.max_ps), (-42 * US, -40 * US));
@@ -83,6 +85,16 @@ fn too_few_marks_leave_time_if_it_is_unambiguous() {
 }
 
 #[test]
+fn a_capture_that_is_short_is_not_called_one_of_the_wrong_channel() {
+    let [first, second] = lines(&capture(1_010, 20, 1_000, 40));
+    let found = witness([&first, &second], &ordered(1_000), Some(4_000 * US), None).unwrap();
+    assert!(matches!(found.pairing, Pairing::Time(NumberingError::Undecided { pulses: 20, .. })));
+    assert_eq!((found.shift.count, found.shift.max_ps), (20, 42 * US));
+    let said = witness([&first, &second], &ordered(1_000), None, None).unwrap_err().to_string();
+    assert!(said.contains("capture for longer") && !said.contains("right channel"), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_a_line_is_not_paired_over() {
     let [first, second] = lines(&capture(1_000, 500, 49, 40));
     let said = |one: &LinePulses, other: &LinePulses, ordered: &OrderedPulses| {
@@ -99,6 +111,17 @@ fn what_is_wrong_with_a_line_is_not_paired_over() {
     let [_, later] = lines(&capture(5_000, 500, 49, 40));
     let disjoint = said(&first, &later, &ordered(49));
     assert!(disjoint.ends_with("the first one shows 1000 to 1499, the second one 5000 to 5499"), "{disjoint}");
+    // With a partner that may have no numbers, too, whichever of them is first: 40 orders have no two marks.
+    let few = OrderedPulses { every: 1_000, ..ordered(49) };
+    let [short, _] = lines(&capture(1_010, 40, 1_000, 40));
+    let mut other = lines(&capture(1_010, 40, 1_000, 40))[1].clone();
+    other.pulses.iter_mut().zip(0..).for_each(|(pulse, number): (_, i64)| pulse.start_ps += number * number * 40 * US);
+    for (pair, line) in [([&short, &other], "second"), ([&other, &short], "first")] {
+        let error = witness(pair, &few, Some(4_000 * US), None).map(|found| found.pairing).unwrap_err();
+        let is_it =
+            matches!(error, WitnessError::Numbering { line: of, why: NumberingError::NoGrid { .. } } if of == line);
+        assert!(is_it, "{error}");
+    }
     // Two runs in one capture, of the second line.
     let mut twice = second.clone();
     let end = second.pulses.last().unwrap().start_ps;

@@ -1,7 +1,8 @@
 //! The request for a whole run: a measurement with its load. Campaign files hold these, and agents receive them.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use units::Ns;
 
 use super::{LocalAddress, LocalCommand, LocalPath, Request};
@@ -33,13 +34,26 @@ pub struct PartnerRequest {
 }
 
 /// Partners as a request has them: one is written without a list.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum OneOrMore {
     /// The only one.
     One(PartnerRequest),
     /// Several, in the order in which they are served.
     More(Vec<PartnerRequest>),
+}
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    /// Chooses by the form, since trying both would leave no word of what is wrong with either.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(from)?;
+        let read = if value.is_array() {
+            serde_json::from_value(value).map(Self::More)
+        } else {
+            serde_json::from_value(value).map(Self::One)
+        };
+        read.map_err(D::Error::custom)
+    }
 }
 
 /// Partners in the form of a request: one without a list, several as a list.
@@ -59,14 +73,15 @@ pub mod partners {
         }
     }
 
-    /// Reads one, or a list.
+    /// Reads one, a list, or `null` for none.
     ///
     /// # Errors
     /// Where it is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PartnerRequest>, D::Error> {
-        Ok(match OneOrMore::deserialize(from)? {
-            OneOrMore::One(one) => vec![one],
-            OneOrMore::More(more) => more,
+        Ok(match Option::deserialize(from)? {
+            None => Vec::new(),
+            Some(OneOrMore::One(one)) => vec![one],
+            Some(OneOrMore::More(more)) => more,
         })
     }
 }
@@ -124,7 +139,7 @@ pub enum RunRequestError {
         most: usize,
     },
     /// A load with a kind that runs on several nodes.
-    #[error("'{0}' runs on several nodes, and none of its loads would be known of the other: start loads beside it")]
+    #[error("'{0}' runs on several nodes, and none of its loads would be known to the others: start loads beside it")]
     LoadOfTwo(&'static str),
     /// A duration was set for a kind that takes a number of samples, however long that takes.
     #[error("'{0}' takes a number of readings and has no duration: set the number of readings instead")]
@@ -266,6 +281,23 @@ mod tests {
         );
         let loaded = format!(r#"{{"request": {{"kind": "packet"}}, "load": {{"name": "hard"}}, {partner}}}"#);
         assert!(parse(&loaded).unwrap_err().contains("beside it"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_partner_is_said_and_null_is_none() {
+        let error = |partner: &str| {
+            let text = format!(r#"{{"request": {{"kind": "packet"}}, "partner": {partner}}}"#);
+            RunRequest::from_json(&text).unwrap_err().to_string()
+        };
+        let typo = error(r#"{"to": "lime2", "token_file": "t"}"#);
+        assert!(typo.contains("unknown field `token_file`, expected `to` or `token-file`"), "{typo}");
+        assert!(typo.contains("line 1"), "{typo}");
+        let missing = error(r#"[{"to": "lime2", "token-file": "t"}, {"to": "lime3"}]"#);
+        assert!(missing.contains("missing field `token-file`"), "{missing}");
+        assert!(error("7").contains("invalid type: integer `7`"), "{}", error("7"));
+        assert!(error("null").contains("needs a second node"), "{}", error("null"));
+        let alone = RunRequest::from_json(r#"{"request": {"kind": "wakeup"}, "partner": null}"#).unwrap();
+        assert!(alone.partner.is_empty());
     }
 
     #[test]

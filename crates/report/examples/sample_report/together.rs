@@ -1,7 +1,7 @@
 //! Nodes that act together as witnesses and sweeps show them.
 
 use pulse::numbering::NumberedPulse;
-use pulse::shift::{NodeMeans, Part, Shift, split};
+use pulse::shift::{CaptureError, NodeMeans, Part, Shift, split};
 use pulse::sweep::{Outcome, Step, Sweep, SweepPlan};
 use pulse::witness::{
     EdgesClaimed, LineSeen, NotSplit, PairSeen, Pairing, RunSeen, SplitShift, WitnessError, Witnessed,
@@ -28,6 +28,9 @@ fn pulses(late_ps: impl FnMut(u32) -> Option<i64>) -> Vec<NumberedPulse> {
     (0..ORDERS).filter_map(pulse).collect()
 }
 
+/// How fast the clock of each capture goes against the server's (parts per billion).
+const CAPTURE_RATE_PPB: i64 = -1_840;
+
 /// How a node lies against the first one: its mean (us), how its clock swings (us), a tail, and one order that is far off (us).
 struct Planted {
     mean_us: f64,
@@ -45,7 +48,8 @@ fn shifted(node: &Planted, seed: u64) -> Shift {
         let us = node.mean_us + swing + 1.6 * (random.unit() - 0.5) + tail + far;
         Some(round_i64(us * 1_000_000.0))
     };
-    Shift::between(&pulses(|_| Some(0)), &pulses(late), Some(10 * NS)).expect("they have orders in common")
+    let capture = CaptureError { resolution_ps: Some(10 * NS), rate_ppb: Some(CAPTURE_RATE_PPB) };
+    Shift::between(&pulses(|_| Some(0)), &pulses(late), capture).expect("they have orders in common")
 }
 
 /// What the nodes' records explain of a mean: the clocks most of it, within `clock_us` to either side.
@@ -80,7 +84,8 @@ fn line() -> LineSeen {
 }
 
 fn pair(shift: Shift, parts: Result<SplitShift, NotSplit>) -> PairSeen {
-    let witnessed = Witnessed { pairing: Pairing::Numbers, lines: None, shift, capture_rate_ppb: Some(-1_840) };
+    let witnessed =
+        Witnessed { pairing: Pairing::Numbers, lines: None, shift, capture_rate_ppb: Some(CAPTURE_RATE_PPB) };
     PairSeen { witnessed: Ok(witnessed), parts: Some(parts) }
 }
 
@@ -206,7 +211,7 @@ fn plan(cycles_ns: Vec<u64>) -> SweepPlan {
         max_lead_ns: 10_000_000,
         explore_ns: 20_000_000_000,
         budget_ns: 3_600_000_000_000,
-        boards: 2,
+        nodes: 2,
         load: "compile jobs".to_owned(),
     }
 }

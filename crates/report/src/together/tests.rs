@@ -1,8 +1,8 @@
 //! Pages of shifts and sweeps whose truth is known.
 
 use pulse::numbering::NumberedPulse;
-use pulse::shift::{NodeMeans, Part, Shift, split};
-use pulse::sweep::{Outcome, Step, Sweep, SweepPlan};
+use pulse::shift::{CaptureError, NodeMeans, Part, Shift, split};
+use pulse::sweep::{Answer, Outcome, Step, Sweep, SweepPlan};
 use pulse::witness::{LineSeen, PairSeen, Pairing, RunSeen, SplitShift, WitnessError, Witnessed};
 use record::PulseTrials;
 use samples::pulses;
@@ -28,7 +28,8 @@ fn planted() -> Shift {
         (0..2_000).map(pulse).collect()
     };
     let late = |number| if number == 1_234 { -90_000 * NS } else { 40_000 * NS };
-    Shift::between(&line(|_| 0), &line(late), Some(10 * NS)).unwrap()
+    let capture = CaptureError { resolution_ps: Some(10 * NS), rate_ppb: Some(0) };
+    Shift::between(&line(|_| 0), &line(late), capture).unwrap()
 }
 
 /// The planted shift, of which the clocks explain all but `rest_ns`, within 2 us.
@@ -142,7 +143,7 @@ fn a_contradiction_stands_on_top_whatever_else_holds() {
     assert!(headline.sentence.contains("leaves 2.0 us without a reason"), "{}", headline.sentence);
     assert_eq!(headline.lines.len(), 1);
     assert!(
-        headline.lines[0].starts_with("Holds 100 us against b. good: c acted within 90.0 us"),
+        headline.lines[0].starts_with("Holds 100 us against b. good: c acted within 90.1 us"),
         "{:?}",
         headline.lines
     );
@@ -167,7 +168,7 @@ fn what_a_witness_contradicts_never_reads_as_held() {
     };
     let good = of(0);
     // The page is about the shift, for which no limit was stated.
-    assert_eq!((good.state, &*good.word), (HeadlineState::NoDeadline, "Within 90.0 us of b; no limit stated"));
+    assert_eq!((good.state, &*good.word), (HeadlineState::NoDeadline, "Within 90.1 us of b; no limit stated"));
     assert!(good.lines[0].starts_with("Holds 100 us. The run itself: "), "{:?}", good.lines);
     let bad = of(2_001);
     assert_eq!((bad.state, bad.lines.len()), (HeadlineState::CannotTell, 1));
@@ -185,7 +186,7 @@ fn the_worst_of_all_that_is_said_is_the_answer() {
     assert_eq!(of(0, Some(90_010)), (HeadlineState::Holds, "Holds 90.0 us against b".to_owned()));
     assert_eq!(of(0, Some(90_000)), (HeadlineState::CannotTell, "Cannot tell 90.0 us against b".to_owned()));
     assert_eq!(of(0, Some(89_989)), (HeadlineState::Broken, "Does not hold 90.0 us against b".to_owned()));
-    assert_eq!(of(0, None), (HeadlineState::NoDeadline, "Within 90.0 us of b; no limit stated".to_owned()));
+    assert_eq!(of(0, None), (HeadlineState::NoDeadline, "Within 90.1 us of b; no limit stated".to_owned()));
     // A run that broke its own limit breaks the page, though the nodes were near each other.
     let mut late = pulses(|run| run.nodes[1].orders.beyond = 3);
     late.verdict = Some(analysis::verdict(&late, 10_000));
@@ -216,7 +217,10 @@ fn of_a_pair_of_which_nothing_can_be_said_the_page_has_the_reason_and_no_number(
 #[derive(Clone, Copy, PartialEq)]
 enum First {
     Holds,
+    /// A stall of 30 orders.
     Loses,
+    /// Half of the orders of the explorations are lost: there is no attempt.
+    LosesAtOnce,
     /// One order needs more than its lead.
     IsLate,
 }
@@ -229,9 +233,9 @@ fn swept(first: First) -> (NamedSweep, Vec<Record>) {
         confidence: 0.99,
         margin_ns: 10_000,
         max_lead_ns: 800_000,
-        explore_ns: 1_000_000_000,
+        explore_ns: 20_000_000_000,
         budget_ns: 60_000_000_000,
-        boards: 2,
+        nodes: 2,
         load: "none".to_owned(),
     };
     let mut sweep = Sweep::new(plan).unwrap();
@@ -239,7 +243,11 @@ fn swept(first: First) -> (NamedSweep, Vec<Record>) {
     while let Some(run) = sweep.next().run().copied() {
         let confirms = matches!(sweep.next(), Step::Confirm { .. });
         let is_first = confirms && runs.iter().all(|run| run.step == SweepStep::Explore);
-        let lost = if is_first && first == First::Loses { 30 } else { 0 };
+        let lost = match first {
+            First::Loses if is_first => 30,
+            First::LosesAtOnce => run.orders / 2,
+            _ => 0,
+        };
         let late = u64::from(is_first && first == First::IsLate);
         let missed = lost + late;
         let mut record = pulses(|of| {
@@ -326,7 +334,7 @@ fn a_sweep_that_confirms_nothing_claims_nothing() {
     let view = value(&page(Vec::new(), vec![sweep], records));
     assert_eq!(
         (&view["headline"]["state"], &view["headline"]["word"]),
-        (&json!("broken"), &json!("No lead was confirmed"))
+        (&json!("cannot-tell"), &json!("No lead was confirmed, and one may suffice"))
     );
     let cycle = &view["page"]["together"]["sweeps"][0]["cycles"][0];
     assert_eq!((&cycle["word"], &cycle["lead_ns"]), (&json!("loses orders"), &Value::Null));
@@ -336,6 +344,23 @@ fn a_sweep_that_confirms_nothing_claims_nothing() {
     assert_eq!(view["page"]["together"]["own_rows"], json!([]));
     let published = view["page"]["together"]["shift_rows"].as_array().unwrap();
     assert!(published.len() == 3 && published.iter().all(|row| row["published"] == true));
+}
+
+#[test]
+fn a_sweep_is_broken_only_where_it_shows_that_no_lead_suffices_and_one_that_was_ended_is_no_answer() {
+    let headline = |sweep, records| {
+        let view = value(&page(Vec::new(), vec![sweep], records));
+        [&view["headline"]["state"], &view["headline"]["word"]].map(|text| text.as_str().unwrap().to_owned())
+    };
+    let (sweep, records) = swept(First::LosesAtOnce);
+    assert_eq!(headline(sweep, records), ["broken", "No lead suffices"]);
+    let (mut sweep, records) = swept(First::Holds);
+    assert_eq!(headline(sweep.clone(), records.clone())[0], "holds");
+    let mut ended = sweep.document.conclusion.cycles[0].clone();
+    ended.answer = Answer::Stopped { why: "a node was lost".to_owned(), lead_ns: None };
+    sweep.document.conclusion.cycles.push(ended);
+    let said = "Ended early. Confirmed until then: 320 us ahead at a cycle of 1 ms";
+    assert_eq!(headline(sweep, records), ["cannot-tell", said]);
 }
 
 #[test]

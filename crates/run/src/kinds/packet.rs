@@ -94,8 +94,9 @@ impl super::Planned for Planned {
             }
             RunError::failed(error)
         })?;
-        let others =
-            partner.agree(ends.endpoints(node, measured::wants_half(sink, request.end))).map_err(RunError::failed)?;
+        let others = partner
+            .agree(ends.endpoints(node, measured::wants_half(sink, request.end)), &mut || {})
+            .map_err(RunError::failed)?;
         watch.begins();
         let dialog = partner.dialog();
         let mut observe = |so_far: &Live| watch.live(so_far);

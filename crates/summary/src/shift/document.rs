@@ -47,7 +47,8 @@ pub enum WitnessVerdict {
     Holds,
     /// A shift is beyond the limit, whatever its error.
     Broken,
-    /// Whether each shift is within the limit is not certain: its error leaves that open, or is not known.
+    /// Whether each shift is within the limit is not certain: its error leaves that open, or is not known. Or pulses have no numbers, and
+    /// one line shows more beside which the other has none than its node says it did not make.
     CannotTell,
     /// It contradicts a node, the run is invalid, or nothing can be said of a pair.
     Invalid,

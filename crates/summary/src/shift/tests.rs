@@ -1,7 +1,7 @@
 //! What is said of shifts that are made by hand.
 
 use pulse::numbering::{NumberedPulse, NumberingCounts};
-use pulse::shift::{NodeMeans, split};
+use pulse::shift::{CaptureError, NodeMeans, split};
 use pulse::witness::{EdgesClaimed, NotSplit, SplitShift, WitnessError, Witnessed};
 use samples::pulses;
 
@@ -40,7 +40,8 @@ fn line() -> LineSeen {
 /// A node that is 40 us late but for one order, with a rest of so much.
 fn seen(rest_ns: i64) -> RunSeen {
     let late = |number| if number == 1_234 { -90_000 * NS } else { 40_000 * NS };
-    let shift = Shift::between(&numbered(|_| 0), &numbered(late), Some(10 * NS)).unwrap();
+    let capture = CaptureError { resolution_ps: Some(10 * NS), rate_ppb: Some(0) };
+    let shift = Shift::between(&numbered(|_| 0), &numbered(late), capture).unwrap();
     let part = |ps, error_ps| Part { ps, error_ps };
     let means = |ps, error_ps| NodeMeans { clock_ahead: part(ps, error_ps), ..NodeMeans::default() };
     let [likely, bounds] = [0, 2_000 * NS]
@@ -62,7 +63,7 @@ fn said(seen: &RunSeen, limit_ns: Option<i64>, change: impl FnOnce(&mut Record))
 #[test]
 fn the_figures_of_a_pair_have_their_signs_and_the_worst_its_number() {
     let said = said(&seen(0), None, |_| ());
-    assert_eq!(said.about, "pulse of 250 us each 1 ms, with a mark each 1\u{202f}000 orders: b on D0, c on D1");
+    assert_eq!(said.about, "pulse of 250 us every 1 ms, with a mark every 1\u{202f}000 orders: b on D0, c on D1");
     let pair = &said.pairs[0];
     assert_eq!((&*pair.first, &*pair.second), ("b", "c"));
     let figures = pair.figures.as_ref().unwrap();
@@ -79,7 +80,7 @@ fn the_figures_of_a_pair_have_their_signs_and_the_worst_its_number() {
     assert_eq!(said.verdict, WitnessVerdict::Holds);
     assert_eq!(
         said.sentence,
-        "c acted within 90.0 us of b at every order that both lines show; the witness contradicts no node."
+        "c acted within 90.1 us of b at every order that both lines show; the witness contradicts no node."
     );
 }
 
@@ -168,6 +169,61 @@ fn a_pair_of_which_nothing_can_be_said_and_an_invalid_run_are_no_result() {
     assert!(dead.sentence.contains("nothing can be said of c: the line of c: the line shows no pulse"), "{dead:?}");
     let invalid = said(&seen(0), None, |record| record.validity.add(record::ReasonCode::ClockStepped, "it was set"));
     assert_eq!(invalid.contradictions, ["the run itself is invalid: it was set"]);
+}
+
+#[test]
+fn pulses_without_numbers_that_one_line_shows_alone_leave_open_whether_the_other_lacks_edges() {
+    // By time alone; of c every second edge is there, or all but the last so many.
+    let by_time = |shown: fn(u64) -> bool, limit_ns: Option<i64>, not_carried_out: u64| {
+        let mut seen = seen(0);
+        let capture = CaptureError { resolution_ps: Some(10 * NS), rate_ppb: None };
+        let second: Vec<NumberedPulse> =
+            numbered(|_| 40_000 * NS).into_iter().filter(|pulse| shown(pulse.number)).collect();
+        if let Ok(witnessed) = &mut seen.pairs[0].witnessed {
+            witnessed.pairing = Pairing::Time(NumberingError::Unmarked);
+            witnessed.shift = Shift::between(&numbered(|_| 0), &second, capture).unwrap();
+        }
+        for line in &mut seen.lines {
+            (line.numbered, line.counts, line.claimed) = (None, None, None);
+        }
+        said(&seen, limit_ns, |record| {
+            let record::Detail::Pulse(run) = &mut record.detail else { panic!() };
+            for node in &mut run.nodes {
+                (node.orders.scheduled, node.orders.acted) = (2_000, 2_000 - not_carried_out);
+            }
+        })
+    };
+    let half = |number: u64| number % 2 == 0;
+    let open = by_time(half, None, 0);
+    assert_eq!(open.verdict, WitnessVerdict::CannotTell);
+    assert_eq!(
+        open.sentence,
+        "Whether each node made the edges that it says it made cannot be told: the line of b shows 999 pulses beside which that of c \
+         shows none, c says that it carried out all of 2\u{202f}000 orders, and without numbers an edge that is missing is not told from \
+         one that no order made."
+    );
+    let silent = by_time(|number| number < 1_000, Some(1_000_000), 500);
+    assert_eq!(silent.verdict, WitnessVerdict::CannotTell);
+    assert!(
+        silent.sentence.contains("shows 998 pulses") && silent.sentence.contains("all but 500 of"),
+        "{}",
+        silent.sentence
+    );
+    let admitted = by_time(half, None, 1_000);
+    assert_eq!(admitted.verdict, WitnessVerdict::Holds);
+    assert!(admitted.sentence.ends_with("was not judged where pulses have no numbers."), "{}", admitted.sentence);
+    // A capture that begins and ends between both edges of an order.
+    assert_eq!(by_time(|number| (1..1_999).contains(&number), None, 0).verdict, WitnessVerdict::Holds);
+    assert_eq!(by_time(half, Some(1), 0).verdict, WitnessVerdict::Broken, "a limit that is broken is broken");
+}
+
+#[test]
+fn the_capture_s_rate_is_said_in_a_unit_in_which_it_is_not_none() {
+    let figures = said(&seen(0), None, |_| ()).pairs.remove(0).figures.unwrap();
+    let words = |ppb| exactness(&ShiftFigures { capture_rate_ppb: Some(ppb), ..figures.clone() });
+    assert!(words(0).ends_with("; the capture's clock goes as the server's"), "{}", words(0));
+    assert!(words(-7).ends_with("is 7 ppb slower than the server's"), "{}", words(-7));
+    assert!(words(1_360).ends_with("is 1.3 ppm faster than the server's"), "{}", words(1_360));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The tables of nodes that act together, of shifts and runs whose truth is known.
 
 use pulse::edges::ActiveLevel;
-use pulse::sweep::{Answer, BoardCount, Claim, Conclusion, CycleConclusion, Failure, NeededLead, PhaseDifference};
+use pulse::sweep::{Answer, Claim, Conclusion, CycleConclusion, Failure, NeededLead, NodeCount, PhaseDifference};
 use pulse::witness::{CaptureReading, LineOfNode, witness_run};
 use record::{Measurement, Series};
 use samples::pulses;
@@ -166,7 +166,7 @@ fn swept() -> NamedSweep {
         assumed_burst_misses: 1,
         miss_rate_below_in_bursts: 0.01,
         needed,
-        boards: vec![BoardCount::default(); 2],
+        nodes: vec![NodeCount::default(); 2],
         load: "none".to_owned(),
     };
     let cycle = CycleConclusion {
@@ -182,7 +182,7 @@ fn swept() -> NamedSweep {
         alpha: 0.01,
         alpha_spent: 0.005,
         spent_ns: 2_000_000_000,
-        boards: 2,
+        nodes: 2,
         load: "none".to_owned(),
     };
     let run = |number, step, lead_ns, record: &str| SweepRun {
@@ -224,6 +224,26 @@ fn what_nodes_say_of_themselves_is_named_and_of_a_sweep_only_what_confirmed_its_
     let mut invalid = run("other", "by hand");
     invalid.validity.add(record::ReasonCode::ClockStepped, "it was set");
     assert!(own_rows(&[invalid], &[]).iter().all(|row| row.invalid));
+}
+
+#[test]
+fn the_row_of_a_node_has_the_misses_of_that_node_alone() {
+    let missed = |record: Record| -> Vec<Option<String>> {
+        own_rows(&[record], &[]).into_iter().map(|row| row.missed).collect()
+    };
+    // c lost 442 of its orders, one of them skipped by the server, and b none.
+    let one_lost = pulses(|run| {
+        (run.nodes[1].orders.acted, run.nodes[1].orders.lost, run.nodes[1].orders.skipped) = (558, 441, 1);
+        (run.trials.kept, run.trials.missed) = (558, 442);
+    });
+    let (none, some) = (Some("0 of 1\u{202f}000".to_owned()), Some("442 of 1\u{202f}000".to_owned()));
+    assert_eq!(missed(one_lost), [none.clone(), none.clone(), some.clone(), some]);
+    // What c did not tell of makes its number unknown, and that of b stays.
+    let one_silent = pulses(|run| {
+        (run.nodes[1].orders.acted, run.nodes[1].orders.unknown) = (900, 100);
+        (run.trials.kept, run.trials.unknown) = (900, 100);
+    });
+    assert_eq!(missed(one_silent), [none.clone(), none, None, None]);
 }
 
 #[test]
@@ -292,9 +312,11 @@ fn all_failures() -> Vec<CycleConclusion> {
         late: 0,
         worst_ns: None,
         miss_rate_at_least: 0.1,
+        assumed_burst_misses: 1,
+        miss_rate_at_least_in_bursts: 0.1,
         is_shown_worse: true,
         longest_burst: None,
-        boards: Vec::new(),
+        nodes: Vec::new(),
     };
     let answers = [
         Answer::Loses(failure.clone()),

@@ -81,7 +81,7 @@ impl Partner for Asking<'_, '_> {
         self.connection
     }
 
-    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+    fn agree(&mut self, own: Endpoints, _: &mut dyn FnMut()) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
         let its = self.endpoints.take().ok_or("the partner was answered before")?;
         self.connection.say(&Message::Ready { partner: own })?;
         Ok(its)

@@ -271,7 +271,7 @@ impl Partner for Listening<'_> {
         &mut self.connection
     }
 
-    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+    fn agree(&mut self, own: Endpoints, _: &mut dyn FnMut()) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
         let job = Job::Packet(PacketJob { request: self.request.clone().into(), initiator: own });
         self.connection.channel.send(&job)?;
         Err(match self.connection.await_message(ANSWERING, self.stop)? {

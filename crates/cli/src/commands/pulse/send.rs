@@ -1,6 +1,7 @@
 //! `punctual pulse send`: the server, which orders.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -26,6 +27,8 @@ use crate::view::result;
 
 const CONNECTING: Duration = Duration::from_secs(10);
 const ANSWERING: Duration = Duration::from_secs(15);
+/// Between two looks whether all are connected.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Order nodes to act, and measure how late each does
 #[derive(clap::Args)]
@@ -212,15 +215,46 @@ pub(super) fn tokens(to: &[OtherNode]) -> anyhow::Result<Vec<Token>> {
     Ok(to.iter().map(|node| read_token(&node.token_file)).collect::<Result<Vec<Token>, _>>()?)
 }
 
-/// Connects to all nodes, in their order.
+/// One of those that are waited for, until it goes.
+struct Come<'a>(&'a AtomicUsize);
+
+impl Drop for Come<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Connects to all nodes at once; the connections are in their order.
 pub(super) fn connect_all(to: &[OtherNode], tokens: &[Token]) -> anyhow::Result<Vec<Channel>> {
-    let one = |(node, token): (&OtherNode, &Token)| {
+    let one = |node: &OtherNode, token: &Token| {
         let (host, port) = (&node.to.host, node.to.port_or_default());
         let addresses = resolve(host, port, Instant::now() + CONNECTING)?;
         addresses.iter().try_for_each(|address| run::check_way(*address))?;
         connect(host, port, token, CONNECTING).with_context(|| format!("with {}", node.to))
     };
-    to.iter().zip(tokens).map(one).collect()
+    let waiting = AtomicUsize::new(to.len());
+    let one_of_all = &|node, token| {
+        // Also where it fails.
+        let come = Come(&waiting);
+        let mut connected = one(node, token);
+        drop(come);
+        // One that hears nothing while another is slow would give this program up.
+        while waiting.load(Ordering::Relaxed) > 0 {
+            if let Ok(channel) = &mut connected {
+                let _ = channel.keep_alive();
+            }
+            std::thread::sleep(LOOK);
+        }
+        connected
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            to.iter().zip(tokens).map(|(node, token)| scope.spawn(move || one_of_all(node, token))).collect();
+        let joined = |thread: std::thread::ScopedJoinHandle<'_, anyhow::Result<Channel>>| {
+            thread.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the thread that connects has failed")))
+        };
+        threads.into_iter().map(joined).collect()
+    })
 }
 
 /// Who follows a run while it goes on.
@@ -282,11 +316,20 @@ impl Partner for Listening<'_> {
         &mut self.connection
     }
 
-    fn agree(&mut self, own: Endpoints) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
+    fn keep_alive(&mut self) {
+        // One that is gone says so where something is said to it.
+        let _ = self.connection.channel.keep_alive();
+    }
+
+    fn agree(
+        &mut self,
+        own: Endpoints,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Endpoints, Box<dyn Error + Send + Sync>> {
         let job = Job::Pulse(PulseJob { request: self.request.clone(), flow: self.flow, server: own });
         self.connection.channel.send(&job)?;
         let name = &self.name;
-        Err(match self.connection.await_message(ANSWERING, self.stop)? {
+        Err(match self.connection.await_while(ANSWERING, self.stop, meanwhile)? {
             Some(Message::Ready { partner }) => return Ok(partner),
             Some(Message::Refused { why }) => format!("{name} refuses: {why}"),
             Some(_) => format!("{name} answered something else: all nodes need the same version of punctual"),

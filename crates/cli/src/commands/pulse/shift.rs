@@ -26,7 +26,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// that into what the nodes' clocks, their acting and their outputs explain, by the run's record, and what is left. If that is more
 /// than all errors together, or a node says that it acted and no edge is there, the witness contradicts the node, and the result is
 /// invalid. A run with --mark has its orders told by their numbers, wherever the capture begins; of one without, edges are paired by
-/// time, where the record leaves no doubt. It cannot see channels that were swapped: name them with care.
+/// time, where the record leaves no doubt, and whether one is missing cannot always be told. It cannot see channels that were swapped:
+/// name them with care.
 #[derive(clap::Args)]
 pub(crate) struct ShiftArgs {
     /// The record of 'punctual pulse send'; or the folder that 'punctual pulse sweep' wrote, of which the run counts that confirmed the

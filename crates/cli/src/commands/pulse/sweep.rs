@@ -1,9 +1,9 @@
 //! `punctual pulse sweep`: the smallest lead that suffices, at each cycle, confirmed by fresh orders.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use pulse::sweep::{Claim, Outcome, Step, Sweep, SweepPlan};
+use pulse::sweep::{Claim, Outcome, Step, Sweep, SweepPlan, SweepVerdict};
 use record::{ActsBy, Measurement, PacketPath, PulseRequest, PulseShape, Record, RunEnd};
 use run::{Machine, Stop, Surroundings};
 use summary::sweep::{SweepDocument, SweepRun, SweepStep, forecast, of_cycle, sentence};
@@ -88,7 +88,8 @@ pub(crate) struct SweepArgs {
     threads: ThreadArgs,
     #[command(flatten)]
     anyway: AnywayArgs,
-    /// Keep the record of each run and what all of it came to in this folder, which is made: 'punctual report' shows it
+    /// Keep the record of each run and what all of it came to in this folder, which is made and has no other sweep in it: 'punctual report'
+    /// shows it
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Print the conclusion as JSON
@@ -133,7 +134,7 @@ impl SweepArgs {
             max_lead_ns: self.max_lead.unsigned(),
             explore_ns: self.explore.unsigned(),
             budget_ns: self.budget.unsigned(),
-            boards: self.to.len(),
+            nodes: self.to.len(),
             load: self.load.clone(),
         }
     }
@@ -151,7 +152,7 @@ impl SweepArgs {
                 .with_context(|| format!("at a cycle of {interval} with the largest lead (--max-lead)"))?;
         }
         if let Some(folder) = &self.output {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            prepare_folder(folder)?;
         }
         for line in forecast(&sweep.forecast(), self.max_miss) {
             output::note(&line);
@@ -183,10 +184,7 @@ impl SweepArgs {
                 }
             };
             let name = format!("{:03}-{word}.json", run.number);
-            if let Some(folder) = &self.output {
-                let file = folder.join(&name);
-                std::fs::write(&file, record.to_json()).with_context(|| format!("cannot write {}", file.display()))?;
-            }
+            let file = self.output.as_ref().filter(|folder| is_kept(&folder.join(&name), &record)).map(|_| name);
             if stop.ended_early() {
                 ended = Some("it was ended on this node".to_owned());
                 break;
@@ -204,7 +202,7 @@ impl SweepArgs {
                         cycle_ns: run.cycle_ns,
                         lead_ns: run.lead_ns,
                         record: record.id.clone(),
-                        file: self.output.is_some().then_some(name),
+                        file,
                     });
                     if step == SweepStep::Confirm {
                         confirmed.push((run.cycle_ns, run.lead_ns, record));
@@ -255,10 +253,10 @@ impl SweepArgs {
                 cycles.chain([String::new(), sentence]).map(|text| wrap::paragraph(&text, "", wrap::width())).collect();
             output::data(&format!("{}\n", all.trim_end()));
         }
-        Ok(match conclusion.shortest_cycle() {
-            _ if ended.is_some() => Exit::Invalid,
-            Some(_) => Exit::Holds,
-            None => Exit::Broken,
+        Ok(match conclusion.verdict() {
+            SweepVerdict::Holds => Exit::Holds,
+            SweepVerdict::Broken => Exit::Broken,
+            SweepVerdict::CannotTell => Exit::Invalid,
         })
     }
 
@@ -279,6 +277,44 @@ impl SweepArgs {
     }
 }
 
+/// Makes the folder of a sweep. One that has another sweep in it would show runs of both.
+fn prepare_folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    save::check_folder(folder)?;
+    let files = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let names = files.filter_map(|file| Some(file.ok()?.file_name().to_string_lossy().into_owned()));
+    if let Some(name) = names.filter(|name| is_of_a_sweep(name)).min() {
+        bail!("{} has a sweep in it already ({name}): name another folder, or remove that one", folder.display());
+    }
+    Ok(())
+}
+
+/// Whether a sweep would write a file of this name: "sweep.json", "001-explore.json".
+fn is_of_a_sweep(name: &str) -> bool {
+    let is_run = |(number, word): (&str, &str)| {
+        let is_word =
+            [SweepStep::Explore, SweepStep::Confirm].iter().any(|step| word == format!("{}.json", step.word()));
+        is_word && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    name == SWEEP_FILE || name.split_once('-').is_some_and(is_run)
+}
+
+/// Keeps the record of a run; whether it lies where it was asked for. What the sweep shows does not rest on the file, so that it goes on
+/// without: what was confirmed in hours is not lost with it.
+fn is_kept(file: &Path, record: &Record) -> bool {
+    match save::write_elsewhere_if_need_be(file, record.to_json().as_bytes()) {
+        Ok(saved) if saved.path == file => true,
+        Ok(saved) => {
+            saved.announce();
+            false
+        }
+        Err(error) => {
+            output::warning(&format!("{error:#}; the sweep goes on without it"));
+            false
+        }
+    }
+}
+
 /// What a run came to, in a line.
 fn what_came(record: &Record) -> String {
     let Some(run) = record.pulses() else { return String::new() };
@@ -291,4 +327,28 @@ fn what_came(record: &Record) -> String {
         if needed.is_empty() { "" } else { "; " },
         needed.join("; ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_has_another_sweep_in_it_is_refused_and_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let sweep = folder.path().join("night");
+        prepare_folder(&sweep).unwrap();
+        for name in ["shift.json", "notes-explore.json", "001-explore.txt", "-confirm.json", "capture.sr"] {
+            std::fs::write(sweep.join(name), "").unwrap();
+        }
+        prepare_folder(&sweep).unwrap();
+        for name in ["1000-confirm.json", "004-explore.json", "sweep.json"] {
+            let file = sweep.join(name);
+            std::fs::write(&file, "precious").unwrap();
+            let error = prepare_folder(&sweep).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("name another folder"), "{error}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
 }

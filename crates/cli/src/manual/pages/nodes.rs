@@ -98,10 +98,15 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: "pulse sweep",
         exits: &[
-            ("0", "at one of the cycles a lead was confirmed"),
-            ("1", "no lead was confirmed at any cycle"),
+            ("0", "at one of the cycles a lead was confirmed, and the sweep was not ended before it was through"),
+            ("1", "at every cycle it was shown that no lead suffices, or none was found"),
             NODES_USAGE,
-            ("3", "a run that nothing can be taken from, three times: a clock was set, or a node was lost"),
+            (
+                "3",
+                "no lead was confirmed, and one may suffice: too little time, or a miss that does not show more than --max-miss; or \
+                 the sweep was ended, whatever it had confirmed until then: by Ctrl-C, by a run that did not take place, or by one \
+                 that nothing can be taken from, four times (a clock was set, or a node was lost)",
+            ),
         ],
         examples: &[(
             "punctual pulse sweep --to press-1=token1 --to press-2=token2 --interval 250us,500us,1ms --max-miss 1e-5 -o sweep",

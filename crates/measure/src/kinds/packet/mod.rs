@@ -5,6 +5,7 @@ use record::{Live, Record, SyncRequest};
 
 use crate::context::RunContext;
 use crate::machine::Machine;
+use crate::nodes::halves::Joining;
 use crate::nodes::{self, OfKind, PacketsAlone, PlainReceiver};
 pub use crate::nodes::{
     Dialog, Ends, EndsError, HardwareError, NodeThreads, PacketError, PacketPlanError, PartnerGone, RESTORER_COMMAND,
@@ -46,7 +47,8 @@ fn of_kind() -> OfKind<'static, PlainReceiver> {
         beside: Box::new(PacketsAlone),
         flow: None,
         follow_services,
-        join: packet::join::join,
+        // Nothing follows from both halves but what their join says.
+        joining: Joining { join: packet::join::join, goes_on: |_| (), conclude_so_far: |_| () },
     }
 }
 

@@ -1,8 +1,8 @@
 //! Makes the record of the server's half.
 
 use record::{
-    ClockRelation, Counters, Detail, Direction, Instrument, Measurement, Node, NodeClocks, NodeServices, PacketFlow,
-    PacketRun, Place, PulseNode, PulseRun, ReasonCode, Record, Request, Series, Validity,
+    ClockRelation, Counters, Detail, Direction, Measurement, Node, NodeClocks, NodeServices, PacketFlow, PacketRun,
+    Place, PulseNode, PulseRun, ReasonCode, Record, Request, Series, Validity,
 };
 use units::ClockId;
 use units::format::{count, span};
@@ -150,10 +150,11 @@ impl<'a> Server<'a> {
             ended_early,
             worst: &worst,
         });
-        if counts.all.is_stepped && !validity.has(ReasonCode::ClockStepped) {
+        if let Some(stepped_ns) = counts.all.stepped_ns.filter(|_| !validity.has(ReasonCode::ClockStepped)) {
+            let into_ns = stepped_ns - self.started.monotonic.as_ns();
             validity.add(
                 ReasonCode::ClockStepped,
-                format!("the server's clock was set {} into the run: no order was sent after that", span(elapsed_ns)),
+                format!("the server's clock was set {} into the run: no order was sent after that", span(into_ns)),
             );
         }
         self.judge_clocks(&mut validity);
@@ -177,7 +178,7 @@ impl<'a> Server<'a> {
         let manifest = record.manifest_mut();
         manifest.effective = self.grants.iter().map(|grant| grant.effective(seen.memory_locked)).collect();
         manifest.clock_steps = self.clocks.steps().to_vec();
-        manifest.instrument = Instrument { ..self.ground.instrument() };
+        manifest.instrument = self.ground.instrument();
         manifest.others_cpu_used = witnessed.others_cpu_used;
         seen.describe(manifest);
         let manifest = manifest.clone();

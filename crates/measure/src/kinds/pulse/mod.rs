@@ -21,6 +21,7 @@ use units::{ClockId, Ns};
 use self::act::ActPlan;
 use self::act::hot::Bounds;
 pub use self::act::output::Output;
+use self::act::pending::MOST_PENDING;
 use self::guard::Guard;
 pub use self::guard::{GUARD_COMMAND, guard};
 use self::obeyed::Orders;
@@ -33,7 +34,7 @@ use crate::gpio_line::{LineError, take_output};
 use crate::interval_sink::hand_on_the_rest;
 use crate::machine::Machine;
 use crate::nodes::delays::Delays;
-use crate::nodes::halves::{keeping, kept_until};
+use crate::nodes::halves::{Joining, keeping, kept_until};
 use crate::nodes::plan::PacketPlan;
 use crate::nodes::{self, OfKind, PacketPlanError};
 pub use crate::nodes::{Dialog, Ends, NodeThreads, PacketError, Role, Setup};
@@ -42,8 +43,6 @@ use crate::stop::Stop;
 
 /// The longest lead.
 const LONGEST_LEAD: Ns = Ns::from_s(10);
-/// Orders that may wait at a node at once.
-const MOST_PENDING: i64 = 64;
 /// The longest tolerance.
 const LONGEST_TOLERANCE: Ns = Ns::from_s(1);
 
@@ -114,7 +113,7 @@ pub fn check(
         return Err(PacketPlanError::Number { what: "the payload", value: request.size.into(), range }.into());
     }
     let (interval, waiting) = (request.interval, request.lead.0 / request.interval.0.max(1) + 1);
-    if waiting > MOST_PENDING {
+    if waiting > i64::try_from(MOST_PENDING).unwrap_or(i64::MAX) {
         return Err(PulsePlanError::Pending { waiting, lead: request.lead, interval });
     }
     if request.shape == PulseShape::Square && request.width.is_some() {
@@ -252,7 +251,7 @@ pub fn act(
     let (keeping, are_handed_on) = (keeping(setup), setup.sink.is_some() || server.wants_half);
     let series = |name| Delays::new(name, start_ns, plan.interval_maximum_ns).keeping(keeping, are_handed_on);
     let beside = Box::new(Orders::new(request, flow, setup.node, words, acting, series));
-    let of_kind = OfKind { start, beside, flow: Some(flow), follow_services, join: ::pulse::join::join };
+    let of_kind = OfKind { start, beside, flow: Some(flow), follow_services, joining: JOINING };
     let mut record = nodes::follow(setup, ends, server, of_kind, dialog, observe)?;
     only_of(&mut record, flow);
     complete(&mut record);
@@ -306,6 +305,20 @@ fn complete(record: &mut Record) {
     ::pulse::join::conclude(record);
     if let Some(limit_ns) = record.manifest().requested.deadline_ns {
         record.verdict = Some(analysis::verdict(record, limit_ns));
+    }
+}
+
+/// How the half of a node that acts is joined with what the server tells.
+pub(crate) const JOINING: Joining =
+    Joining { join: ::pulse::join::join, goes_on: ::pulse::join::goes_on, conclude_so_far: conclude_own };
+
+/// What the record of a node that acts has while its run goes on, or was cut short.
+fn conclude_own(record: &mut Record) {
+    // The node itself alone says how long it takes to get ready.
+    let own = record.pulses().and_then(|run| run.nodes.iter().find(|node| node.arming_ns.is_some()));
+    if let Some(flow) = own.and_then(|node| u8::try_from(node.flow).ok()) {
+        only_of(record, flow);
+        complete(record);
     }
 }
 

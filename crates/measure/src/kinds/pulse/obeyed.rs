@@ -10,14 +10,15 @@ use record::{
     ActsBy, Counters, Detail, Direction, Measurement, PacketRequest, PacketRun, Place, PulseNode, PulseRequest,
     PulseRun, ReasonCode, Record, Request, Requested, Series, WorstSample,
 };
-use units::format::{count, span};
+use units::format::{count, count_of, span};
 use units::{ClockId, Ns};
 
 use super::act::Acting;
 use super::act::acting_clock::Ahead;
 use super::act::hot::{Done, Fate, Refusal};
+use super::act::pending::MOST_PENDING;
 use super::clocks_apart;
-use super::guard::state::GRACE_NS;
+use super::guard::state::{GRACE_NS, SILENT_NS};
 use crate::clock_watch::ClockWatch;
 use crate::crew::now_ns;
 use crate::nodes::Beside;
@@ -46,12 +47,16 @@ struct Refusals {
 impl Refusals {
     /// As parts of a sentence; empty if there are none.
     fn words(&self) -> Vec<String> {
+        let full = format!("since {MOST_PENDING} waited already");
         [
-            (self.no_clock, "that came before the clocks were compared"),
-            (self.full, "since 64 waited already"),
+            (self.no_clock, "that came before the clocks were compared, or after the node's own was set"),
+            (self.full, &full),
             (self.no_order, "without an order"),
             (self.too_long, "for longer than the output may be active"),
-            (self.too_fast, "nearer to another one than the output may be switched"),
+            (
+                self.too_fast,
+                "nearer to another one than the output may be switched, as ordered or since the node was late",
+            ),
             (self.too_far, "for a time more than 20 s ahead: the clocks are of different times"),
             (self.halted, "after the output had lost its guard"),
             (self.failed, "that the output's driver did not carry out"),
@@ -77,6 +82,8 @@ pub(crate) struct Orders {
     to_acted: Delays,
     to_returned: Delays,
     to_armed: Delays,
+    /// What the acting thread was told of the clocks last, where it acts by that.
+    acting_clock: Ahead,
     /// Offsets of the clocks lately, with their moments, for the rate.
     lately: Vec<(i64, i64)>,
     /// From an ordered time to the end of the switching, at most (ns).
@@ -114,6 +121,7 @@ impl Orders {
             to_acted: series("ordered_to_acted"),
             to_returned: series("acted_to_returned"),
             to_armed: series("scheduled_to_armed"),
+            acting_clock: Ahead::default(),
             lately: Vec::new(),
             to_returned_max_ns: None,
             ahead_ns: None,
@@ -167,7 +175,8 @@ impl Orders {
         self.to_returned.take_pairs(all, |done| (done.acted_ns, done.returned_ns), clocks);
         self.to_armed.take_pairs(all, |done| (done.scheduled_ns, done.armed_ns), clocks);
         // A marked pulse is twice as long, and one that was late ends in time.
-        let longest_ns = self.request.active().unsigned().saturating_mul(2);
+        let times = if self.request.mark.is_some() { 2 } else { 1 };
+        let longest_ns = self.request.active().unsigned().saturating_mul(times);
         self.safe_by = Some(Instant::now() + Duration::from_nanos(longest_ns));
     }
 
@@ -221,9 +230,13 @@ impl Orders {
         };
         if before_ns == at_ns {
             // Nothing new: what is known gets older.
-            self.take_ahead(&last, now_ns(ClockId::Realtime) - at_ns);
+            let now_ns = now_ns(ClockId::Realtime);
+            self.take_ahead(&last, now_ns - at_ns);
+            self.widen_ahead(&last, self.acted_by_ns(&last, now_ns), now_ns - at_ns);
             return;
         }
+        // What it has acted by until now, as this exchange sees it: a clock that was steered meanwhile shows here alone.
+        self.widen_ahead(&last, self.acted_by_ns(&last, at_ns), at_ns - before_ns);
         self.lately.push((last.offset_ns, at_ns));
         self.lately.retain(|(_, then_ns)| (0..=RATE_OVER_NS).contains(&(at_ns - then_ns)));
         self.take_ahead(&last, at_ns - before_ns);
@@ -232,16 +245,27 @@ impl Orders {
 
     /// Widens what the acting clock lay between, less the server's, by what was known for so long (ns).
     fn take_ahead(&mut self, last: &OffsetMeasurement, known_for_ns: i64) {
+        self.widen_ahead(last, last.offset_ns, known_for_ns);
+    }
+
+    /// By how much the acting thread takes its clock to be ahead at a moment (ns).
+    const fn acted_by_ns(&self, last: &OffsetMeasurement, at_ns: i64) -> i64 {
+        let server_ns = at_ns.wrapping_sub(last.offset_ns);
+        self.acting_clock.on_own(server_ns).wrapping_sub(server_ns)
+    }
+
+    /// The same where the node acted by its own clock less so much (ns), if not by that alone.
+    fn widen_ahead(&mut self, last: &OffsetMeasurement, acted_by_ns: i64, known_for_ns: i64) {
         let drift_ns = known_for_ns.max(0).saturating_mul(i64::from(self.request.max_drift_ppb)) / 1_000_000_000;
         // The clock that it acts by is its own, less what it takes that to be ahead.
-        let used_ns = if self.request.by == ActsBy::Exchange { last.offset_ns } else { 0 };
+        let used_ns = if self.request.by == ActsBy::Exchange { acted_by_ns } else { 0 };
         let (lower_ns, upper_ns) = (last.bound.lower_ns - used_ns - drift_ns, last.bound.upper_ns - used_ns + drift_ns);
         let before = self.ahead_ns.unwrap_or((lower_ns, upper_ns));
         self.ahead_ns = Some((before.0.min(lower_ns), before.1.max(upper_ns)));
     }
 
     /// Tells the acting thread how far its clock is ahead of the server's, where it acts by that.
-    fn hand_clock(&self, offset_ns: i64, at_ns: i64) {
+    fn hand_clock(&mut self, offset_ns: i64, at_ns: i64) {
         if self.request.by != ActsBy::Exchange {
             return;
         }
@@ -254,7 +278,8 @@ impl Orders {
                 (offset_ns - first_ns).saturating_mul(1_000_000) / (passed_ns / 1_000)
             }
         });
-        self.acting.shared.clock.set(Ahead { ns: offset_ns, at_ns, ppb });
+        self.acting_clock = Ahead { ns: offset_ns, at_ns, ppb };
+        self.acting.shared.clock.set(self.acting_clock);
     }
 }
 
@@ -294,6 +319,12 @@ impl Beside for Orders {
         self.take_all(&fresh, clocks);
         fresh.clear();
         self.fresh = fresh;
+    }
+
+    fn is_stuck(&mut self) {
+        if let Some(guard) = &mut self.acting.guard {
+            guard.leave();
+        }
     }
 
     fn is_done(&self, arrived: u64, since_sent: Duration) -> bool {
@@ -367,15 +398,23 @@ impl Beside for Orders {
         let failures = self.acting.shared.unsafe_failures.load(Ordering::Relaxed);
         let mut failed = Vec::new();
         if failures > 0 {
-            failed.push(format!("{} times the driver did not set it to its safe level", count(failures)));
+            failed.push(format!("{} the driver did not set it to its safe level", count_of(failures, "time", "times")));
         }
-        let interventions = self.acting.guard.as_ref().map_or(0, |guard| guard.state.interventions());
-        if interventions > 0 {
-            failed.push(format!(
-                "{} times it was still active more than {} after its time, and its guard made it safe",
-                count(interventions),
-                span(GRACE_NS)
-            ));
+        let (interventions, not_made_safe) =
+            self.acting.guard.as_ref().map_or((0, 0), |guard| (guard.state.interventions(), guard.state.failures()));
+        for (number, what) in [
+            (interventions, "its guard made it safe"),
+            (not_made_safe, "the driver did not set it to its safe level when its guard told it to, at least at first"),
+        ] {
+            if number > 0 {
+                failed.push(format!(
+                    "in {} it was still active more than {} after its time, or the thread that acts had not run for {} while it \
+                     was, and {what}",
+                    count_of(number, "pulse", "pulses"),
+                    span(GRACE_NS),
+                    span(SILENT_NS),
+                ));
+            }
         }
         failed.extend(self.unguarded.iter().map(|why| format!("{why}; nothing was switched after that")));
         if !failed.is_empty() {

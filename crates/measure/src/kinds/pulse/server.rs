@@ -1,6 +1,7 @@
 //! The server's half of a run: one thread that sends to all nodes, the comparison of its clock with each of theirs, and what is
 //! said to them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -23,27 +24,13 @@ use crate::nodes::clocks::ClockExchange;
 use crate::nodes::clocks_seen::ClocksSeen;
 use crate::nodes::delays::Delays;
 use crate::nodes::ends::Data;
+use crate::nodes::half::{FIRST_EXCHANGES, FIRST_EXCHANGES_WITHIN, GRACE, MOST_HEARD, PERIOD, SHOW_PERIOD};
 use crate::nodes::halves::{Fresh, ToldHalf, hand_on_half, kept_until};
 use crate::nodes::plan::{PacketPlan, Role};
 use crate::nodes::services::{FollowServices, Services};
-use crate::nodes::{Dialog, Ends, NodeThreads, PacketError, PartnerGone};
+use crate::nodes::{AGREEMENT, Dialog, Ends, HANDING_OVER, NodeThreads, PacketError, PartnerGone};
 use crate::stop::Stop;
 use crate::witness::{Grant, Measuring, Orders as LookoutOrders, RequestedScheduling, ThrottleWatch};
-
-/// Between two looks at the rings.
-const PERIOD: Duration = Duration::from_millis(20);
-/// Between two looks of a person.
-const SHOW_PERIOD: Duration = Duration::from_millis(200);
-/// How long threads may take to end after they were stopped.
-const GRACE: Duration = Duration::from_secs(3);
-/// How long the nodes may take to get ready, and to hand their halves over.
-const AGREEMENT: Duration = Duration::from_secs(30);
-const HANDING_OVER: Duration = Duration::from_secs(60);
-/// Messages of a node that are heard at once.
-const MOST_HEARD: usize = 64;
-/// Exchanges of the clocks that a run waits for before it begins, and how long at most.
-const FIRST_EXCHANGES: u64 = 5;
-const FIRST_EXCHANGES_WITHIN: Duration = Duration::from_secs(1);
 
 /// What the server's half needs.
 pub struct ServerSetup<'a> {
@@ -82,6 +69,8 @@ pub(crate) struct Followed<'a> {
     pub(crate) exchange: ClockExchange,
     pub(crate) clocks_seen: ClocksSeen,
     pub(crate) lateness: Delays,
+    /// What it said after it was ready, and before all others were.
+    early: VecDeque<Message>,
     /// Why it can no longer be reached.
     pub(crate) gone: Option<PartnerGone>,
     /// What it told of its half while the run went on.
@@ -95,6 +84,14 @@ impl Followed<'_> {
     fn lose(&mut self, gone: &PartnerGone, started: Moment) {
         let elapsed_ns = moment_now().monotonic.since(started.monotonic).0;
         self.gone = Some(PartnerGone(format!("{} into the run: {gone}", span(elapsed_ns))));
+    }
+
+    /// The next of what it has said.
+    fn hear(&mut self) -> Result<Option<Message>, PartnerGone> {
+        match self.early.pop_front() {
+            Some(message) => Ok(Some(message)),
+            None => self.dialog.hear(Duration::ZERO),
+        }
     }
 
     /// Its half of the record: at its end, or else what it told of it; why that cannot be read beside.
@@ -113,6 +110,9 @@ impl Followed<'_> {
         Some(told)
     }
 }
+
+/// A node, once what is said to it and heard of it is there.
+type Silent<'a> = Box<dyn FnOnce(&'a mut dyn Dialog) -> Followed<'a> + 'a>;
 
 /// The server's half of a run, its thread ready.
 pub(crate) struct Server<'a> {
@@ -137,11 +137,41 @@ pub(crate) struct Server<'a> {
 
 impl<'a> Server<'a> {
     /// Starts the thread, and begins to compare the clocks.
+    ///
+    /// # Errors
+    /// Where this machine lacks something for it. All nodes are told.
     pub(crate) fn arm(
         setup: &'a ServerSetup<'a>,
         links: Vec<NodeLink<'a>>,
         follow_services: FollowServices,
     ) -> Result<(Self, Watching), PacketError> {
+        let (mut dialogs, mut others) = (Vec::new(), Vec::new());
+        for NodeLink { session, ends, endpoints, dialog } in links {
+            dialogs.push(dialog);
+            others.push((session, ends, endpoints));
+        }
+        match Self::armed(setup, others, follow_services) {
+            Ok((mut server, watching, silent)) => {
+                server.nodes = silent.into_iter().zip(dialogs).map(|(node, dialog)| node(dialog)).collect();
+                Ok((server, watching))
+            }
+            Err(error) => {
+                let why = error.to_string();
+                for dialog in dialogs {
+                    // One of them may be the one that is gone.
+                    let _ = dialog.say(&Message::Refused { why: why.clone() });
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The server without its nodes, and each of these without what is said to it.
+    fn armed(
+        setup: &'a ServerSetup<'a>,
+        others: Vec<(Session, Ends, Endpoints)>,
+        follow_services: FollowServices,
+    ) -> Result<(Self, Watching, Vec<Silent<'a>>), PacketError> {
         let packets = setup.request.packets();
         let plan = PacketPlan::new(&packets, Role::Initiator, setup.threads, setup.machine)?;
         let ground = Ground::take(GroundPlan {
@@ -157,29 +187,31 @@ impl<'a> Server<'a> {
         } else {
             None
         };
-        let way = links.first().map(|link| link.ends.in_words()).unwrap_or_default();
+        let way = others.first().map(|(_, ends, _)| ends.in_words()).unwrap_or_default();
         let start_ns = now_ns(ClockId::Realtime);
         let keeping = kept_until(packets.end, setup.sink.is_some());
         let series =
             |name| Delays::new(name, start_ns, plan.interval_maximum_ns).keeping(keeping, setup.sink.is_some());
-        let (mut nodes, mut data) = (Vec::new(), Vec::new());
-        for NodeLink { session, mut ends, endpoints, dialog } in links {
+        let (mut nodes, mut data) = (Vec::<Silent<'a>>::new(), Vec::new());
+        for (session, mut ends, endpoints) in others {
             ends.aim(&endpoints)?;
             let reaches = ends.clock_of(&endpoints);
             let Ends { clock, data: of_node, .. } = ends;
             let exchange =
                 ClockExchange::begin(clock, reaches, session, true, &plan.housekeeping).map_err(PacketError::Failed)?;
             data.push((of_node, session));
-            nodes.push(Followed {
+            let (clocks_seen, lateness) = (ClocksSeen::new(packets.max_drift_ppb, series), series("scheduled_to_sent"));
+            nodes.push(Box::new(move |dialog| Followed {
                 endpoints,
                 dialog,
                 exchange,
-                clocks_seen: ClocksSeen::new(packets.max_drift_ppb, series),
-                lateness: series("scheduled_to_sent"),
+                clocks_seen,
+                lateness,
+                early: VecDeque::new(),
                 gone: None,
                 told: ToldHalf::new(keeping),
                 half: None,
-            });
+            }));
         }
         let sending = start_sending(setup, &plan, data)?;
         let grants = vec![sending.member.grant.clone()];
@@ -199,7 +231,7 @@ impl<'a> Server<'a> {
             throttle,
             grants,
             sending,
-            nodes,
+            nodes: Vec::new(),
             services,
             clocks: ClockWatch::new(ClockId::Realtime),
             way,
@@ -208,7 +240,7 @@ impl<'a> Server<'a> {
             reported: false,
             stopped: None,
         };
-        Ok((server, watching))
+        Ok((server, watching, nodes))
     }
 
     /// Lets all nodes begin, once their clocks were compared and none of them is known to be of another time.
@@ -242,27 +274,34 @@ impl<'a> Server<'a> {
             node.dialog.say(&Message::Begin)?;
         }
         let until = Instant::now() + AGREEMENT;
-        for node in &mut self.nodes {
-            let name = &node.endpoints.node;
-            loop {
-                match node.dialog.hear(Duration::from_millis(100))? {
-                    Some(Message::Begin) => break,
+        let mut are_ready = vec![false; self.nodes.len()];
+        loop {
+            // All in turns: one that hears nothing for some seconds would take this program for stopped.
+            for (node, is_ready) in self.nodes.iter_mut().zip(&mut are_ready) {
+                let name = &node.endpoints.node;
+                match node.dialog.hear(Duration::ZERO)? {
+                    Some(Message::Begin) => *is_ready = true,
                     Some(Message::Refused { why }) => return Err(PacketError::Refused(format!("{name}: {why}"))),
                     Some(Message::Stop { why }) => {
                         return Err(PacketError::Failed(format!("{name} ended the run before it began: {why}")));
                     }
+                    // One that has begun may tell of itself already.
+                    Some(message) if *is_ready => node.early.push_back(message),
                     Some(_) => return Err(PacketError::Unexpected("something else than that it is ready")),
-                    None if self.setup.stop.ended_early() => {
-                        return Err(PacketError::Failed("ended before the run began".to_owned()));
-                    }
-                    None if Instant::now() > until => {
-                        return Err(PacketError::Failed(format!("{name} did not get ready within 30 s")));
-                    }
                     None => {}
                 }
             }
+            let waits_for = self.nodes.iter().zip(&are_ready).find(|(_, is_ready)| !**is_ready);
+            let Some((node, _)) = waits_for else { return Ok(()) };
+            if self.setup.stop.ended_early() {
+                return Err(PacketError::Failed("ended before the run began".to_owned()));
+            }
+            if Instant::now() > until {
+                let (name, within) = (&node.endpoints.node, AGREEMENT.as_secs());
+                return Err(PacketError::Failed(format!("{name} did not get ready within {within} s")));
+            }
+            std::thread::sleep(PERIOD);
         }
-        Ok(())
     }
 
     /// Sends all orders, and hears of the nodes until they have told what they did with them.
@@ -374,9 +413,14 @@ impl<'a> Server<'a> {
 
     fn hear_all(&mut self, watching: &Watching) {
         let mut told = Vec::new();
-        for node in self.nodes.iter_mut().filter(|node| node.gone.is_none() && node.half.is_none()) {
+        for node in self.nodes.iter_mut().filter(|node| node.gone.is_none()) {
+            // One that has handed its half over waits for that of the others, and hears that this program lives; it may go, too.
+            if node.half.is_some() {
+                let _ = node.dialog.hear(Duration::ZERO);
+                continue;
+            }
             for _ in 0..MOST_HEARD {
-                match node.dialog.hear(Duration::ZERO) {
+                match node.hear() {
                     Ok(Some(Message::Half { record })) => {
                         node.half = Some(record);
                         break;

@@ -1,5 +1,6 @@
 //! What the controller makes of clocks and of what the acting thread tells.
 
+use packet::relation::OffsetMeasurement;
 use record::{Manifest, Measurement};
 use units::Timestamp;
 
@@ -101,6 +102,49 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
     shared.dropped.store(1, std::sync::atomic::Ordering::Relaxed);
     orders.judge(&mut record);
     assert!(record.validity.has(ReasonCode::SamplesDropped) && record.validity.is_invalid());
+}
+
+#[test]
+fn a_clock_that_was_steered_between_two_exchanges_is_within_what_is_said_of_it() {
+    let plan = || ActPlan {
+        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
+        by: ActsBy::Exchange,
+        lead_ns: 1_000,
+        spin_ns: 0,
+        interval_ns: 1_000_000,
+    };
+    let series = |name| Delays::new(name, 0, 1_000_000_000);
+    let ahead = |exchanges: &[(i64, i64)]| {
+        let (_start, acting) = act::prepare(plan(), Output::Nothing, None);
+        let request = PulseRequest { by: ActsBy::Exchange, max_drift_ppb: 100_000, ..PulseRequest::default() };
+        let mut orders = Orders::new(&request, 0, "b", None, acting, series);
+        let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
+        for (at_ns, offset_ns) in exchanges {
+            let mut seen = ClocksSeen::new(100_000, series);
+            let bound = sync::bound::OffsetBound { lower_ns: offset_ns - 1_000, upper_ns: offset_ns + 1_000 };
+            seen.last = Some(OffsetMeasurement { offset_ns: *offset_ns, bound, round_trip_ns: 2_000 });
+            seen.last_ns = Some(*at_ns);
+            orders.take_over(&clocks, &seen);
+        }
+        let mut record = Record::empty("one".to_owned(), Measurement::Pulse, Manifest::default());
+        record.detail = orders.detail(record::PacketRun::default());
+        record.pulses().unwrap().nodes[0].clock_ahead_ns.unwrap()
+    };
+    let now_ns = now_ns(ClockId::Realtime);
+    let at = |ms: i64, offset_ns: i64| (now_ns - 1_000_000_000 + ms * 1_000_000, offset_ns);
+    // Both run at one rate: what is known is right to within the exchange and the drift of 20 ms.
+    let (lower_ns, upper_ns) = ahead(&[at(0, 5_000), at(20, 5_000)]);
+    assert_eq!((lower_ns, upper_ns), (-3_000, 3_000));
+    // The node's is steered by 500 ppm: right before the second exchange it was 10 us ahead of what it was taken for, or behind.
+    for (steered_ns, expected) in [(10_000, (-3_000, 13_000)), (-10_000, (-13_000, 3_000))] {
+        assert_eq!(ahead(&[at(0, 5_000), at(20, 5_000 + steered_ns)]), expected);
+    }
+    // It has gone on for long, so that it is expected to go on, and ends.
+    let steady: Vec<(i64, i64)> = (0..150).map(|number| at(number * 20 - 2_000, number * 10_000)).collect();
+    let (lower_ns, upper_ns) = ahead(&steady);
+    assert!(lower_ns >= -3_010 && upper_ns <= 13_000, "{lower_ns} {upper_ns}: only the first ones were not expected");
+    let ended = [steady, vec![at(1_000, 149 * 10_000)]].concat();
+    assert!(ahead(&ended).0 <= -12_900, "{:?}: it was taken to be 10 us farther ahead", ahead(&ended));
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! Boards that make it hard.
+//! Nodes that make it hard.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Boards whose runs are made by a function.
+/// Nodes whose runs are made by a function.
 struct By<F>(F);
 
-impl<F: FnMut(&Step, &mut Random) -> Outcome> Boards for By<F> {
+impl<F: FnMut(&Step, &mut Random) -> Outcome> Nodes for By<F> {
     fn carry_out(&mut self, step: &Step, random: &mut Random) -> Outcome {
         (self.0)(step, random)
     }
@@ -25,7 +25,7 @@ fn constant(step: &Step, needed_ns: u64) -> Outcome {
 
 #[test]
 fn each_cycle_has_a_lead_of_its_own() {
-    // The longer the cycle, the longer the board has slept; and at 250 us it does not come to rest.
+    // The longer the cycle, the longer the node has slept; and at 250 us it does not come to rest.
     let needed_ns = |cycle_ns: u64| match cycle_ns {
         250_000 => 900 * US,
         500_000 => 150 * US,
@@ -49,13 +49,13 @@ fn each_cycle_has_a_lead_of_its_own() {
 
 #[test]
 fn no_lead_is_raised_for_a_loss() {
-    let mut boards = Bounded { base_ns: 100 * US, worst_ns: 150 * US, worst_rate: 1e-3, loss: 0.0 };
-    assert_eq!(carried_out(plan(), &mut boards.clone(), 1).claims().count(), 4);
+    let mut nodes = Bounded { base_ns: 100 * US, worst_ns: 150 * US, worst_rate: 1e-3, loss: 0.0 };
+    assert_eq!(carried_out(plan(), &mut nodes.clone(), 1).claims().count(), 4);
     // One in ten million: each cycle fails with a chance of some 5 %, by loss and never by its lead.
-    boards.loss = 1e-7;
+    nodes.loss = 1e-7;
     let mut lost = 0;
     for seed in 0..300 {
-        for cycle in carried_out(plan(), &mut boards.clone(), seed).cycles {
+        for cycle in carried_out(plan(), &mut nodes.clone(), seed).cycles {
             match cycle.answer {
                 Answer::Holds(claim) => assert_eq!(claim.lead_ns, 160 * US),
                 Answer::Loses(failure) => {
@@ -70,8 +70,8 @@ fn no_lead_is_raised_for_a_loss() {
     }
     assert!((30..120).contains(&lost), "{lost} of 1200");
     // A fifth: the explorations alone show it, and nothing is spent on attempts.
-    boards.loss = 0.2;
-    let conclusion = carried_out(plan(), &mut boards, 1);
+    nodes.loss = 0.2;
+    let conclusion = carried_out(plan(), &mut nodes, 1);
     assert!(conclusion.alpha_spent <= 0.0);
     for cycle in &conclusion.cycles {
         let Answer::Loses(failure) = &cycle.answer else { panic!("{cycle:?}") };
@@ -81,7 +81,7 @@ fn no_lead_is_raised_for_a_loss() {
     }
 }
 
-/// Boards whose thread spins for the last 150 us before each moment: an order that arrives then is taken after it.
+/// Nodes whose thread spins for the last 150 us before each moment: an order that arrives then is taken after it.
 fn spinning(step: &Step) -> Outcome {
     let run = step.run().unwrap();
     let (arrives_ns, spins_ns, takes_ns) = (180 * US, 150 * US, 20 * US);
@@ -118,7 +118,7 @@ fn phases_that_differ_are_named() {
         assert!(matches!(cycle.explored[1].phase, Phase::Meeting | Phase::Apart), "{cycle:?}");
         let needed: Vec<u64> = cycle.explored.iter().map(|explored| explored.needed.unwrap().worst_ns).collect();
         let is_named = cycle.phase_difference.is_some();
-        assert_eq!(is_named, needed[0].abs_diff(needed[1]) >= DEFAULT_MARGIN_NS, "{cycle:?}");
+        assert_eq!(is_named, needed[0].abs_diff(needed[1]) >= MARGIN_NS, "{cycle:?}");
         let Answer::Holds(claim) = &cycle.answer else { panic!("{cycle:?}") };
         assert!(claim.lead_ns >= 210 * US && claim.needed.worst_ns <= claim.lead_ns);
     }
@@ -132,7 +132,7 @@ fn phases_that_differ_are_named() {
     let cycle = spinning(190 * US, 5_040 * US);
     assert_eq!((cycle.explored[1].phase, cycle.explored[1].lead_ns), (Phase::Apart, 4_945 * US));
     assert_eq!(cycle.phase_difference.unwrap().p50_ns, -95_000);
-    // Boards to which earlier orders do not matter.
+    // Nodes to which earlier orders do not matter.
     let same = carried_out(plan(), &mut By(|step: &Step, _: &mut Random| constant(step, 700 * US)), 1);
     assert!(same.cycles.iter().all(|cycle| cycle.phase_difference.is_none() && cycle.explored.len() == 2));
 }
@@ -142,11 +142,11 @@ fn a_worst_case_that_drifts_is_not_settled_and_one_that_ends_is_found() {
     let drifting = |step_ns: u64, ends_after: u64| {
         let mut runs = 0;
         let plan = SweepPlan { cycles_ns: vec![500 * US], ..plan() };
-        let boards = |step: &Step, _: &mut Random| {
+        let nodes = |step: &Step, _: &mut Random| {
             runs = ends_after.min(runs + 1);
             constant(step, 200 * US + runs * step_ns)
         };
-        carried_out(plan, &mut By(boards), 1).cycles.remove(0).answer
+        carried_out(plan, &mut By(nodes), 1).cycles.remove(0).answer
     };
     let Answer::Unsettled { first_lead_ns, last_lead_ns, worst_ns, raised } = drifting(15 * US, u64::MAX) else {
         panic!("it settles");
@@ -186,9 +186,9 @@ prop_compose! {
         numbers in prop::array::uniform12(any_number()),
         is_needed in any::<bool>(),
         is_burst in any::<bool>(),
-        boards in 0_usize..3,
+        nodes in 0_usize..3,
     ) -> Outcome {
-        let [orders, lost, late, p50_ns, p99_ns, p999_ns, worst_ns, bursts, misses, span_ns, board, took_ns] = numbers;
+        let [orders, lost, late, p50_ns, p99_ns, p999_ns, worst_ns, bursts, misses, span_ns, node, took_ns] = numbers;
         Outcome {
             number,
             orders,
@@ -197,7 +197,7 @@ prop_compose! {
             needed: is_needed.then_some(NeededLead { p50_ns, p99_ns, p999_ns, worst_ns }),
             bursts,
             longest_burst: is_burst.then_some(Burst { misses, span_ns }),
-            boards: vec![BoardCount { lost: board, late, worst_ns: is_needed.then_some(worst_ns) }; boards],
+            nodes: vec![NodeCount { lost: node, late, worst_ns: is_needed.then_some(worst_ns) }; nodes],
             took_ns,
         }
     }

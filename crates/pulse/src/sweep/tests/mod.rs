@@ -1,10 +1,10 @@
-//! Simulated boards, and what sweeps of them come to.
+//! Simulated nodes, and what sweeps of them come to.
 
 mod adversary;
 mod choice;
+mod outcomes;
 mod safety;
 mod states;
-mod tallies;
 
 use units::Random;
 
@@ -13,6 +13,7 @@ use super::*;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
+const MARGIN_NS: u64 = 10 * US;
 
 /// The sweep of the command's description, with time enough for every attempt.
 fn plan() -> SweepPlan {
@@ -20,17 +21,17 @@ fn plan() -> SweepPlan {
         cycles_ns: vec![250 * US, 500 * US, MS, 2 * MS],
         max_miss: 1e-5,
         confidence: 0.99,
-        margin_ns: DEFAULT_MARGIN_NS,
+        margin_ns: MARGIN_NS,
         max_lead_ns: 10 * MS,
         explore_ns: 60 * S,
         budget_ns: 900_000 * S,
-        boards: 1,
+        nodes: 1,
         load: "stress".to_owned(),
     }
 }
 
-/// Boards that are ordered by a sweep.
-trait Boards {
+/// Nodes that are ordered by a sweep.
+trait Nodes {
     /// What a run comes to.
     fn carry_out(&mut self, step: &Step, random: &mut Random) -> Outcome;
 
@@ -41,15 +42,15 @@ trait Boards {
 }
 
 /// Carries a sweep out to its end.
-fn carried_out(plan: SweepPlan, boards: &mut impl Boards, seed: u64) -> Conclusion {
+fn carried_out(plan: SweepPlan, nodes: &mut impl Nodes, seed: u64) -> Conclusion {
     let mut random = Random::new(seed);
     let mut sweep = Sweep::new(plan).unwrap();
     for _ in 0..10_000 {
         if let Step::Done(conclusion) = sweep.next() {
             return conclusion.as_ref().clone();
         }
-        let outcome = boards.carry_out(sweep.next(), &mut random);
-        if boards.is_hidden(&outcome, &mut random) {
+        let outcome = nodes.carry_out(sweep.next(), &mut random);
+        if nodes.is_hidden(&outcome, &mut random) {
             sweep.discard(outcome.took_ns);
         } else {
             sweep.take(&outcome).unwrap();
@@ -76,7 +77,7 @@ fn outcome(run: &OrderRun, orders: u64, worst_ns: u64, (lost, late): (u64, u64))
         needed,
         bursts: u64::from(misses > 0),
         longest_burst: (misses > 0).then_some(Burst { misses, span_ns }),
-        boards: vec![BoardCount { lost, late, worst_ns: needed.map(|needed| needed.worst_ns) }],
+        nodes: vec![NodeCount { lost, late, worst_ns: needed.map(|needed| needed.worst_ns) }],
         took_ns: orders * run.cycle_ns,
     }
 }
@@ -104,7 +105,7 @@ fn count(probability: f64, orders: u64, random: &mut Random) -> u64 {
     found
 }
 
-/// Boards that need a lead with an exponential tail, which ends at a worst case.
+/// Nodes that need a lead with an exponential tail, which ends at a worst case.
 #[derive(Clone, Copy, Debug)]
 struct Bounded {
     base_ns: u64,
@@ -140,7 +141,7 @@ impl Bounded {
     }
 }
 
-impl Boards for Bounded {
+impl Nodes for Bounded {
     fn carry_out(&mut self, step: &Step, random: &mut Random) -> Outcome {
         let run = step.run().unwrap();
         if matches!(step, Step::Explore { .. }) {

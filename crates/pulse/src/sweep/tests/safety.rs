@@ -4,19 +4,19 @@ use super::*;
 
 const SWEEPS: u64 = 20_000;
 
-/// Boards that miss each order with the same probability whatever its lead: each miss seems to need a little more, so that every
-/// attempt is followed by another one. Explorations show nothing of it. No boards make a sweep err more often.
+/// Nodes that miss each order with the same probability whatever its lead: each miss seems to need a little more, so that every
+/// attempt is followed by another one. Explorations show nothing of it. No nodes make a sweep err more often.
 struct Hopeless {
     /// How often an order begins a burst of misses.
     begins: f64,
     /// How many orders each burst misses.
     misses: u64,
-    /// How many of the runs that miss an order are lost with what was known of them: a board that is late and then gone.
+    /// How many of the runs that miss an order are lost with what was known of them: a node that is late and then gone.
     hides: f64,
     attempts: u64,
 }
 
-impl Boards for Hopeless {
+impl Nodes for Hopeless {
     fn carry_out(&mut self, step: &Step, random: &mut Random) -> Outcome {
         let run = step.run().unwrap();
         if matches!(step, Step::Explore { .. }) {
@@ -112,14 +112,14 @@ fn a_rare_long_burst_passes_only_with_what_is_true_of_bursts() {
     assert!(passed > 900, "{passed}");
 }
 
-/// Boards that lose no more than is allowed: explorations may say that they lose more for one cycle in a hundred. Most attempts fail all
+/// Nodes that lose no more than is allowed: explorations may say that they lose more for one cycle in a hundred. Most attempts fail all
 /// the same, and then it is said that nothing was shown.
 #[test]
 fn explorations_call_at_most_one_of_a_hundred_cycles_bad_that_is_not() {
-    let boards = Bounded { base_ns: 100 * US, worst_ns: 150 * US, worst_rate: 1e-3, loss: 1e-5 };
+    let nodes = Bounded { base_ns: 100 * US, worst_ns: 150 * US, worst_rate: 1e-3, loss: 1e-5 };
     let (mut cycles, mut wrong, mut not_shown) = (0, 0, 0);
     for seed in 0..2_500 {
-        for cycle in carried_out(plan(), &mut boards.clone(), seed).cycles {
+        for cycle in carried_out(plan(), &mut nodes.clone(), seed).cycles {
             cycles += 1;
             if let Answer::Loses(failure) = cycle.answer {
                 wrong += u64::from(failure.is_shown_worse && !failure.is_of_attempt);
@@ -131,4 +131,32 @@ fn explorations_call_at_most_one_of_a_hundred_cycles_bad_that_is_not() {
     // One of a hundred, and three standard deviations of the binomial law.
     assert!(wrong <= 130, "{wrong} of {cycles}");
     assert!(not_shown > 9_000, "{not_shown} of {cycles}");
+}
+
+/// Nodes that miss just as many orders as they may, all of them by stalls of two dozen. One stall is more than what is allowed for as
+/// many orders, and shows nothing of the kind: at most one of a hundred cycles is called worse by its explorations, or by its attempt.
+#[test]
+fn at_most_one_of_a_hundred_cycles_that_stall_is_called_worse_than_it_is() {
+    struct Stalling;
+    impl Nodes for Stalling {
+        fn carry_out(&mut self, step: &Step, random: &mut Random) -> Outcome {
+            let run = step.run().unwrap();
+            let bursts = count(1e-5 / 24.0, run.orders, random);
+            let longest_burst = (bursts > 0).then_some(Burst { misses: 24, span_ns: 23 * run.cycle_ns });
+            Outcome { bursts, longest_burst, ..outcome(run, run.orders, 200 * US, (24 * bursts, 0)) }
+        }
+    }
+    let (mut cycles, mut missed, mut wrong) = (0, 0, [0; 2]);
+    for seed in 0..2_500 {
+        for cycle in carried_out(plan(), &mut Stalling, seed).cycles {
+            cycles += 1;
+            if let Answer::Loses(failure) = cycle.answer {
+                missed += 1;
+                wrong[usize::from(failure.is_of_attempt)] += u64::from(failure.is_shown_worse);
+            }
+        }
+    }
+    assert!(cycles == 10_000 && missed > 1_500, "{missed} of {cycles}");
+    // One of a hundred, and three standard deviations of the binomial law.
+    assert!(wrong.into_iter().all(|wrong| wrong <= 130), "{wrong:?} of {cycles}");
 }

@@ -63,7 +63,10 @@ fn what_it_takes_is_known_beforehand() {
 #[test]
 fn a_sweep_without_time_says_what_it_did_not_find_out() {
     let needed = SweepError::Budget { needed_ns: 252_458 * MS, budget_ns: 252 * S };
-    assert_eq!(Sweep::new(SweepPlan { budget_ns: 252 * S, ..plan() }).err(), Some(needed));
+    assert_eq!(Sweep::new(SweepPlan { budget_ns: 252 * S, ..plan() }).err(), Some(needed.clone()));
+    // What is needed reads as more than what is allowed, with what to do about it.
+    let said = needed.to_string();
+    assert!(said.contains("takes 253 s") && said.contains("252 s are allowed") && said.contains("--budget"), "{said}");
     // Enough for the first attempt, which fails.
     let mut sweep = Sweep::new(SweepPlan { budget_ns: 300 * S, ..plan() }).unwrap();
     take(&mut sweep, 100 * US, (0, 0));
@@ -114,13 +117,13 @@ fn what_was_confirmed_before_a_sweep_was_ended_stands() {
     let mut sweep = Sweep::new(plan()).unwrap();
     (0..3).for_each(|_| drop(take(&mut sweep, 200 * US, (0, 0))));
     take(&mut sweep, 300 * US, (0, 0));
-    sweep.stop("a board could not be reached");
+    sweep.stop("a node could not be reached");
     let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
     assert_eq!(conclusion.claims().map(|claim| claim.cycle_ns).collect::<Vec<_>>(), [250 * US]);
     let leads: Vec<_> = conclusion.cycles[1..]
         .iter()
         .map(|cycle| match &cycle.answer {
-            Answer::Stopped { why, lead_ns } if why == "a board could not be reached" => {
+            Answer::Stopped { why, lead_ns } if why == "a node could not be reached" => {
                 (cycle.explored.len(), *lead_ns)
             }
             answer => panic!("{answer:?}"),
@@ -152,6 +155,67 @@ fn what_cannot_be_swept_is_refused() {
     assert!(matches!(refused(|plan| plan.margin_ns = 0), Some(SweepError::Lead { .. })));
     assert!(matches!(refused(|plan| plan.max_lead_ns = 10 * US), Some(SweepError::Lead { .. })));
     assert!(matches!(refused(|plan| plan.max_lead_ns = u64::MAX), Some(SweepError::Lead { .. })));
-    assert_eq!(refused(|plan| plan.boards = 0), Some(SweepError::Boards(0)));
-    assert_eq!(refused(|plan| plan.explore_ns = u64::MAX), Some(SweepError::Time(u64::MAX)));
+    assert_eq!(refused(|plan| plan.nodes = 0), Some(SweepError::Nodes(0)));
+    assert_eq!(refused(|plan| plan.explore_ns = u64::MAX), Some(SweepError::Explore(u64::MAX)));
+    assert_eq!(refused(|plan| plan.budget_ns = u64::MAX), Some(SweepError::Time(u64::MAX)));
+}
+
+#[test]
+fn one_stall_does_not_show_that_a_cycle_is_worse_than_allowed() {
+    let mut sweep = Sweep::new(SweepPlan { cycles_ns: vec![500 * US], ..plan() }).unwrap();
+    // 20 orders that are lost together end no exploration, though 20 by themselves would.
+    take(&mut sweep, 290 * US, (20, 0));
+    assert!(matches!(sweep.next(), Step::Explore { run, .. } if run.number == 2), "{:?}", sweep.next());
+    take(&mut sweep, 290 * US, (0, 0));
+    take(&mut sweep, 290 * US, (24, 0));
+    let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
+    let Answer::Loses(failure) = &conclusion.cycles[0].answer else { panic!("{conclusion:?}") };
+    assert_eq!((failure.orders, failure.lost, failure.assumed_burst_misses), (529_832, 24, 24));
+    assert!(failure.miss_rate_at_least > 2e-5 && failure.miss_rate_at_least_in_bursts < 1e-6, "{failure:?}");
+    assert!(!failure.is_shown_worse);
+    assert_eq!(conclusion.verdict(), SweepVerdict::CannotTell);
+}
+
+#[test]
+fn a_lead_is_too_short_only_where_the_largest_one_was_tried() {
+    let mut sweep = Sweep::new(SweepPlan { cycles_ns: vec![500 * US], ..plan() }).unwrap();
+    take(&mut sweep, 300 * US, (0, 0));
+    take(&mut sweep, 300 * US, (0, 0));
+    // A stall of 12 ms: 24 orders need more than the 310 us that they had, four of them more than the largest lead, 10 ms.
+    let Step::Confirm { run, .. } = take(&mut sweep, 12 * MS, (0, 24)) else { panic!("{sweep:?}") };
+    assert_eq!(run.lead_ns, 310 * US);
+    let Step::Confirm { run, .. } = take(&mut sweep, 12 * MS, (0, 4)) else { panic!("{sweep:?}") };
+    assert_eq!(run.lead_ns, 10 * MS);
+    let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
+    let Answer::TooLate(failure) = &conclusion.cycles[0].answer else { panic!("{conclusion:?}") };
+    assert_eq!((failure.lead_ns, failure.late, failure.worst_ns), (10 * MS, 4, Some(12 * MS)));
+    assert!(!failure.is_shown_worse, "{failure:?}");
+}
+
+#[test]
+fn a_sweep_is_broken_only_where_every_cycle_is_shown_to_fail() {
+    let verdict = |cycles_ns: Vec<u64>, misses: &[(u64, u64)], is_ended: bool| {
+        let mut sweep = Sweep::new(SweepPlan { cycles_ns, ..plan() }).unwrap();
+        for (lost, late) in misses {
+            let worst_ns = if *late > 0 { 11 * MS } else { 100 * US };
+            take(&mut sweep, worst_ns, (*lost, *late));
+        }
+        if is_ended {
+            sweep.stop("it was ended");
+        }
+        let Step::Done(conclusion) = sweep.next() else { panic!("{:?}", sweep.next()) };
+        conclusion.verdict()
+    };
+    let (kept, lost, late) = ([(0, 0); 3], [(60_000, 0)], [(0, 60_000)]);
+    let one_lost = [(0, 0), (0, 0), (1, 0)];
+    assert_eq!(verdict(vec![MS], &kept, false), SweepVerdict::Holds);
+    assert_eq!(verdict(vec![MS], &lost, false), SweepVerdict::Broken);
+    assert_eq!(verdict(vec![MS], &late, false), SweepVerdict::Broken);
+    // One that is lost shows nothing of what is allowed, and leaves open whether a lead suffices.
+    assert_eq!(verdict(vec![MS], &one_lost, false), SweepVerdict::CannotTell);
+    let both = |first: &[(u64, u64)], second: &[(u64, u64)]| [first, second].concat();
+    assert_eq!(verdict(vec![MS, 2 * MS], &both(&[(30_000, 0)], &one_lost), false), SweepVerdict::CannotTell);
+    assert_eq!(verdict(vec![MS, 2 * MS], &both(&one_lost, &kept), false), SweepVerdict::Holds);
+    // What was ended is not what was asked for.
+    assert_eq!(verdict(vec![MS, 2 * MS], &kept, true), SweepVerdict::CannotTell);
 }

@@ -101,6 +101,8 @@ pub(crate) struct ActLoop<'a, E> {
     pub(crate) session: Session,
     pub(crate) flow: u8,
     pub(crate) clock: &'a ActingClock,
+    /// Whether it acts by its own clock as that is, and not by how far that is from the server's.
+    pub(crate) is_by_own_clock: bool,
     pub(crate) bounds: Bounds,
     /// From an order's schedule to its time (ns).
     pub(crate) lead_ns: i64,
@@ -150,8 +152,11 @@ struct State {
     before: Now,
     /// When the output is to be safe again (ns, CLOCK_REALTIME of the node); `None` while it is.
     safe_at_ns: Option<i64>,
-    /// When the last order that was carried out was for (ns, CLOCK_REALTIME of the server).
+    /// From when until when the last order that was carried out was for (ns, CLOCK_REALTIME of the server).
     last_act_ns: i64,
+    last_until_ns: i64,
+    /// When that was (ns, CLOCK_REALTIME of the node).
+    last_acted_ns: i64,
     /// Nothing more is switched.
     is_halted: bool,
 }
@@ -166,6 +171,8 @@ impl State {
             before: Now::read(),
             safe_at_ns: None,
             last_act_ns: i64::MIN / 2,
+            last_until_ns: i64::MIN / 2,
+            last_acted_ns: i64::MIN / 2,
             is_halted: false,
         };
         state.look_at(clock);
@@ -187,7 +194,7 @@ impl State {
 }
 
 impl<E: PacketEndpoint> ActLoop<'_, E> {
-    /// Takes orders and carries them out until it is stopped; the output is safe when it returns.
+    /// Takes orders and carries them out until it is stopped; the output was told to be safe when it returns.
     #[inline(never)]
     pub(crate) fn run(mut self) -> ReceiveCounts {
         let mut state = State::new(self.clock);
@@ -198,10 +205,17 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             }
             if now.is_stepped_since(&state.before) {
                 self.drop_all(&mut state);
+                // How far it is from the server's is not known any more.
+                state.is_clock_known &= self.is_by_own_clock;
             }
             if !state.is_halted && self.is_to_halt(now.monotonic_ns) {
                 state.is_halted = true;
                 self.drop_all(&mut state);
+            }
+            if state.safe_at_ns.is_some() {
+                if let Some(guarded) = self.guarded {
+                    guarded.lives(now.monotonic_ns);
+                }
             }
             state.before = now;
             state.look_at(self.clock);
@@ -256,7 +270,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
     pub(crate) fn arm_one(&mut self) -> i64 {
         let mut state = State::new(self.clock);
         let began_ns = realtime();
-        self.take(&mut state);
+        self.take(i64::MAX, &mut state);
         realtime() - began_ns
     }
 
@@ -292,7 +306,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
     fn wait(&mut self, now: &Now, left_ns: i64, state: &mut State) -> Waited {
         match self.end.wait_for(left_ns.min(self.end_ns - now.monotonic_ns)) {
             Ok(Waited::Packet) => {
-                self.take(state);
+                self.take(now.monotonic_ns + left_ns, state);
                 Waited::Packet
             }
             // Its time was over before.
@@ -316,7 +330,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             return Some(state.before.at_monotonic(monotonic()));
         }
         let order = self.pending.take()?;
-        state.last_act_ns = order.act_at_ns;
+        (state.last_act_ns, state.last_until_ns) = (order.act_at_ns, order.until_ns);
         let ordered_ns = state.ahead.on_own(order.act_at_ns);
         let began = state.before;
         let sleep_ns = ordered_ns - self.spin_ns - began.realtime_ns;
@@ -335,9 +349,18 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
             std::hint::spin_loop();
             acted_ns = realtime();
         }
+        // What was far enough apart when it was ordered need not be where this thread was late.
+        let is_near = (0..self.bounds.least_apart_ns / 2).contains(&acted_ns.wrapping_sub(state.last_acted_ns));
+        if is_near || self.stop.load(Ordering::Relaxed) {
+            let fate = if is_near { Fate::Refused(Refusal::TooFast) } else { Fate::Dropped };
+            self.tell(&order, fate, state.ahead, [ordered_ns; 3]);
+            return Some(began.at_monotonic(monotonic()));
+        }
+        state.last_acted_ns = acted_ns;
         let until_ns = state.ahead.on_own(order.until_ns);
         if let Some(guarded) = self.guarded {
-            guarded.becomes_active(monotonic() + (until_ns - acted_ns).max(0));
+            let now_ns = monotonic();
+            guarded.becomes_active(now_ns, now_ns + (until_ns - acted_ns).max(0));
         }
         let is_switched = self.output.set(true);
         let returned_ns = realtime();
@@ -360,10 +383,11 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         }
     }
 
-    /// Drops what waits, and makes the output safe.
+    /// Drops what waits, and makes the output safe. Acts before that are nothing to go by, since the clock may have been set.
     #[cold]
     #[inline(never)]
     fn drop_all(&mut self, state: &mut State) {
+        state.last_acted_ns = i64::MIN / 2;
         if state.safe_at_ns.take().is_some() {
             self.make_safe();
         }
@@ -394,9 +418,9 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         let _ = sleep_until(KernelClock::from(units::ClockId::Monotonic), &until);
     }
 
-    /// Takes one packet, if there is one.
+    /// Takes one packet, if there is one; what is to be done at `until_ns` (CLOCK_MONOTONIC) does not wait for a failure.
     #[inline(always)]
-    fn take(&mut self, state: &mut State) {
+    fn take(&mut self, until_ns: i64, state: &mut State) {
         let (session, flow, strangers, ring) = (&self.session, self.flow, self.strangers, &mut *self.ring);
         let taken = self.end.receive(|received: Received<'_>| {
             let received_ns = realtime();
@@ -422,7 +446,7 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         match taken {
             Ok(Some(Some((sequence, order, received_ns)))) => self.consider(sequence, order, received_ns, state),
             Ok(_) => {}
-            Err(error) => self.fail(error, monotonic() + FAILURE_PAUSE_NS, &mut state.counts),
+            Err(error) => self.fail(error, until_ns, &mut state.counts),
         }
     }
 
@@ -472,13 +496,18 @@ impl<E: PacketEndpoint> ActLoop<'_, E> {
         }
         let apart_ns = self.bounds.least_apart_ns;
         let (before, behind) = self.pending.around(place);
-        let before_ns = before.map_or(state.last_act_ns, |before| before.act_at_ns);
+        let (before_ns, active_until_ns) =
+            before.map_or((state.last_act_ns, state.last_until_ns), |before| (before.act_at_ns, before.until_ns));
         let is_near = |one_ns: i64, other_ns: i64| (0..apart_ns).contains(&other_ns.saturating_sub(one_ns));
         if until_ns.saturating_sub(act_at_ns) > self.bounds.longest_ns {
             Some(Refusal::TooLong)
         } else if left_ns > FARTHEST_NS {
             Some(Refusal::TooFar)
-        } else if is_near(before_ns, act_at_ns) || behind.is_some_and(|behind| is_near(act_at_ns, behind.act_at_ns)) {
+        } else if act_at_ns < active_until_ns && act_at_ns >= before_ns
+            || is_near(before_ns, act_at_ns)
+            || behind.is_some_and(|behind| until_ns > behind.act_at_ns || is_near(act_at_ns, behind.act_at_ns))
+        {
+            // One that begins before the end of another would have it active for longer than each may be.
             Some(Refusal::TooFast)
         } else if self.pending.is_full() {
             Some(Refusal::Full)

@@ -157,17 +157,20 @@ impl ReceiverStart for ActorStart {
     }
 }
 
+/// The header of a packet that is measured and brings nothing.
+const HEADER: Header = Header {
+    purpose: Purpose::Measured,
+    flow: 0,
+    sequence: 0,
+    sent_before: 0,
+    sent_ns: 0,
+    earlier: EarlierStamps::NONE,
+};
+
 /// The bytes of a packet with an order, as they are on the way.
 fn bytes_of(session: &Session, flow: u8, sequence: u64, (act_at_ns, active_ns): (i64, i64)) -> [u8; LEAST_BYTES] {
     let mut bytes = [0; LEAST_BYTES];
-    let header = Header {
-        purpose: Purpose::Measured,
-        flow,
-        sequence,
-        sent_before: sequence,
-        sent_ns: 0,
-        earlier: EarlierStamps::default(),
-    };
+    let header = Header { flow, sequence, sent_before: sequence, ..HEADER };
     let order = Order { act_at_ns, until_ns: act_at_ns + active_ns };
     header.write_with(session, Some(order.words()), &mut bytes);
     bytes
@@ -205,6 +208,7 @@ impl<E: PacketEndpoint> Actor<E> {
                 session: self.session,
                 flow: self.flow,
                 clock: &clock,
+                is_by_own_clock: true,
                 bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
                 lead_ns: 0,
                 arming_ns: 0,
@@ -257,6 +261,7 @@ impl<E: PacketEndpoint> Actor<E> {
             session: self.session,
             flow: self.flow,
             clock: &clock,
+            is_by_own_clock: true,
             bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
             lead_ns: 0,
             arming_ns: 0,
@@ -340,6 +345,7 @@ impl<E: PacketEndpoint + Send> Work for Actor<E> {
             session: self.session,
             flow: self.flow,
             clock: &shared.clock,
+            is_by_own_clock: plan.by == ActsBy::Service,
             bounds: plan.bounds,
             lead_ns: plan.lead_ns,
             arming_ns: shared.arming_ns.load(Ordering::Relaxed),

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use kernel::packet::{Counters, Launch, PacketEndpoint, ReceiveError, Received, SendError, SentStamp};
 
+use packet::header::HEADER_BYTES;
+
 use super::hot::Refusal;
 use super::*;
 
@@ -90,6 +92,7 @@ fn obeyed_while(
         session: SESSION,
         flow: 0,
         clock,
+        is_by_own_clock: true,
         bounds,
         lead_ns: 20 * MS,
         arming_ns,
@@ -167,8 +170,13 @@ fn what_leaves_less_than_the_arming_time_is_not_carried_out() {
 fn what_the_output_does_not_allow_is_refused_by_name() {
     let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
     let bounds = Bounds { longest_ns: MS, least_apart_ns: 2 * MS };
-    let mut forged = packet(5, from_ns + 30 * MS, MS);
-    *forged.last_mut().unwrap() ^= 1;
+    // Of the run, and without an order.
+    let mut without = packet(5, 0, 0);
+    let header = Header { sequence: 5, ..HEADER };
+    header.write(&SESSION, &mut without);
+    // Right in itself, and of a wrong key or for no time at all.
+    let mut forged = packet(7, from_ns + 30 * MS, MS);
+    forged[HEADER_BYTES] ^= 1;
     let done = obeyed(
         [
             packet(0, from_ns, MS),
@@ -176,8 +184,10 @@ fn what_the_output_does_not_allow_is_refused_by_name() {
             packet(2, from_ns + 2 * MS - 1, MS),
             packet(3, from_ns - 2 * MS + 1, MS),
             packet(4, from_ns + 30_000 * MS, MS),
+            without,
             forged,
             packet(6, from_ns + 2 * MS, MS),
+            packet(8, from_ns + 35 * MS, 0),
         ],
         bounds,
         1_000,
@@ -195,8 +205,55 @@ fn what_the_output_does_not_allow_is_refused_by_name() {
             (4, refused(Refusal::TooFar)),
             (5, refused(Refusal::NoOrder)),
             (6, Fate::Acted),
+            (8, refused(Refusal::NoOrder)),
         ]
     );
+}
+
+#[test]
+fn an_order_that_would_have_the_output_active_beyond_the_end_of_another_is_refused() {
+    let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
+    let at = |number: i64| from_ns + number * MS;
+    // The third begins before the second is over, and the fourth would end after the second has begun.
+    let packets =
+        [packet(0, at(0), 2 * MS), packet(1, at(10), 5 * MS), packet(2, at(14), MS), packet(3, at(8), 2 * MS + 1)];
+    let packets = packets.into_iter().chain([packet(4, at(15), MS), packet(5, at(8), 2 * MS)]);
+    let mut seen = fates(&obeyed(packets, ANY, 1_000));
+    seen.sort_by_key(|(sequence, _)| *sequence);
+    let fast = Fate::Refused(Refusal::TooFast);
+    let expected = [Fate::Acted, Fate::Acted, fast, fast, Fate::Acted, Fate::Acted];
+    assert_eq!(seen, (0..).zip(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_far_enough_apart_as_ordered_is_not_carried_out_at_once_where_the_thread_was_late() {
+    let clock = ActingClock::default();
+    clock.set(Ahead::default());
+    let bounds = Bounds { longest_ns: MS, least_apart_ns: 2 * MS };
+    let from_ns = now_ns(ClockId::Realtime) + 5 * MS;
+    let packets: Vec<_> =
+        (0..10).map(|number| packet(number, from_ns + 2 * MS * i64::try_from(number).unwrap(), MS / 4)).collect();
+    // Nothing of this program runs for 15 ms once all have come.
+    let turns = std::cell::Cell::new(0);
+    let stall = || {
+        turns.set(turns.get() + 1);
+        if turns.get() == 11 {
+            std::thread::sleep(std::time::Duration::from_millis(15));
+        }
+    };
+    let done = obeyed_while((&clock, None, &stall), packets, bounds, (1_000, 0));
+    assert_eq!(done.len(), 10);
+    let acted: Vec<i64> = done.iter().filter(|one| one.fate == Fate::Acted).map(|one| one.acted_ns).collect();
+    assert!(acted.windows(2).all(|pair| pair[1] - pair[0] >= MS), "{acted:?}");
+    let refused = done.iter().filter(|one| one.fate == Fate::Refused(Refusal::TooFast)).count();
+    assert!(refused >= 3 && acted.len() + refused == 10, "{:?}", fates(&done));
+    // Where the output may be switched as often as anybody likes, all are.
+    let from_ns = now_ns(ClockId::Realtime) + 5 * MS;
+    let packets: Vec<_> =
+        (0..10).map(|number| packet(number, from_ns + 2 * MS * i64::try_from(number).unwrap(), MS / 4)).collect();
+    turns.set(0);
+    let done = obeyed_while((&clock, None, &stall), packets, ANY, (1_000, 0));
+    assert_eq!(done.iter().filter(|one| one.fate == Fate::Acted).count(), 10);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The guard of an output: a process of its own that makes the output safe however this program ends or is stopped.
 //!
 //! A line that is released keeps or loses its level as its driver likes, and a killed process sets nothing. So the guard shares
-//! the output's descriptor, knows until when it may be active, and outranks the acting thread. That one in turn switches nothing
-//! while nobody guards. A kernel that dies, and both processes killed or stopped at once, are not covered.
+//! the output's descriptor, knows until when it may be active and whether the acting thread runs, and outranks that. The acting thread
+//! in turn switches nothing while nobody guards. A kernel that dies, and both processes killed or stopped at once (within 100 ms), are
+//! not covered.
 
 pub(crate) mod state;
 
@@ -18,6 +19,7 @@ use kernel::parport::{OutputPin, PinBytes};
 use kernel::process::Signal;
 use kernel::sched::Policy;
 use kernel::shared_words::SharedWords;
+use kernel::wait::Readable;
 use units::ClockId;
 
 use self::state::GuardState;
@@ -32,6 +34,12 @@ const READY: &str = "ready";
 const PERIOD: Duration = Duration::from_millis(5);
 /// How long a guard may take to end once nobody needs it.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long it may take until it watches: longer, and it gets no CPU.
+const COMES_UP_WITHIN: Duration = Duration::from_secs(5);
+/// How often it tries to make the output safe once its controller is gone, a period apart.
+const LAST_TRIES: u32 = 20;
+/// The highest real-time priority that there is.
+const HIGHEST_PRIORITY: u32 = 99;
 /// The priority of a guard of a thread that is not real-time.
 const LEAST_PRIORITY: u32 = 1;
 
@@ -41,6 +49,8 @@ pub(crate) struct Guard {
     child: Child,
     /// Closed when this goes, however it goes: that is how the guard hears of it.
     said: Option<BufReader<ChildStdout>>,
+    /// The guard goes on when this goes.
+    is_left: bool,
     pub(crate) state: Arc<GuardState>,
     /// What the guard could not have, in words; empty if it has all.
     pub(crate) lacks: String,
@@ -64,18 +74,22 @@ impl Guard {
         command.args(pin.iter().flat_map(|PinBytes { safe, active }| [safe.to_string(), active.to_string()]));
         command.stdin(Stdio::from(file)).stdout(Stdio::piped()).stderr(Stdio::from(shared));
         let mut child = command.spawn()?;
-        let mut said = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?);
-        let mut first = String::new();
-        said.read_line(&mut first)?;
-        let Some(lacks) = first.trim().strip_prefix(READY) else {
-            let _ = child.wait();
-            return Err(io::Error::other(match first.trim() {
-                "" => "it ended before it watched anything".to_owned(),
-                why => why.to_owned(),
-            }));
-        };
-        let lacks = lacks.trim().to_owned();
-        Ok(Some(Self { child, said: Some(said), state: Arc::new(GuardState(words)), lacks }))
+        match first_words(&mut child, COMES_UP_WITHIN) {
+            Ok((said, lacks)) => {
+                let state = Arc::new(GuardState(words));
+                Ok(Some(Self { child, said: Some(said), is_left: false, state, lacks }))
+            }
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Lets the guard go on until this program ends: a thread that is stuck has the output still.
+    pub(crate) fn leave(&mut self) {
+        self.is_left = true;
     }
 
     /// Why the output is not guarded any longer; `None` while it is.
@@ -92,8 +106,13 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        let said = self.said.take();
+        if self.is_left {
+            std::mem::forget(said);
+            return;
+        }
         // It makes the output safe and ends once nobody reads what it says; one that was stopped does so once it goes on.
-        drop(self.said.take());
+        drop(said);
         let _ = kernel::process::signal(self.child.id(), Signal::Continue);
         let until = Instant::now() + PATIENCE;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
@@ -105,6 +124,38 @@ impl Drop for Guard {
     }
 }
 
+/// What a guard says once it watches: where more is heard of it, and what it lacks.
+fn first_words(child: &mut Child, within: Duration) -> io::Result<(BufReader<ChildStdout>, String)> {
+    let pipe = child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    let until = Instant::now() + within;
+    let mut readable = Readable::new([pipe.as_fd()]);
+    // It says all at once.
+    while readable.ready().next().is_none() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let within = within.as_secs();
+            return Err(io::Error::other(format!(
+                "it did not begin to watch within {within} s: it got no CPU, or was stopped"
+            )));
+        }
+        readable.wait(i64::try_from(left.as_nanos()).unwrap_or(i64::MAX))?;
+    }
+    drop(readable);
+    let mut said = BufReader::new(pipe);
+    let mut first = String::new();
+    said.read_line(&mut first)?;
+    match (first.trim().strip_prefix(READY), first.trim()) {
+        (Some(lacks), _) => {
+            let lacks = lacks.trim().to_owned();
+            Ok((said, lacks))
+        }
+        (None, "") => {
+            Err(io::Error::other("it ended before it watched anything: was it killed, or is memory short? Try again"))
+        }
+        (None, why) => Err(io::Error::other(why.to_owned())),
+    }
+}
+
 /// The other process: watches until its controller is gone, and makes the output safe.
 ///
 /// # Errors
@@ -112,6 +163,8 @@ impl Drop for Guard {
 pub fn guard() -> io::Result<()> {
     // What stops or ends the terminal's programs does not reach it.
     kernel::process::start_session();
+    // The output is the place of what goes wrong: nothing is written there.
+    std::panic::set_hook(Box::new(|_| {}));
     kernel::signals::block_all_but_watchdog();
     let mut words = std::env::args().skip(2);
     let priority = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
@@ -125,9 +178,11 @@ pub fn guard() -> io::Result<()> {
     };
     let _ = kernel::memory::lock_on_fault();
     let mut lacks = Vec::new();
-    let outranks = if priority == 0 { LEAST_PRIORITY } else { (priority + 1).min(99) };
+    let outranks = if priority == 0 { LEAST_PRIORITY } else { (priority + 1).min(HIGHEST_PRIORITY) };
     if let Err(error) = kernel::sched::set_policy(Policy::Fifo(outranks)) {
         lacks.push(format!("a real-time priority ({error})"));
+    } else if priority >= HIGHEST_PRIORITY {
+        lacks.push(format!("a priority above that of the thread that acts ({HIGHEST_PRIORITY} is the highest)"));
     }
     let group = OwnGroup::make();
     if let Err(why) = &group {
@@ -136,7 +191,7 @@ pub fn guard() -> io::Result<()> {
     state.looked(now_ns(ClockId::Monotonic));
     // A controller that is gone already is no reason to leave the output as it is.
     let _ = writeln!(io::stdout(), "{READY} {}", lacks.join(", "));
-    watch(&state, &|| _ = output.set(false), &is_gone);
+    watch(&state, &|| output.set(false), &is_gone);
     drop(group);
     Ok(())
 }
@@ -154,17 +209,27 @@ fn guarded(words: impl Iterator<Item = String>) -> io::Result<Output> {
 }
 
 /// Looks until the controller is gone.
-fn watch(state: &GuardState, make_safe: &dyn Fn(), is_gone: &dyn Fn(Duration) -> bool) {
+fn watch(state: &GuardState, make_safe: &dyn Fn() -> bool, is_gone: &dyn Fn(Duration) -> bool) {
+    // The last pulses in which it was made safe, and in which it was not: a pulse may be looked at more than once, since who acts may
+    // have been stopped right before it switches.
+    let mut counted = [None; 2];
     loop {
         let gone = is_gone(PERIOD);
         let now_ns = now_ns(ClockId::Monotonic);
         if gone {
-            make_safe();
+            let mut tries = 1;
+            while !make_safe() && tries < LAST_TRIES {
+                std::thread::sleep(PERIOD);
+                tries += 1;
+            }
             return;
         }
-        if state.is_overdue(now_ns) {
-            make_safe();
-            state.intervened();
+        if let Some(pulse) = state.overdue(now_ns) {
+            let is_made_safe = make_safe();
+            let last = &mut counted[usize::from(is_made_safe)];
+            if last.replace(pulse) != Some(pulse) {
+                state.intervened(is_made_safe);
+            }
         }
         state.looked(now_ns);
     }
@@ -208,7 +273,7 @@ impl OwnGroup {
 }
 
 fn join(folder: &Path) -> io::Result<()> {
-    std::fs::write(folder.join("cgroup.procs"), std::process::id().to_string())
+    kernel::control_file::write(&folder.join("cgroup.procs"), &std::process::id().to_string())
 }
 
 impl Drop for OwnGroup {
@@ -223,27 +288,124 @@ impl Drop for OwnGroup {
 mod tests {
     use std::cell::{Cell, RefCell};
 
+    use super::state::SILENT_NS;
     use super::*;
 
-    #[test]
-    fn an_output_that_is_overdue_is_made_safe_and_so_is_one_whose_controller_is_gone() {
-        let (words, _file) = SharedWords::make().unwrap();
-        let state = GuardState(words);
+    /// What a guard does in some turns, of which each begins as `turn` says, and the last is the end of its controller; the turns in
+    /// which it switched.
+    fn guarded(state: &GuardState, turn: &dyn Fn(u32), last: u32, switches: &dyn Fn(u32) -> bool) -> Vec<u32> {
         let (turns, made_safe_at) = (Cell::new(0), RefCell::new(Vec::new()));
         let is_gone = |_: Duration| {
             turns.set(turns.get() + 1);
-            match turns.get() {
-                // Active for a time that has long passed, and then for one that has not.
-                2 => state.becomes_active(now_ns(ClockId::Monotonic) - 1_000_000_000),
-                4 => state.is_safe(),
-                5 => state.becomes_active(now_ns(ClockId::Monotonic) + 3_600_000_000_000),
-                _ => {}
-            }
-            turns.get() == 7
+            turn(turns.get());
+            turns.get() == last
         };
-        watch(&state, &|| made_safe_at.borrow_mut().push(turns.get()), &is_gone);
-        assert_eq!(*made_safe_at.borrow(), [2, 3, 7]);
-        assert_eq!(state.interventions(), 2);
-        assert!(state.is_watched(now_ns(ClockId::Monotonic)));
+        let make_safe = || {
+            made_safe_at.borrow_mut().push(turns.get());
+            switches(turns.get())
+        };
+        watch(state, &make_safe, &is_gone);
+        made_safe_at.into_inner()
+    }
+
+    fn state() -> GuardState {
+        GuardState(SharedWords::make().unwrap().0)
+    }
+
+    fn now() -> i64 {
+        now_ns(ClockId::Monotonic)
+    }
+
+    const HOUR_NS: i64 = 3_600_000_000_000;
+
+    #[test]
+    fn an_output_that_is_overdue_is_made_safe_and_so_is_one_whose_controller_is_gone() {
+        let state = state();
+        let turn = |turn| match turn {
+            // Active for a time that has long passed, and then for one that has not.
+            2 => state.becomes_active(now(), now() - 1_000_000_000),
+            5 => state.is_safe(),
+            6 => state.becomes_active(now(), now() + HOUR_NS),
+            _ => {}
+        };
+        assert_eq!(guarded(&state, &turn, 8, &|_| true), [2, 3, 4, 8]);
+        assert_eq!((state.interventions(), state.failures()), (1, 0), "of one pulse, however often it was looked at");
+        assert!(state.is_watched(now()));
+    }
+
+    #[test]
+    fn an_output_is_made_safe_before_its_time_where_its_thread_does_not_run_and_not_where_it_does() {
+        let state = state();
+        let turn = |turn| match turn {
+            2 => state.becomes_active(now(), now() + HOUR_NS),
+            // It has not run for longer than it may, and then goes on.
+            4 => state.lives(now() - SILENT_NS - 1),
+            6 => state.lives(now()),
+            _ => {}
+        };
+        assert_eq!(guarded(&state, &turn, 8, &|_| true), [4, 5, 8]);
+        assert_eq!(state.interventions(), 1);
+        // Where nothing is active nobody has to run.
+        let state = self::state();
+        let turn = |turn| {
+            if turn == 2 {
+                state.becomes_active(now() - SILENT_NS - 1, now());
+                state.is_safe();
+            }
+        };
+        assert_eq!(guarded(&state, &turn, 4, &|_| true), [4]);
+    }
+
+    /// A process in the place of a guard, which does what a shell is told.
+    fn in_its_place(does: &str) -> Child {
+        Command::new("sh").args(["-c", does]).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_guard_that_does_not_come_up_is_not_waited_for_without_end_and_one_that_does_says_what_it_lacks() {
+        let heard = |does: &str, within: Duration| {
+            let mut child = in_its_place(does);
+            let heard = first_words(&mut child, within);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            heard.map(|(_, lacks)| lacks).map_err(|error| error.to_string())
+        };
+        let long = Duration::from_secs(60);
+        assert_eq!(heard("echo ready", long), Ok(String::new()));
+        assert_eq!(heard("echo ready a group; exec sleep 60", long), Ok("a group".to_owned()));
+        assert_eq!(heard("echo no output", long), Err("no output".to_owned()));
+        assert!(heard("exit 3", long).unwrap_err().contains("it ended before it watched"));
+        assert!(heard("exec sleep 60", Duration::from_millis(20)).unwrap_err().contains("did not begin to watch"));
+    }
+
+    #[test]
+    fn a_guard_that_is_left_goes_on_when_what_holds_it_goes() {
+        for is_left in [true, false] {
+            let mut child = in_its_place("echo ready; exec sleep 600");
+            let pid = child.id();
+            let (said, lacks) = first_words(&mut child, Duration::from_secs(60)).unwrap();
+            let mut guard = Guard { child, said: Some(said), is_left: false, state: Arc::new(state()), lacks };
+            if is_left {
+                guard.leave();
+            }
+            drop(guard);
+            assert_eq!(Path::new(&format!("/proc/{pid}")).exists(), is_left);
+            let _ = kernel::process::signal(pid, Signal::Kill);
+        }
+    }
+
+    #[test]
+    fn what_the_driver_does_not_switch_is_no_intervention_and_is_tried_again() {
+        let state = state();
+        let turn = |turn| match turn {
+            2 => state.becomes_active(now(), now() - 1_000_000_000),
+            5 => state.becomes_active(now(), now() - 500_000_000),
+            _ => {}
+        };
+        // The first pulse is never made safe, the second one at the third look.
+        let made_safe_at = guarded(&state, &turn, 8, &|turn| turn == 7);
+        assert_eq!((state.interventions(), state.failures()), (1, 2));
+        assert_eq!(made_safe_at[..6], [2, 3, 4, 5, 6, 7]);
+        assert_eq!(made_safe_at[6..], vec![8; 20], "before it ends it tries for a while");
     }
 }

@@ -71,8 +71,8 @@ pub(crate) struct SendCounts {
     pub(crate) skipped: u64,
     /// Schedules that passed.
     pub(crate) scheduled: u64,
-    /// The clock was set: no schedule that follows means anything.
-    pub(crate) is_stepped: bool,
+    /// When it was seen that the clock was set (ns, CLOCK_MONOTONIC): no schedule that follows means anything. `None` if it was not.
+    pub(crate) stepped_ns: Option<i64>,
 }
 
 impl<E: PacketEndpoint> SendLoop<'_, '_, E> {
@@ -86,7 +86,7 @@ impl<E: PacketEndpoint> SendLoop<'_, '_, E> {
             let scheduled_ns = self.start_ns + signed(sequence) * self.interval_ns;
             let now = Now::read();
             if now.is_stepped_since(&before) {
-                counts.is_stepped = true;
+                counts.stepped_ns = Some(now.monotonic_ns);
                 break;
             }
             before = now;
@@ -94,10 +94,8 @@ impl<E: PacketEndpoint> SendLoop<'_, '_, E> {
             if left_ns > 0 {
                 let until = Schedule::at_ns(now.monotonic_ns + left_ns.min(LONGEST_SLEEP_NS));
                 let _ = sleep_until(KernelClock::from(ClockId::Monotonic), &until);
-                // The clocks may run apart by a little in that time; and a sleep can be interrupted.
-                if realtime() < scheduled_ns {
-                    continue;
-                }
+                // The clock may have been set in that time, or the clocks run apart by a little; and a sleep can be interrupted.
+                continue;
             }
             self.send_all(sequence, scheduled_ns);
             // What is late for the next schedule skips it, in one step however late it is.
