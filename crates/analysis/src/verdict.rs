@@ -136,6 +136,27 @@ fn where_it_was(record: &Record, place: &Place) -> String {
     record.pulses().and_then(node_of).unwrap_or_else(|| place.clause())
 }
 
+/// What a witness says against a deadline that was lost before its end, so that its samples are not judged: how late an overrun was it
+/// does not say, but that it was late by so much at least.
+fn overruns_of_a_lost_witness(record: &Record, deadline_ns: u64, worst: &str) -> Option<(VerdictState, String)> {
+    let witness = record.answers()?.witness.as_ref()?;
+    if witness.lost.is_none() || witness.overruns == 0 {
+        return None;
+    }
+    let overruns = match witness.overruns {
+        1 => "1 overrun".to_owned(),
+        more => format!("{} overruns", format::count(more)),
+    };
+    let (limit, least) = (format::span(deadline_ns), format::span(witness.overrun_ns));
+    let until =
+        format!("{worst} by our own stamps; until it was lost, the witness counted {overruns} of {least} or more");
+    Some(if witness.overrun_ns > deadline_ns {
+        (VerdictState::Broken, format!("{until}, beyond {limit}"))
+    } else {
+        (VerdictState::CannotTell, format!("{until}, and does not say whether beyond {limit}"))
+    })
+}
+
 fn conclude(
     record: &Record,
     deadline_ns: u64,
@@ -219,6 +240,9 @@ fn conclude(
             format!("{worst}; {} beyond {limit}{missed}{lost}{refused}", format::count(deciding.beyond)),
         );
     }
+    if let Some(concluded) = overruns_of_a_lost_witness(record, deadline_ns, &worst) {
+        return concluded;
+    }
     if is_loss_unknown {
         let reason = format!("{worst}, but how many {} were lost is not known", kind.samples);
         return (VerdictState::CannotTell, reason);
@@ -241,7 +265,7 @@ fn conclude(
         Some(part) => format!("{limit}, {part}"),
         None => limit,
     };
-    let limit = match record.covers() {
+    let limit = match record.verdict_covers() {
         Some(covered) => format!("{limit}, in the {covered} that stand"),
         None => limit,
     };
@@ -277,6 +301,46 @@ mod tests {
         assert_eq!(verdict.state, state, "{}", verdict.reason);
         record.verdict = Some(verdict);
         assert_eq!(outcome(&record), expected);
+    }
+
+    #[test]
+    fn an_overrun_of_a_witness_that_was_lost_decides_where_our_own_stamps_hold() {
+        let of = |overruns, deadline_ns| {
+            let mut record = samples::answers(&[20_000; 300], |run| {
+                let witness = run.witness.as_mut().unwrap();
+                (witness.overruns, witness.lost) = (overruns, Some("it closed the connection".to_owned()));
+            });
+            record.series.iter_mut().for_each(|series| series.judged = series.name == "event_to_answered");
+            record.validity.add(ReasonCode::WitnessOverran, "1 answer");
+            let verdict = verdict(&record, deadline_ns);
+            assert_eq!(verdict.deciding.unwrap().samples, 300);
+            (verdict.state, verdict.reason)
+        };
+        let (state, reason) = of(1, 900_000);
+        assert_eq!(state, VerdictState::Broken);
+        assert!(
+            reason.starts_with("worst of 300 answers 20.0 us") && reason.contains("1 overrun of 1 ms or more, beyond"),
+            "{reason}"
+        );
+        assert_eq!(of(2, 5_000_000).0, VerdictState::CannotTell);
+        assert!(of(0, 5_000_000).1.contains("within 5 ms"), "{}", of(0, 5_000_000).1);
+    }
+
+    /// The witness's answers are also those of spoiled time.
+    #[test]
+    fn a_verdict_about_what_a_witness_saw_is_not_said_to_be_of_the_time_that_stands() {
+        let of = |judged: &str| {
+            let mut record = samples::answers(&[20_000; 300], |_| ());
+            for series in &mut record.series {
+                series.judged = series.name == judged;
+                if series.name != "edge_to_answer" {
+                    (series.spoiled.count, series.spoiled.length_ns) = (1, 1_000_000_000);
+                }
+            }
+            verdict(&record, 100_000).reason
+        };
+        assert!(of("event_to_answered").contains("that stand"));
+        assert!(!of("edge_to_answer").contains("that stand"), "{}", of("edge_to_answer"));
     }
 
     #[test]

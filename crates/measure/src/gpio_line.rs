@@ -6,6 +6,8 @@ use kernel::gpio::{Chip, EdgeLine, OutputLine, WatchedLines};
 
 /// What the kernel tells others of who uses the line.
 const CONSUMER: &str = "punctual";
+/// The most lines of a chip that are asked for at once, which is the kernel's bound.
+const MOST_WATCHED: usize = 64;
 
 /// Why a line cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +60,34 @@ pub enum LineError {
         "the kernel reports no edges of line {line} of {chip}: {error}; name a line whose chip raises an interrupt for edges (a column of its own in /proc/interrupts once somebody waits for one)"
     )]
     NoEdges {
+        /// Name of the chip that was asked for, as in /dev.
+        chip: String,
+        /// The line.
+        line: u32,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The kernel reports no edges of lines together, though of each by itself.
+    #[error("the kernel reports no edges of the lines {lines} of {chip} together, though of each by itself: {error}")]
+    NotTogether {
+        /// Name of the chip that was asked for, as in /dev.
+        chip: String,
+        /// The lines, as numbers with commas.
+        lines: String,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// More lines than a request to the kernel can have.
+    #[error("{lines} lines of {chip}: the kernel takes {MOST_WATCHED} of a chip at most")]
+    TooMany {
+        /// Name of the chip that was asked for, as in /dev.
+        chip: String,
+        /// How many were asked for.
+        lines: usize,
+    },
+    /// Nothing can be learned of the line.
+    #[error("the kernel does not say what line {line} of {chip} is: {error}")]
+    NotDescribed {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
         /// The line.
@@ -143,11 +173,27 @@ pub(crate) fn take_watched(named: &[&str]) -> Result<Vec<(WatchedLines, Vec<usiz
         }
     }
     let take = |(chip, numbers, places): (Chip, Vec<u32>, Vec<usize>)| {
-        let taken = chip.watch(&numbers, CONSUMER);
-        let line = numbers.first().copied().unwrap_or(0);
-        taken.map(|watched| (watched, places)).map_err(|error| LineError::NoEdges { chip: chip.name, line, error })
+        if numbers.len() > MOST_WATCHED {
+            return Err(LineError::TooMany { chip: chip.name, lines: numbers.len() });
+        }
+        chip.watch(&numbers, CONSUMER).map(|watched| (watched, places)).map_err(|error| {
+            let alone = |line: u32| chip.watch(&[line], CONSUMER).map(drop);
+            why_not_watched(&chip.name, &numbers, error, alone)
+        })
     };
     chips.into_iter().map(take).collect()
+}
+
+/// Of which of some lines the kernel reports no edges, which it refuses as a whole: `alone` asks for one by itself.
+fn why_not_watched(chip: &str, numbers: &[u32], error: io::Error, alone: impl Fn(u32) -> io::Result<()>) -> LineError {
+    let chip = chip.to_owned();
+    match numbers.iter().find_map(|line| Some((*line, alone(*line).err()?))) {
+        Some((line, error)) => LineError::NoEdges { chip, line, error },
+        None => {
+            let lines: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            LineError::NotTogether { chip, lines: lines.join(", "), error }
+        }
+    }
 }
 
 /// A line that nobody has.
@@ -168,8 +214,8 @@ impl FreeLine {
             error,
         })?;
         let number = number_of(&chip, line)?;
-        let refused = |error| LineError::Refused { chip: chip.name.clone(), line: number, error };
-        let known = chip.line(number).map_err(refused)?;
+        let not_described = |error| LineError::NotDescribed { chip: chip.name.clone(), line: number, error };
+        let known = chip.line(number).map_err(not_described)?;
         if known.is_used {
             let consumer =
                 if known.consumer.is_empty() { "somebody who gives no name".to_owned() } else { known.consumer };
@@ -208,5 +254,23 @@ fn what_there_is(error: &io::Error) -> String {
     match Chip::names().as_slice() {
         [] => "; this machine's kernel has no GPIO chip".to_owned(),
         names => format!("; this machine has {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_lines_the_one_is_named_of_which_the_kernel_reports_no_edges() {
+        let whole = || io::Error::from_raw_os_error(22);
+        let alone = |line: u32| if line == 6 { Err(io::Error::from_raw_os_error(6)) } else { Ok(()) };
+        let refused = why_not_watched("gpiochip0", &[5, 6], whole(), alone);
+        assert!(matches!(refused, LineError::NoEdges { line: 6, .. }), "{refused}");
+        let together = why_not_watched("gpiochip0", &[5, 7], whole(), alone);
+        assert!(
+            matches!(together, LineError::NotTogether { .. }) && together.to_string().contains("5, 7"),
+            "{together}"
+        );
     }
 }

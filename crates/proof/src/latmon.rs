@@ -54,7 +54,7 @@ impl LatmonArgs {
         eprintln!("listening on {}", self.on);
         let (stream, _) = listener.accept()?;
         kernel::sched::set_policy(Policy::Fifo(self.priority))?;
-        let faults = Faults { ends_at_overrun: self.ends_at_overrun, unsent_frame: None };
+        let faults = Faults { ends_at_overrun: self.ends_at_overrun, unsent_frame: None, left_over_ns: None };
         let mut service = Service::new(faults);
         let ended = serve(stream, &pins, &mut service);
         kernel::sched::set_policy(Policy::Other)?;
@@ -84,12 +84,14 @@ fn serve(mut stream: TcpStream, pins: &Pins, service: &mut Service) -> anyhow::R
             Err(_) => return Ok(()),
         }
         if service.is_measuring() {
-            // Each wait is bounded, and each pulse is followed by a sleep.
+            // Each wait is bounded. As on a board there is no pause while it warms up.
             let latency_ns = pins.answered()?;
             let said = service.pulsed(latency_ns);
             stream.set_nonblocking(false)?;
             stream.write_all(&said)?;
-            sleep_for(i64::from(service.period_us()) * 1_000);
+            if service.pause_us() > 0 {
+                sleep_for(i64::from(service.pause_us()) * 1_000);
+            }
         }
     }
 }

@@ -32,12 +32,17 @@ pub struct AnswerWitness {
     pub warm_up: u64,
     /// Answers in its histogram.
     pub in_histogram: u64,
-    /// Answers in its histogram that are neither of a frame nor of the warm-up: it did not send the frames of their seconds.
+    /// Answers in its histogram beyond those of its frames and of the warm-up: where it counts rightly, those of frames that it did not
+    /// send.
     pub unsent: u64,
+    /// Frames that it sent before it can have measured for so long: an earlier run left them in its queue. They count nowhere.
+    #[serde(default)]
+    pub left_over_frames: u64,
     /// Answers that it gave up, and periods that answers took longer than one. How late they were it does not say: at least
     /// `overrun_ns`.
     pub overruns: u64,
-    /// The least that an overrun was late (ns): the shorter of the period and what it waits at most.
+    /// The least that an overrun was late (ns): what it waits at most, where all of them were given up; else the shorter of that and
+    /// the period.
     pub overrun_ns: u64,
     /// The shortest of its frames (ns); absent without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +73,7 @@ pub struct WitnessSecond {
     pub frames: u32,
     /// How many answers they tell of, without those that were given up.
     pub samples: u64,
-    /// Answers that were given up. With any the maximum is a lower bound.
+    /// Answers that were given up, and periods that answers took longer than one. With any the maximum is a lower bound.
     pub overruns: u64,
     /// The shortest (ns); absent without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +101,20 @@ impl AnswerWitness {
             let pairs = self.seconds.chunks(2).map(|pair| pair.iter().copied().reduce(WitnessSecond::and));
             self.seconds = pairs.flatten().collect();
         }
+    }
+
+    /// Whether each of its overruns is an answer that it gave up: none of its frames has one that took longer than a period, which it
+    /// counts as an overrun too.
+    #[must_use]
+    pub fn has_given_all_up(&self) -> bool {
+        let in_us = |ns: u64| ns / 1_000;
+        self.max_ns.is_none_or(|max_ns| in_us(max_ns) <= in_us(self.period_ns))
+    }
+
+    /// How many frames it sent.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        units::total(self.seconds.iter().map(|one| u64::from(one.frames)))
     }
 
     /// The mean of its frames (ns); `None` without an answer.
@@ -145,6 +164,7 @@ mod tests {
             (2_000, 20_000, 1)
         );
         assert_eq!((witness.samples, witness.overruns, witness.mean_ns()), (20_000, 1, Some(2_000.0)));
+        assert_eq!(witness.frames(), 2_000);
         assert_eq!((witness.min_ns, witness.max_ns), (Some(1_001), Some(99_999)));
         assert_eq!(witness.seconds.iter().filter_map(|one| one.max_ns).max(), Some(99_999));
         assert_eq!(witness.seconds.iter().filter_map(|one| one.min_ns).min(), Some(1_001));

@@ -113,6 +113,12 @@ impl Record {
         (!is_whole).then(|| format!("{} of {}", span(self.standing_ns()), span(self.measured_ns())))
     }
 
+    /// The same of its verdict alone: a witness's answers, where these are judged, are also those of intervals that do not stand.
+    #[must_use]
+    pub fn verdict_covers(&self) -> Option<String> {
+        self.covers().filter(|_| self.series.iter().any(|series| series.judged && series.spoiled.count > 0))
+    }
+
     fn too_short(&self) -> Option<Shortfall> {
         self.nodes.iter().find_map(|Node { manifest, .. }| {
             let asked_ns = manifest.requested.duration_ns?;

@@ -258,11 +258,14 @@ impl Record {
         }
     }
 
-    /// "at least " where the longest sample is a lower bound of the true one, since a witness gave answers up without saying how late
-    /// they were; empty elsewhere. It stands before the longest sample wherever that is said.
+    /// "at least " where the longest sample that is judged is a lower bound of the true one, since a witness gave answers up without
+    /// saying how late they were; empty elsewhere.
     #[must_use]
     pub fn at_least(&self) -> &'static str {
-        if self.validity.has(ReasonCode::WitnessOverran) { "at least " } else { "" }
+        let latencies = self.measurement.kind().latencies;
+        let is_of_witness = |series: &Series| latencies.iter().any(|one| one.retold_by == Some(series.name.as_str()));
+        let is_judged = self.series.iter().any(|series| series.judged && is_of_witness(series));
+        if is_judged && self.validity.has(ReasonCode::WitnessOverran) { "at least " } else { "" }
     }
 
     /// Edges that were answered, and what a witness says of it; `None` for other kinds of measurement.

@@ -152,7 +152,7 @@ reasons! {
     OrdersRefused: Degraded of the Run, "order what the output of that node allows (its policy: longest-pulse, highest-rate), and no more than 64 at a time: a shorter lead or a longer interval";
     /// An input brought events that belong to no edge of the output: a second one of the same edge, one that came after its edge was given up, or one that somebody else made. They are not among the samples.
     EdgesUnasked: Degraded of the Run, "look for a second source on the wire, and for ringing or bouncing at the input: a shorter wire, a resistor in series, a stronger pull";
-    /// A witness gave answers up, and does not say how late they were: its maximum is a lower bound.
+    /// A witness gave answers up, or may have, and does not say how late they were: its maximum is a lower bound.
     WitnessOverran: Degraded of the Run, "look in this run's own latencies whether the answers were late here; where they were not, the time was lost before the kernel's stamp, or in the witness";
     /// A witness said nothing, or was lost before its end: what it says is not of the whole run.
     WitnessLost: Degraded of the Run, "look at what the detail names: whether the board runs latmon, serves nobody else and reaches this machine, and the wire of its pulses";

@@ -141,7 +141,8 @@ fn the_table_of_validity_is_published() {
          This page is generated from the table in `crates/record/src/validity.rs`.\n\n\
          A reason marked † is about the time in which it happened. Where a run says when that was (the kinds that do: `wakeup`, `noise`, `event`, `response` and `answer`), the \
          intervals of that time are kept apart, with their figures and their reasons; the numbers and the verdict are those of the \
-         others, and the run is `intervals-spoiled`. Where less than half of the run is left it is `most-intervals-spoiled`. Every \
+         others (but for what a witness of answers says, which is of all of the run), and the run is `intervals-spoiled`. Where less \
+         than half of the run is left it is `most-intervals-spoiled`. Every \
          other reason is about the whole run.\n",
     );
     for (state, what) in [

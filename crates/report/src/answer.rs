@@ -19,7 +19,7 @@ pub(crate) fn view(record: &Record) -> Option<AnswerView> {
     };
     Some(AnswerView {
         sentences: said.sentences,
+        shown: said.shown,
         worst_seconds: said.worst_seconds.into_iter().map(second).collect(),
-        seconds: u64::try_from(said.seconds).unwrap_or(u64::MAX).into(),
     })
 }

@@ -63,7 +63,8 @@ fn rank(run: &Record) -> Option<u64> {
 /// The worst sample of a run (ns) and its place: of what a deadline can apply to, or of everything if it applies to nothing.
 fn worst(run: &Record) -> Option<(i64, String)> {
     if let Some((worst_ns, place)) = run.worst_of_all() {
-        return Some((worst_ns, place.to_string()));
+        let bound = if run.at_least().is_empty() { "" } else { " (a lower bound)" };
+        return Some((worst_ns, format!("{place}{bound}")));
     }
     let all = run.series.iter().filter_map(|series| Some((series.worst_ns(run.sign(series))?, series)));
     let (worst_ns, series) = all.max_by_key(|(worst_ns, _)| worst_ns.unsigned_abs())?;

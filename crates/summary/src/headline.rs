@@ -237,6 +237,8 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
         worst_words(page, worst_run)
     );
     match totals.beyond.unwrap_or(0) {
+        // What breaks it is none of the samples.
+        0 if verdict.state == VerdictState::Broken => format!("Does not hold {limit}{of_several}: {}.", verdict.reason),
         0 => format!("Holds {limit}: {worst}, within {limit}{}.", covered(&alike)),
         beyond => {
             let missed = match totals.missed_periods.unwrap_or(0) {
@@ -250,7 +252,7 @@ fn sentence(page: &Measured<'_>, run: &Record, verdict: &Verdict, judged: &[(&Re
 
 /// What a verdict about these runs covers, where intervals of one are spoiled: `, in the 46 s of 48 s that stand`.
 fn covered(runs: &[&Record]) -> String {
-    if runs.iter().all(|run| run.covers().is_none()) {
+    if runs.iter().all(|run| run.verdict_covers().is_none()) {
         return String::new();
     }
     let of = |ns: fn(&Record) -> u64| units::total(runs.iter().map(|run| ns(run)));
@@ -348,6 +350,21 @@ mod tests {
             let said = of(false, deadline_ns);
             assert!(said.contains("30.0 us") && !said.contains("at least"), "{said}");
         }
+    }
+
+    #[test]
+    fn what_only_a_lost_witness_saw_is_never_said_to_hold() {
+        let mut record = samples::answers(&[20_000; 300], |run| {
+            let witness = run.witness.as_mut().unwrap();
+            (witness.overruns, witness.lost) = (1, Some("it closed the connection".to_owned()));
+        });
+        record.series.iter_mut().for_each(|series| series.judged = series.name == "event_to_answered");
+        record.verdict = Some(analysis::verdict(&record, 900_000));
+        let said = headline(&[record], None);
+        assert_eq!(said.state, HeadlineState::Broken);
+        assert_eq!(said.word, "Does not hold 900 us");
+        assert!(said.sentence.starts_with("Worst of 300 answers 20.0 us"), "{}", said.sentence);
+        assert!(said.sentence.contains("1 overrun of 1 ms or more"), "{}", said.sentence);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use record::Record;
 use serde::Serialize;
 
+use crate::answer::{self, AnswerSummary};
 use crate::columns::Columns;
 use crate::explanation::{self, ExplanationSummary};
 use crate::label;
@@ -59,6 +60,8 @@ pub struct Summary {
     pub packets: Option<PacketSummary>,
     /// Nodes that act together; `None` if the run is of another kind.
     pub pulses: Option<PulseSummary>,
+    /// Edges that were answered, and what a witness saw; `None` if the run is of another kind.
+    pub answers: Option<AnswerSummary>,
 }
 
 /// Something of a [`Summary`] that columns lack: a summary of columns does not have it, whatever the run had.
@@ -99,6 +102,7 @@ pub const COLUMNS_LACK: &[Lack] = &[
     lack("program", "no column"),
     lack("sync", "no column: the offsets of a source are series"),
     lack("packets", "of each flow there are the nodes, the delays and how many packets were lost"),
+    lack("answers", "what a witness said of its seconds is in no column: its latency is a series"),
     lack("pulses", "the latencies are series; of orders that were not carried out there is the number, and not why"),
 ];
 
@@ -128,6 +132,7 @@ impl Summary {
             sync: sync::summary(record),
             packets: packet::summary(record),
             pulses: pulse::summary(record),
+            answers: answer::summary(record),
         }
     }
 

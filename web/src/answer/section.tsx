@@ -12,7 +12,7 @@ export function Answers({ runs }: { runs: RunView[] }) {
 }
 
 function Run({ run, isNamed }: { run: RunView; isNamed: boolean }) {
-  const { sentences, worst_seconds, seconds } = run.answers!;
+  const { sentences, shown, worst_seconds } = run.answers!;
   const invalid = run.state === "invalid";
   return (
     <div class={invalid ? "acting invalid-text" : "acting"}>
@@ -20,9 +20,9 @@ function Run({ run, isNamed }: { run: RunView; isNamed: boolean }) {
       {sentences.map((sentence) => <p>{sentence}</p>)}
       {worst_seconds.length > 0 && (
         <>
-          <p>The worst {worst_seconds.length} of {format.count(seconds)} frames of the witness:</p>
+          <p>{shown}</p>
           <Table
-            head={["at", "answers", "min", "mean", "max", "given up"]} words={1}
+            head={["at", "answers", "min", "mean", "max", "overruns"]} words={1}
             rows={worst_seconds.map((second) => [
               second.at, format.count(second.samples), latency(second.min_ns), latency(second.mean_ns), second.longest, format.count(second.overruns)])}
             invalid={worst_seconds.map(() => invalid)}

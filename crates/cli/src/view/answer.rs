@@ -10,7 +10,7 @@ use super::result::latency_cell;
 
 /// What is said beside the latencies; nothing of another kind.
 pub(super) fn text(record: &Record) -> String {
-    let Some(AnswerSummary { sentences, worst_seconds, seconds }) = summary(record) else { return String::new() };
+    let Some(AnswerSummary { sentences, shown, worst_seconds }) = summary(record) else { return String::new() };
     let width = wrap::width();
     let mut text = "\n".to_owned();
     for sentence in &sentences {
@@ -19,10 +19,9 @@ pub(super) fn text(record: &Record) -> String {
     if worst_seconds.is_empty() {
         return text;
     }
-    let shown = format!("the worst {} of {seconds} frames of the witness:", worst_seconds.len());
     text.push('\n');
     text.push_str(&wrap::paragraph(&shown, "  ", width));
-    let mut table = Table::new(&["at", "answers", "min", "mean", "max", "given up"]);
+    let mut table = Table::new(&["at", "answers", "min", "mean", "max", "overruns"]);
     for second in worst_seconds {
         table.row(vec![
             second.at,

@@ -13,8 +13,6 @@ pub use self::service::{Faults, Service, Truth};
 
 /// The port that it listens at, and to which it announces itself by broadcast.
 pub const PORT: u16 = 2306;
-/// Time between two announcements (ns): it makes one only while nobody has connected.
-pub const ANNOUNCED_EVERY_NS: u64 = 5_000_000_000;
 /// The most cells of its histogram, each of 1 us; the last one holds all that is above.
 pub const MOST_CELLS: u32 = 1_000;
 /// The longest period (us).
@@ -118,12 +116,6 @@ impl Reader {
     /// Takes over what arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
-    }
-
-    /// Whether all was read that follows an end.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.is_over
     }
 
     /// The next message that arrived as a whole. What an empty frame says comes as one too.

@@ -8,8 +8,10 @@ use super::{FRAME, MOST_CELLS, MOST_PERIOD_US, Request};
 pub struct Faults {
     /// An answer that is given up ends the measuring without a word, as in Zephyr 4.2.
     pub ends_at_overrun: bool,
-    /// The frame of this number, from 0, finds its queue full and is not sent.
+    /// The frame of this number, from 0, finds its queue full once: it is not sent, and the measuring ends without a word.
     pub unsent_frame: Option<u64>,
+    /// The latency of all answers of a frame that an earlier run left in its queue (ns): it is sent when measuring begins.
+    pub left_over_ns: Option<u32>,
 }
 
 /// What a service did, whatever it said.
@@ -59,10 +61,10 @@ impl Service {
         self.is_measuring
     }
 
-    /// Time that it waits between an answer and its next pulse (us).
+    /// Time that it waits before its next pulse (us): none as long as it warms up.
     #[must_use]
-    pub const fn period_us(&self) -> u32 {
-        self.period_us
+    pub const fn pause_us(&self) -> u32 {
+        if self.is_warm { self.period_us } else { 0 }
     }
 
     /// What it did until now.
@@ -83,7 +85,7 @@ impl Service {
             (self.is_warm, self.frames) = (false, 0);
             self.truth.sessions += 1;
             self.reset();
-            return Vec::new();
+            return self.left_over(asked);
         }
         let mut said = if self.samples > 0 { self.frame() } else { Vec::new() };
         said.extend(self.frame());
@@ -131,8 +133,18 @@ impl Service {
         if self.faults.unsent_frame.is_some_and(|unsent| unsent + 1 == self.frames) {
             self.truth.unsent += samples;
             self.reset();
+            (self.is_measuring, self.faults.unsent_frame) = (false, None);
             return Vec::new();
         }
+        self.frame()
+    }
+
+    /// The frame that an earlier run left in its queue.
+    fn left_over(&mut self, asked: Request) -> Vec<u8> {
+        let Some(latency_ns) = self.faults.left_over_ns.take() else { return Vec::new() };
+        let samples = asked.answers_a_frame();
+        self.sum_ns = u64::from(latency_ns) * u64::from(samples);
+        (self.min_ns, self.max_ns, self.samples) = (latency_ns, latency_ns, samples);
         self.frame()
     }
 

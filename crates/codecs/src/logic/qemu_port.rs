@@ -68,7 +68,8 @@ pub fn parse(logs: &[(&[u8], &str)]) -> Result<LogicCapture, LogicError> {
 }
 
 /// Whether a file begins as QEMU's logs do.
-pub(super) fn is_log(bytes: &[u8]) -> bool {
+#[must_use]
+pub fn is_log(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && line.get(digits) == Some(&b'@')

@@ -61,7 +61,12 @@ fn chunk(rest: &mut Rest<'_>, version: i32) -> Result<(LogicSpan, Option<i64>), 
         if !(rate.is_finite() && rate > 0.0) {
             return Err(rest.wrong(8, format!("{rate} samples a second")));
         }
-        period_ps = ps_of(1.0 / rate);
+        // Rounded up, since it bounds an error; but not for what a double adds to a whole number.
+        let period = (units::approx_f64_i64(PS) / rate - 1e-6).ceil().max(1.0);
+        if period > 9.0e18 {
+            return Err(rest.wrong(8, format!("{rate} samples a second")));
+        }
+        period_ps = Some(units::round_i64(period));
     }
     let from_ps = rest.moment("a chunk's begin")?;
     let until_ps = rest.moment("a chunk's end")?;
@@ -174,6 +179,14 @@ mod tests {
         assert_eq!(edges, [(0, false), (2_000, true), (5 * PS / 4, false)]);
         let read = parse(&version_1(), "").unwrap();
         assert_eq!(read.resolution_ps, Some(4_000), "the coarser of two rates");
+        let of_rate = |rate: f64| {
+            let mut bytes = head(1, 0);
+            bytes.extend(1_u64.to_le_bytes());
+            put_chunk(&mut bytes, Some(rate), 0, (0.0, 1.0), &[]);
+            parse(&bytes, "digital_0").map(|read| read.resolution_ps)
+        };
+        assert_eq!((of_rate(24e6), of_rate(4e12)), (Ok(Some(41_667)), Ok(Some(1))), "an error is not rounded down");
+        assert!(of_rate(1e-9).is_err());
         let spans = &read.channels[0].spans;
         assert_eq!((spans.len(), spans[0].until_ps, spans[1].from_ps, spans[1].begins_high), (2, PS, 3 * PS, true));
     }

@@ -7,6 +7,9 @@
 //! microseconds,logic,logic,logic,logic      with time=true; else only logic, and a line is a sample
 //! 1,1,0,0,1
 //! ```
+//!
+//! libsigrok counts a sample as so many whole units: at 24 MHz as 41 ns, though it takes 41.7. Such times are taken for what they are,
+//! numbers of samples.
 
 use super::sigrok_rate::SampleRate;
 use super::{BACKWARDS, Levels, LogicCapture, LogicChannel, LogicError, MOST_CHANNELS, PS};
@@ -37,7 +40,14 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
             let unit = unit_ps(unit).ok_or_else(|| wrong(lines.number, "its first column is no unit of time"))?;
             Some(unit)
         }
-        _ => return Err(wrong(lines.number, "its columns are not named by their units: export with csv:label=units")),
+        all => return Err(wrong(lines.number, &foreign_columns(all))),
+    };
+    let times = match unit_ps {
+        None => Times::Missing,
+        Some(unit_ps) => match rate.units_of(unit_ps) {
+            (_, true) => Times::Units { unit_ps },
+            (units, false) => Times::Samples { units },
+        },
     };
     let count = columns.len() - usize::from(unit_ps.is_some());
     if !(1..=MOST_CHANNELS).contains(&count) {
@@ -45,7 +55,7 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
         return Err(LogicError::Line { line: lines.number, what });
     }
     let levels = vec![Levels::default(); count];
-    let mut rows = Rows { levels, unit_ps, rate, count: 0, now_ps: None, has_repeated: false };
+    let mut rows = Rows { levels, times, rate, count: 0, now_ps: None, has_repeated: false };
     while let Some(line) = lines.next() {
         rows.take(line).map_err(|what| LogicError::Line { line: lines.number, what })?;
     }
@@ -99,11 +109,55 @@ fn unit_ps(column: &[u8]) -> Option<i64> {
     }
 }
 
+/// What stands in the place of a line's unit, with what to do.
+fn foreign_columns(columns: &[&[u8]]) -> String {
+    let foreign = columns.iter().skip(1).find(|column| **column != b"logic");
+    match foreign {
+        Some(unit) if columns.contains(&&b"logic"[..]) => {
+            let unit = units::printable::line(&String::from_utf8_lossy(unit)).into_owned();
+            format!("a column of '{unit}' holds no levels: export the logic channels alone (--channels)")
+        }
+        _ => "its columns are not named by their units: export with csv:label=units".to_owned(),
+    }
+}
+
+/// What says when a line's levels were.
+#[derive(Clone, Copy, Debug)]
+enum Times {
+    /// Nothing but its place: each line is a sample.
+    Missing,
+    /// Units of so many picoseconds.
+    Units { unit_ps: i64 },
+    /// Units, of which a sample was counted as so many whole ones, and takes more.
+    Samples { units: i64 },
+}
+
+impl Times {
+    /// When a sample was taken (ps), by the number in its line, or by its own number.
+    fn moment_ps(self, rate: SampleRate, said: Option<i64>, sample: i64) -> Result<i64, String> {
+        let moment = match (self, said) {
+            (Self::Missing, _) => return rate.moment_ps(sample).ok_or_else(|| "it is too late".to_owned()),
+            (Self::Units { unit_ps }, Some(number)) => number.checked_mul(unit_ps),
+            (Self::Samples { units }, Some(number)) if units > 0 && number % units == 0 => {
+                rate.moment_ps(number / units)
+            }
+            (Self::Samples { units }, Some(number)) => {
+                return Err(format!(
+                    "its time of {number} is no multiple of {units}, as which libsigrok counts a sample at this rate: when it was taken \
+                     is not certain; save a session file (-o FILE.sr)"
+                ));
+            }
+            (_, None) => None,
+        };
+        moment.ok_or_else(|| "its time is no whole number in range".to_owned())
+    }
+}
+
 /// What the rows have said so far.
 #[derive(Debug)]
 struct Rows {
     levels: Vec<Levels>,
-    unit_ps: Option<i64>,
+    times: Times,
     rate: SampleRate,
     count: i64,
     now_ps: Option<i64>,
@@ -113,14 +167,14 @@ struct Rows {
 impl Rows {
     fn take(&mut self, line: &[u8]) -> Result<(), String> {
         let mut fields = line.split(|byte| *byte == b',');
-        let at_ps = match self.unit_ps {
-            Some(unit_ps) => {
+        let said = match self.times {
+            Times::Missing => None,
+            Times::Units { .. } | Times::Samples { .. } => {
                 let time = fields.next().unwrap_or_default();
-                let number = std::str::from_utf8(time).ok().and_then(|time| time.parse::<i64>().ok());
-                number.and_then(|number| number.checked_mul(unit_ps)).ok_or("its time is no whole number in range")?
+                std::str::from_utf8(time).ok().and_then(|time| time.parse::<i64>().ok())
             }
-            None => self.rate.moment_ps(self.count).ok_or("it is too late")?,
         };
+        let at_ps = self.times.moment_ps(self.rate, said, self.count)?;
         if self.now_ps.is_some_and(|now_ps| at_ps < now_ps) {
             return Err(BACKWARDS.to_owned());
         }
@@ -186,11 +240,32 @@ mod tests {
         assert_eq!(read.channels[1].spans[0].edges_ps, [50_000, 200_000, 250_000]);
     }
 
+    /// Counted by hand: libsigrok adds 41 ns for each sample at 24 MHz, and 2 ns at 400 MHz.
+    #[test]
+    fn times_that_were_rounded_down_for_each_sample_are_those_of_the_samples() {
+        let of = |rate: &str, rows: &str| {
+            let head = HEAD.replace("20 MHz", rate);
+            parse(format!("{head}nanoseconds,logic,logic\n{rows}").as_bytes())
+        };
+        let read = of("24 MHz", "41,0,0\n984000041,1,0\n984050184,1,1\n").unwrap();
+        let edges = [0, 1].map(|channel: usize| read.channels[channel].spans[0].edges_ps[0]);
+        // The 24,000,001st sample, and 1,223 samples later.
+        assert_eq!(edges, [PS + 41_667, PS + 51_000_000], "1 s after the first one, and 51.0 us");
+        assert_eq!(read.resolution_ps, Some(41_667));
+        let fast = of("400 MHz", "2,0,0\n802,1,0\n").unwrap();
+        assert_eq!(fast.channels[0].spans[0].edges_ps, [1_002_500]);
+        let said = of("24 MHz", "41,0,0\n83,1,0\n").unwrap_err().to_string();
+        assert!(said.contains("line 7") && said.contains("no multiple of 41") && said.contains("-o FILE.sr"), "{said}");
+        let coarse = format!("{}milliseconds,logic,logic\n0,0,0\n1,1,0\n", HEAD.replace("20 MHz", "24 MHz"));
+        assert!(parse(coarse.as_bytes()).is_err(), "a unit that is longer than a sample");
+    }
+
     #[test]
     fn what_cannot_say_when_is_refused_with_what_can() {
         let said = |rest: &str| parse(format!("{HEAD}{rest}").as_bytes()).unwrap_err().to_string();
         assert!(said("logic,logic\n1,0\n0,1\n1,0\n").contains("export with csv:time=true"));
         assert!(said("Time,D0,clock\n50,1,0\n").contains("export with csv:label=units"));
+        assert!(said("nanoseconds,logic,V\n50,1,0.5\n").contains("a column of 'V' holds no levels"));
         assert_eq!(
             said("logic,logic\n1,0\n0\n"),
             "line 7: it has fewer levels than the heading has columns: it was cut off"

@@ -12,21 +12,29 @@ pub(super) struct SampleRate {
 }
 
 impl SampleRate {
-    /// `20 MHz`, `1.5 kHz`.
+    /// `20 MHz`, `1.5 kHz`: a whole number of hertz, as libsigrok writes it.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let (number, unit) = text.trim().split_once(' ')?;
-        let scale = match unit {
-            "Hz" => 1.0,
-            "kHz" => 1e3,
-            "MHz" => 1e6,
-            "GHz" => 1e9,
+        let digits = match unit {
+            "Hz" => 0,
+            "kHz" => 3,
+            "MHz" => 6,
+            "GHz" => 9,
             _ => return None,
         };
-        let rate = number.parse::<f64>().ok()? * scale;
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let part = part.trim_end_matches('0');
+        let is_number =
+            !whole.is_empty() && [whole, part].iter().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        if !is_number || part.len() > digits {
+            return None;
+        }
+        let hz: i64 = format!("{whole}{part:0<digits$}").parse().ok()?;
         // No analyzer takes a sample each picosecond.
-        let hz = (0.5..=1e12).contains(&rate).then(|| units::round_i64(rate))?;
-        let common = greatest_common_divisor(PS, hz);
-        Some(Self { numerator: PS / common, denominator: hz / common })
+        (1..=PS).contains(&hz).then(|| {
+            let common = greatest_common_divisor(PS, hz);
+            Self { numerator: PS / common, denominator: hz / common }
+        })
     }
 
     /// When a sample was taken (ps, to the nearest), counted from 0 on: a period that is not whole is not rounded, which would add up.
@@ -42,9 +50,15 @@ impl SampleRate {
         }
     }
 
-    /// The time from sample to sample (ps), to the nearest.
-    pub(super) fn period_ps(self) -> i64 {
-        self.moment_ps(1).unwrap_or(PS).max(1)
+    /// The time from sample to sample (ps), rounded up: it bounds an error.
+    pub(super) const fn period_ps(self) -> i64 {
+        self.numerator / self.denominator + if self.numerator % self.denominator > 0 { 1 } else { 0 }
+    }
+
+    /// How many units of so many picoseconds a sample takes, rounded down, and whether it takes just as many.
+    pub(super) const fn units_of(self, unit_ps: i64) -> (i64, bool) {
+        let of_unit = self.denominator.saturating_mul(unit_ps);
+        (self.numerator / of_unit, self.numerator % of_unit == 0)
     }
 }
 
@@ -67,6 +81,10 @@ mod tests {
             ("24 MHz", Some(24_000_000)),
             ("2 GHz", Some(2_000_000_000)),
             ("1.000001 MHz", Some(1_000_001)),
+            ("1.500000 kHz", Some(1_500)),
+            ("1.5 Hz", None),
+            ("1.0000001 MHz", None),
+            (". kHz", None),
             ("0 Hz", None),
             ("fast", None),
             ("5", None),
@@ -82,6 +100,7 @@ mod tests {
             "what is rounded does not add up"
         );
         assert_eq!(thirds.moment_ps(i64::MAX), None);
+        assert_eq!(SampleRate::of_text("3 MHz").unwrap().period_ps(), 333_334, "a bound is not rounded down");
         let prime = SampleRate::of_text("999.999937 MHz").unwrap();
         assert_eq!(prime.moment_ps(999_999_937 * 86_400), Some(86_400 * PS), "beyond what 64 bits hold in between");
     }

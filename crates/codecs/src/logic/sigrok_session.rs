@@ -88,7 +88,10 @@ fn text(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<String, L
         Err(error) => return Err(member(name, unpacking(&error))),
     };
     let mut all = Vec::new();
-    file.take(MOST_TEXT).read_to_end(&mut all).map_err(|error| member(name, unpacking(&error)))?;
+    file.take(MOST_TEXT + 1).read_to_end(&mut all).map_err(|error| member(name, unpacking(&error)))?;
+    if u64::try_from(all.len()).unwrap_or(u64::MAX) > MOST_TEXT {
+        return Err(member(name, format!("more than {MOST_TEXT} bytes, more than is read of it")));
+    }
     String::from_utf8(all).map_err(|_| member(name, "it is no text"))
 }
 
@@ -151,8 +154,12 @@ impl Device {
             return Err(wrong(format!("probe{} stands in it twice", pair[0].0 + 1)));
         }
         let bits = device.probes.last().map_or(0, |(bit, _)| bit + 1);
-        if !(bits.div_ceil(8)..=MOST_CHANNELS / 8).contains(&device.unit_size) {
-            return Err(wrong(format!("samples of {} bytes (unitsize) cannot hold {bits} lines", device.unit_size)));
+        let (bytes, most) = (device.unit_size, MOST_CHANNELS / 8);
+        if !(1..=most).contains(&bytes) {
+            return Err(wrong(format!("unitsize={bytes}: samples of 1 to {most} bytes can be read")));
+        }
+        if bytes < bits.div_ceil(8) {
+            return Err(wrong(format!("unitsize={bytes}: samples of so many bytes cannot hold {bits} lines")));
         }
         Ok(device)
     }

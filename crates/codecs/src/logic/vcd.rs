@@ -3,10 +3,12 @@
 //! Wider values, real numbers and comments are passed over. `x` and `z` are no levels: nothing is known there.
 //!
 //! libsigrok 0.5.2, its last release, gives lines the levels of others if one between them was not captured: of D0 and D2 it writes D1's
-//! as D2's. Such a file is refused, as far as the lines' names show it.
+//! as D2's. Such a file is refused, as far as the lines' names show it. Its unit of time is finer than its samples are apart; how far
+//! these are it says in a comment.
 
 use std::collections::HashMap;
 
+use super::sigrok_rate::SampleRate;
 use super::{BACKWARDS, Levels, LogicCapture, LogicChannel, LogicError, MOST_CHANNELS};
 
 const FORM: &str = "a value change dump";
@@ -61,11 +63,9 @@ pub fn parse(bytes: &[u8]) -> Result<LogicCapture, LogicError> {
         }
     }
     let end_ps = now_ps.ok_or(LogicError::Short { bytes: bytes.len(), what: "its heading: no value follows" })?;
+    let resolution_ps = heading.resolution_ps(unit_ps);
     let channel = |(name, levels): (String, Levels)| LogicChannel { name, spans: levels.end(end_ps) };
-    Ok(LogicCapture {
-        channels: heading.names.into_iter().zip(levels).map(channel).collect(),
-        resolution_ps: unit_ps.of(1),
-    })
+    Ok(LogicCapture { channels: heading.names.into_iter().zip(levels).map(channel).collect(), resolution_ps })
 }
 
 const fn level(byte: u8) -> Option<bool> {
@@ -90,6 +90,11 @@ impl Unit {
             Self::PerPicosecond(count_of_one) => Some(count / count_of_one),
         }
     }
+
+    /// How long one of them is (ps), at least 1: moments are whole ones.
+    fn length_ps(self) -> i64 {
+        self.of(1).unwrap_or(super::PS).max(1)
+    }
 }
 
 /// What is declared before the first value.
@@ -98,6 +103,8 @@ struct Heading<'a> {
     unit_ps: Option<Unit>,
     /// Where it says that libsigrok wrote it (bytes).
     libsigrok_at: Option<usize>,
+    /// How often it says that samples were taken.
+    rate: Option<SampleRate>,
     names: Vec<String>,
     /// By the short name in the file, which channel: those of one byte, of which most files have no others, apart.
     short: HashMap<&'a [u8], usize>,
@@ -115,11 +122,27 @@ impl<'a> Heading<'a> {
                     let version = words.take_to_end()?;
                     self.libsigrok_at = version.first().filter(|word| **word == b"libsigrok").map(|_| at);
                 }
+                b"$comment" => {
+                    let comment = words.take_to_end()?;
+                    self.rate = self.rate.or_else(|| sample_rate(&comment));
+                }
                 b"$timescale" => self.unit_ps = Some(timescale(words, at)?),
                 b"$var" => self.variable(words, at)?,
                 [b'$', ..] => words.pass_to_end(words.bytes.len())?,
                 _ => return Err(LogicError::Byte { at, what: format!("'{}' in its heading", shown(word)) }),
             }
+        }
+    }
+
+    /// How far apart two moments are at least that it can tell apart (ps); `None` if it was sampled, and does not say how often.
+    fn resolution_ps(&self, unit: Unit) -> Option<i64> {
+        let unit_ps = unit.length_ps();
+        match self.rate {
+            // Times between two units were rounded to one of them.
+            Some(rate) if !rate.units_of(unit_ps).1 => Some(rate.period_ps() + unit_ps),
+            Some(rate) => Some(rate.period_ps()),
+            None if self.libsigrok_at.is_some() => None,
+            None => Some(unit_ps),
         }
     }
 
@@ -176,6 +199,16 @@ impl<'a> Heading<'a> {
             &[byte] => self.of_byte.get(usize::from(byte)).copied().flatten(),
             _ => self.short.get(id).copied(),
         }
+    }
+}
+
+/// `Acquisition with 4/4 channels at 24 MHz`, as libsigrok and programs that were made from it write it.
+fn sample_rate(comment: &[&[u8]]) -> Option<SampleRate> {
+    match comment {
+        [b"Acquisition", b"with", _, b"channels", b"at", number, unit] => {
+            SampleRate::of_text(&format!("{} {}", shown(number), shown(unit)))
+        }
+        _ => None,
     }
 }
 
@@ -279,13 +312,33 @@ mod tests {
     fn lines_of_one_bit_give_their_edges_and_the_rest_is_passed_over() {
         let read = parse(FILE.as_bytes()).unwrap();
         assert_eq!(read.channels.iter().map(|channel| channel.name.as_str()).collect::<Vec<_>>(), ["D0", "D1 [1]"]);
-        assert_eq!(read.resolution_ps, Some(10_000));
+        assert_eq!(read.resolution_ps, Some(1_000_000), "its samples are 1 us apart");
         let first = &read.channels[0].spans[0];
         assert_eq!(first.edges().collect::<Vec<_>>(), [(50_000, true), (70_000, false)]);
         assert_eq!((first.from_ps, first.until_ps), (0, 1_000_000));
         let second = &read.channels[1].spans;
         assert_eq!(second.len(), 1);
         assert_eq!((second[0].from_ps, second[0].until_ps, second[0].begins_high), (70_000, 90_000, true));
+    }
+
+    #[test]
+    fn a_dump_is_no_more_exact_than_its_samples_are_apart() {
+        let of = |version: &str, rate: &str, scale: &str| {
+            let text = format!(
+                "$version {version} $end $comment\n  Acquisition with 4/4 channels{rate}\n$end $timescale {scale} $end \
+                 $var wire 1 ! D0 $end $enddefinitions $end #0 0! #3000 1!"
+            );
+            parse(text.as_bytes()).unwrap().resolution_ps
+        };
+        let libsigrok = "libsigrok 0.5.2";
+        assert_eq!(of(libsigrok, " at 20 MHz", "1 ns"), Some(50_000));
+        assert_eq!(of(libsigrok, " at 24 MHz", "1 ns"), Some(42_667), "and its times are whole nanoseconds");
+        assert_eq!(of(libsigrok, " at 200 kHz", "1 us"), Some(5_000_000));
+        assert_eq!(of(libsigrok, " at 2 GHz", "1 ns"), Some(1_500));
+        assert_eq!(of(libsigrok, "", "1 ns"), None, "sampled, and nobody knows how often");
+        assert_eq!(of("libsigrok4DSL 0.2.0", " at 20 MHz", "1 ns"), Some(50_000));
+        assert_eq!(of("GHDL", "", "1 ns"), Some(1_000), "a simulator has no samples");
+        assert_eq!(of("GHDL", "", "10 fs"), Some(1), "moments are whole picoseconds");
     }
 
     #[test]

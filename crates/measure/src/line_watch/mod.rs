@@ -10,6 +10,7 @@ mod looks;
 mod order;
 
 use std::io::{self, Write};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,17 +20,18 @@ use kernel::gpio::WatchedLines;
 use units::{ClockId, Ns};
 
 pub use self::calibrate::{Calibration, CalibrationError, LEAST_EDGES, calibrate};
-use self::looking::Looking;
 pub use self::looking::Looks;
-pub use self::looks::Lateness;
+use self::looking::{Looking, LooksEnded};
 use self::looks::{Beside, FirstLook};
+pub use self::looks::{Lateness, WhyUnknown};
 use self::order::{InOrder, StampedEdge};
 use crate::gpio_line::{LineError, take_watched};
 use crate::stop::Stop;
 
 /// How long the edges of one look are waited for (ms), where several chips are looked at in turn.
 const LOOK_MS: i32 = 20;
-/// Edges of all lines come to the file in their order once they are so old (ns): the kernel's threads that report them are late by less.
+/// Edges of all lines come to the file in their order once they are so old (ns). One that the kernel reports later than that parts its
+/// line.
 const SETTLED_NS: i64 = 500_000_000;
 /// Between two words of how far it is.
 const PROGRESS: Duration = Duration::from_millis(500);
@@ -64,6 +66,8 @@ pub struct LineCounts {
     pub edges: u64,
     /// Edges that the kernel had no room for.
     pub lost: u64,
+    /// Edges that were reported so late that later ones stood in the capture: they are not in it.
+    pub late: u64,
 }
 
 /// How far it is.
@@ -76,12 +80,14 @@ pub struct WatchProgress {
 }
 
 /// What was seen of lines until the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Watched {
     /// How long it was, and what was seen of each line.
     pub all: WatchProgress,
     /// How late the stamps were at most.
     pub lateness: Lateness,
+    /// Why the watch ended before its time, where a chip failed: the capture has what was seen until then.
+    pub failed: Option<io::Error>,
 }
 
 /// What lines did, for who wants all of it: `(line, at_ns, event)`, in the order of time.
@@ -116,7 +122,7 @@ impl LineWatch {
     /// again and again meanwhile, as `looks` says.
     ///
     /// # Errors
-    /// Where a chip fails, or the capture cannot be written.
+    /// Where a chip fails at once, or the capture cannot be written.
     pub fn run(
         &self,
         (calibrated, looks): (Option<Calibrated>, Looks),
@@ -125,17 +131,32 @@ impl LineWatch {
         capture: &mut dyn Write,
         progress: &mut dyn FnMut(&WatchProgress),
     ) -> Result<Watched, WatchError> {
-        let first = self.first_looks()?;
         let looking = Looking::default();
+        let (begin, begun) = mpsc::channel();
         thread::scope(|scope| {
             // However this one ends, the other one does.
             let _end = looking.end_with();
-            let looker = scope.spawn(|| looking.run(looks, &self.chips, &first));
+            let looker = scope.spawn(|| {
+                let begin = move |first| {
+                    let _ = begin.send(first);
+                };
+                let chips: Vec<&[usize]> = self.chips.iter().map(|chip| &*chip.lines).collect();
+                let read = |chip: usize| {
+                    let chip = self.chips.get(chip).ok_or(io::ErrorKind::NotFound)?;
+                    chip.watched.level_bits()
+                };
+                looking.run(looks, (&chips, self.names.len()), read, begin)
+            });
+            let looks_ended = || looker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let Ok(first) = begun.recv() else {
+                // It panicked, and so does this one.
+                return Err(WatchError::Read(looks_ended().failed.unwrap_or_else(|| io::ErrorKind::Other.into())));
+            };
+            let first = first.map_err(WatchError::Read)?;
             let mut looked = Looked { beside: Beside::new(&first), looking: &looking };
-            let order = self.watch(calibrated, (duration, stop), capture, (&mut looked, &first), progress)?;
+            let begun = self.watch(calibrated, (duration, stop), capture, (&mut looked, &first), progress)?;
             looking.end();
-            let last_look_ns = looker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            self.finish(order, looked, last_look_ns.map_err(WatchError::Read)?, capture)
+            self.finish(begun, looked, looks_ended(), capture)
         })
     }
 
@@ -151,24 +172,32 @@ impl LineWatch {
         let levels: Vec<bool> = first.iter().map(|first| first.is_high).collect();
         let mut order = InOrder::new(start_ns, &levels);
         // Edges that came before the levels were read say what these are now.
-        self.look(&mut order, looked, 0)?;
+        self.look(&mut order, looked, 0).map_err(WatchError::Read)?;
         order.begin();
         let lines: Vec<(&str, bool)> = self.names.iter().map(String::as_str).zip(order.levels()).collect();
         write(capture, &kernel_events::head(&lines, calibrated))?;
         let mut said = Instant::now();
         let is_over = || {
-            stop.ended_early() || duration.is_some_and(|time| began.elapsed() >= Duration::from_nanos(time.unsigned()))
+            let is_time = duration.is_some_and(|time| began.elapsed() >= Duration::from_nanos(time.unsigned()));
+            is_time || stop.ended_early() || looked.looking.has_failed()
         };
+        let mut failed = None;
         while !is_over() {
-            self.look(&mut order, looked, LOOK_MS)?;
-            write_events(capture, order.take_until(now_ns() - SETTLED_NS))?;
+            match self.look(&mut order, looked, LOOK_MS) {
+                Ok(read_until_ns) => write_events(capture, order.take_until(read_until_ns - SETTLED_NS))?,
+                // What was seen until then is kept.
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
             if said.elapsed() >= PROGRESS {
                 said = Instant::now();
                 capture.flush().map_err(WatchError::Write)?;
                 progress(&WatchProgress { elapsed_ns: elapsed_ns(began), lines: order.counts() });
             }
         }
-        Ok(Begun { order, start_ns, began })
+        Ok(Begun { order, start_ns, began, failed })
     }
 
     /// Writes what is left, and the end.
@@ -176,45 +205,34 @@ impl LineWatch {
         &self,
         begun: Begun,
         mut looked: Looked<'_>,
-        last_look_ns: i64,
+        looks: LooksEnded,
         capture: &mut dyn Write,
     ) -> Result<Watched, WatchError> {
-        let Begun { mut order, start_ns, began } = begun;
+        let Begun { mut order, start_ns, began, failed } = begun;
         let elapsed_ns = elapsed_ns(began);
         // Stamps of edges that the last look showed may still be on their way.
-        self.look(&mut order, &mut looked, LOOK_MS)?;
-        self.look(&mut order, &mut looked, 0)?;
-        let (lateness, known_until_ns) = looked.beside.end(last_look_ns);
+        let rest = self.look(&mut order, &mut looked, LOOK_MS).and_then(|_| self.look(&mut order, &mut looked, 0));
+        let failed = failed.or(looks.failed).or(rest.err());
+        let (lateness, known_until_ns) = looked.beside.end(looks.last_ns);
         write_events(capture, order.take_until(known_until_ns))?;
         let within_ns = match lateness {
             Lateness::Within(ns) => Some(ns),
-            Lateness::Unknown(_) => None,
+            Lateness::Unknown(..) => None,
         };
         let until_ns = known_until_ns.saturating_sub(start_ns).max(order.last_ns());
         write(capture, &kernel_events::end(until_ns, within_ns))?;
         capture.flush().map_err(WatchError::Write)?;
-        Ok(Watched { all: WatchProgress { elapsed_ns, lines: order.counts() }, lateness })
+        Ok(Watched { all: WatchProgress { elapsed_ns, lines: order.counts() }, lateness, failed })
     }
 
-    fn first_looks(&self) -> Result<Vec<FirstLook>, WatchError> {
-        let mut first = vec![FirstLook { is_high: false, began_ns: 0 }; self.names.len()];
-        for chip in &self.chips {
-            let began_ns = now_ns();
-            let of_chip = chip.watched.levels().map_err(WatchError::Read)?;
-            for (line, is_high) in chip.lines.iter().zip(of_chip) {
-                if let Some(first) = first.get_mut(*line) {
-                    *first = FirstLook { is_high, began_ns };
-                }
-            }
-        }
-        Ok(first)
-    }
-
-    /// Takes over what the kernel has, and waits for so many milliseconds for each chip that has nothing.
-    fn look(&self, order: &mut InOrder, looked: &mut Looked<'_>, timeout_ms: i32) -> Result<(), WatchError> {
+    /// Takes over what the kernel has, and waits for so many milliseconds for each chip that has nothing. Until when all edges were read
+    /// that the kernel had stamped by then (ns): of a chip with more of them than were read, until the last one.
+    fn look(&self, order: &mut InOrder, looked: &mut Looked<'_>, timeout_ms: i32) -> io::Result<i64> {
+        let mut read_until_ns = i64::MAX;
         for chip in &self.chips {
             loop {
-                let edges = chip.watched.edges(timeout_ms).map_err(WatchError::Read)?;
+                let asked_ns = now_ns();
+                let edges = chip.watched.edges(timeout_ms)?;
                 for edge in &edges {
                     if let Some(line) = chip.lines.get(edge.line) {
                         let (at_ns, is_high, number) = (edge.at_ns, edge.is_rising, edge.number);
@@ -225,12 +243,13 @@ impl LineWatch {
                 }
                 // A signal that never rests must not keep it from writing.
                 if edges.is_empty() || timeout_ms > 0 {
+                    read_until_ns = read_until_ns.min(edges.last().map_or(asked_ns, |last| last.at_ns));
                     break;
                 }
             }
         }
         looked.settle();
-        Ok(())
+        Ok(read_until_ns)
     }
 }
 
@@ -239,6 +258,8 @@ struct Begun {
     order: InOrder,
     start_ns: i64,
     began: Instant,
+    /// Why it ended before its time.
+    failed: Option<io::Error>,
 }
 
 /// What looks have shown beside the edges.

@@ -69,16 +69,19 @@ impl InOrder {
         let mut events = Vec::new();
         for edge in self.waiting.drain(..later) {
             let Some(line) = self.lines.get_mut(edge.line) else { continue };
-            // One that comes after all the same is as late as those before it.
-            let at_ns = edge.at_ns.saturating_sub(self.start_ns).max(self.last_ns);
+            let stamped_ns = edge.at_ns.saturating_sub(self.start_ns);
+            let at_ns = stamped_ns.max(self.last_ns);
             self.last_ns = at_ns;
             let lost = edge.number.wrapping_sub(line.last).saturating_sub(1);
-            if lost > 0 {
-                line.counts.lost += u64::from(lost);
+            // Later ones stand in the file already: when it was is not written, and nothing else in its place.
+            let is_late = stamped_ns < at_ns;
+            line.counts.lost += u64::from(lost);
+            if lost > 0 || is_late {
                 events.push((edge.line, at_ns, LineEvent::Lost));
             }
             events.push((edge.line, at_ns, LineEvent::Level(edge.is_high)));
-            line.counts.edges += 1;
+            let counted = if is_late { &mut line.counts.late } else { &mut line.counts.edges };
+            *counted += 1;
             (line.is_high, line.last) = (edge.is_high, edge.number);
         }
         events
@@ -118,8 +121,21 @@ mod tests {
             order.take_until(i64::MAX),
             [(0, 450, level(false)), (1, 500, level(true)), (1, 700, LineEvent::Lost), (1, 700, level(false))]
         );
-        let counts = |edges, lost| LineCounts { edges, lost };
+        let counts = |edges, lost| LineCounts { edges, lost, late: 0 };
         assert_eq!((order.counts(), order.last_ns()), (vec![counts(2, 0), counts(2, 2)], 700));
+    }
+
+    #[test]
+    fn an_edge_that_comes_after_later_ones_were_written_parts_its_line_and_is_at_no_other_time() {
+        let mut order = InOrder::new(0, &[false, false]);
+        [edge(0, 100, true, 1), edge(1, 900, true, 1)].into_iter().for_each(|edge| order.add(edge));
+        assert_eq!(order.take_until(1_000).len(), 2);
+        [edge(0, 400, false, 2), edge(0, 1_400, true, 3)].into_iter().for_each(|edge| order.add(edge));
+        assert_eq!(
+            order.take_until(2_000),
+            [(0, 900, LineEvent::Lost), (0, 900, LineEvent::Level(false)), (0, 1_400, LineEvent::Level(true))]
+        );
+        assert_eq!(order.counts()[0], LineCounts { edges: 2, lost: 0, late: 1 });
     }
 
     #[test]

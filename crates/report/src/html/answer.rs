@@ -33,11 +33,10 @@ fn seconds(page: &mut String, run: &Record, answers: &AnswerSummary) {
     }
     let _ = writeln!(
         page,
-        "<p>The worst {} of {} frames of the witness:</p>\n<div class=\"scroll\"><table><thead><tr><th>at</th>\
+        "<p>{}</p>\n<div class=\"scroll\"><table><thead><tr><th>at</th>\
          <th class=\"number\">answers</th><th class=\"number\">min</th><th class=\"number\">mean</th>\
-         <th class=\"number\">max</th><th class=\"number\">given up</th></tr></thead><tbody>",
-        answers.worst_seconds.len(),
-        answers.seconds
+         <th class=\"number\">max</th><th class=\"number\">overruns</th></tr></thead><tbody>",
+        escape(&answers.shown)
     );
     let state = run.validity.state().word();
     for second in &answers.worst_seconds {

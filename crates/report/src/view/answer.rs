@@ -10,10 +10,10 @@ use crate::exact::Exact;
 pub struct AnswerView {
     /// What was counted, and what the witness saw, as sentences with their full stops.
     pub sentences: Vec<String>,
+    /// Which of the witness's seconds are shown, as the words before their table; empty without any.
+    pub shown: String,
     /// The witness's worst seconds, the worst first; empty without a witness.
     pub worst_seconds: Vec<WitnessSecondView>,
-    /// How many frames it has sent, or groups of frames where there were many.
-    pub seconds: Exact,
 }
 
 /// What a witness said of a second.
@@ -27,8 +27,8 @@ pub struct WitnessSecondView {
     pub min_ns: Option<Exact>,
     /// The mean (ns).
     pub mean_ns: Option<Exact>,
-    /// The longest in words: a lower bound where answers were given up.
+    /// The longest in words: a lower bound where there are overruns.
     pub longest: String,
-    /// Answers that were given up.
+    /// Answers that were given up, and periods that answers took longer than one.
     pub overruns: Exact,
 }

@@ -1,8 +1,8 @@
 //! As much of a record as columns hold.
 
 use ::record::{
-    Counters, Direction, Histogram, Manifest, Measurement, NodeIdentity, Place, Record, Series, Uncertainty, Unplaced,
-    Validity,
+    Counters, Direction, Histogram, Manifest, Measurement, NodeIdentity, Place, ReasonCode, Record, Series,
+    Uncertainty, Unplaced, Validity,
 };
 
 use super::{ColumnRow, ColumnSeries, Columns, RowKind};
@@ -25,7 +25,10 @@ impl Columns {
             let by = kind.latency(name).and_then(|latency| latency.retold_by);
             by.is_some_and(|by| self.series.iter().any(|other| other.series == by))
         };
-        let is_judged = |name: &str| kind.judges(name) && !is_retold(name);
+        let retells = |name: &str| kind.latencies.iter().any(|latency| latency.retold_by == Some(name));
+        // Our own word is judged where the other one is not of the whole run.
+        let is_lost = self.run.reasons.iter().any(|reason| reason.code == ReasonCode::WitnessLost);
+        let is_judged = |name: &str| kind.judges(name) && if is_lost { !retells(name) } else { !is_retold(name) };
         Some(Record {
             label: self.run.label.clone(),
             validity: Validity::from_reasons(self.run.reasons.clone()),

@@ -76,6 +76,11 @@ fn summary_of(series: &Series, record: &Record) -> SeriesSummary {
         (None, false) => format!("{}, {}", series.name, series.variant),
         _ => format!("{}, {}", series.name, place_of(series, all)),
     };
+    // A maximum that is none stands nowhere without that.
+    let title = match series.judged {
+        true if !record.at_least().is_empty() => format!("{title} (max: a lower bound)"),
+        _ => title,
+    };
     SeriesSummary {
         name: series.name.clone(),
         variant: series.variant.clone(),

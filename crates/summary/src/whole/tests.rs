@@ -180,6 +180,23 @@ fn columns_keep_the_exact_range_the_quantiles_the_signs_and_the_reasons() {
 }
 
 #[test]
+fn columns_judge_of_two_tellers_the_one_that_the_record_judges() {
+    for is_lost in [false, true] {
+        let mut record = samples::answers(&[20_000; 10], |_| ());
+        if is_lost {
+            record.validity.add(ReasonCode::WitnessLost, "it closed the connection");
+            record.series.iter_mut().for_each(|one| one.judged = one.name == "event_to_answered");
+        }
+        let judged = |summary: &Summary| {
+            let judged = summary.series.iter().filter(|one| one.judged);
+            judged.map(|one| one.name.clone()).collect::<Vec<String>>()
+        };
+        let columns = Summary::of_columns(&Columns::of_record(&record)).unwrap();
+        assert_eq!(judged(&columns), judged(&Summary::of_record(&record)), "{is_lost}");
+    }
+}
+
+#[test]
 fn nothing_that_columns_lack_is_invented() {
     let columns = Summary::of_columns(&Columns::of_record(&full())).unwrap();
     assert_eq!((&columns.verdict, &columns.coverage, &columns.missed), (&None, &None, &None));

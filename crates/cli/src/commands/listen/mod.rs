@@ -107,6 +107,9 @@ impl ListenArgs {
 
     /// What is the same for all partners. What they will ask for is not known yet.
     fn own_choices(&self, stop: &Stop) -> anyhow::Result<Own> {
+        if let Some(name) = self.name.as_deref().filter(|name| name.is_empty() || name.chars().any(char::is_control)) {
+            bail!("--name '{}': a name has one letter or more, and no control characters", name.escape_debug());
+        }
         let (machine, (cpu, sched_priority), explain) =
             (Machine::read(), self.threads.choice(), self.explain.request());
         let cost = explain.and_then(|explain| {

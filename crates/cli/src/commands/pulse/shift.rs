@@ -219,7 +219,7 @@ impl ShiftArgs {
         }
         let files: Vec<(&PathBuf, Vec<u8>)> =
             self.captures.iter().map(|file| Ok((file, bytes(file)?))).collect::<anyhow::Result<_>>()?;
-        if let Some(together) = logs_of_qemu(&files) {
+        if let Some(together) = logs_of_qemu(&files)? {
             let named = |channel| NamedChannel { file: None, channel };
             return Ok((together.channels.into_iter().map(named).collect(), together.resolution_ps));
         }
@@ -336,12 +336,46 @@ fn bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(cannot)
 }
 
-/// Several logs of QEMU as one capture: each alone would have a zero of its own. `None` if they are something else.
-fn logs_of_qemu(files: &[(&PathBuf, Vec<u8>)]) -> Option<LogicCapture> {
-    if files.len() < 2 {
-        return None;
+/// Several logs of QEMU as one capture: each alone would have a zero of its own. `None` if one is something else.
+fn logs_of_qemu(files: &[(&PathBuf, Vec<u8>)]) -> anyhow::Result<Option<LogicCapture>> {
+    if files.len() < 2 || !files.iter().all(|(_, bytes)| qemu_port::is_log(bytes.trim_ascii_start())) {
+        return Ok(None);
     }
-    let names: Vec<String> = files.iter().map(|(file, _)| stem(file)).collect();
+    let stems: Vec<String> = files.iter().map(|(file, _)| stem(file)).collect();
+    // Files of one name lie in folders of their own.
+    let is_name = stems.iter().enumerate().all(|(at, name)| !stems.iter().take(at).any(|other| other == name));
+    let paths = || files.iter().map(|(file, _)| file.display().to_string()).collect();
+    let names: Vec<String> = if is_name { stems } else { paths() };
     let logs: Vec<(&[u8], &str)> = files.iter().zip(&names).map(|((_, bytes), name)| (&**bytes, &**name)).collect();
-    qemu_port::parse(&logs).ok()
+    qemu_port::parse(&logs).map(Some).context("these logs cannot be read together")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(second: u64) -> Vec<u8> {
+        format!("7@{second}.299807:parallel_ioport_write write [SW] addr 0x00 val 0xaa\n").into_bytes()
+    }
+
+    #[test]
+    fn logs_of_one_file_name_are_told_apart_by_their_folders() {
+        let names = |one: &str, other: &str| {
+            let (one, other) = (PathBuf::from(one), PathBuf::from(other));
+            let files = [(&one, log(1_795_315_738)), (&other, log(1_795_315_739))];
+            let read = logs_of_qemu(&files).unwrap().unwrap();
+            (read.channels[0].name.clone(), read.channels[8].name.clone())
+        };
+        let of = |one: &str, other: &str| (one.to_owned(), other.to_owned());
+        assert_eq!(names("lab/one.log", "lab/two.log"), of("one D0", "two D0"));
+        assert_eq!(names("one/port.log", "two/port.log"), of("one/port.log D0", "two/port.log D0"));
+    }
+
+    #[test]
+    fn logs_that_cannot_be_read_together_are_not_read_each_by_itself() {
+        let (one, other) = (PathBuf::from("one.log"), PathBuf::from("two.log"));
+        let far = logs_of_qemu(&[(&one, log(1_795_315_738)), (&other, log(1_495_315_738))]);
+        assert!(format!("{:#}", far.unwrap_err()).contains("more than 106 days apart"));
+        assert!(logs_of_qemu(&[(&one, log(1_795_315_738)), (&other, b"$timescale".to_vec())]).unwrap().is_none());
+    }
 }

@@ -8,12 +8,13 @@ use anyhow::{Context as _, bail};
 use codecs::logic::kernel_events::{self, Calibrated};
 use indicatif::{ProgressBar, ProgressStyle};
 use run::Stop;
-use run::line_watch::{Lateness, LineCounts, LineWatch, Looks, WatchProgress, WatchedLine, calibrate};
+use run::line_watch::{Lateness, LineCounts, LineWatch, Looks, WatchProgress, WatchedLine, WhyUnknown, calibrate};
 use summary::line_calibration::{LINE_CALIBRATION_SCHEMA, LINE_CALIBRATION_VERSION, LineCalibrationDocument};
 use terminal::output;
 use units::{Ns, format};
 
 use crate::exit::Exit;
+use crate::save;
 
 /// Watch lines of this machine's GPIO chips as a logic analyzer does, by the kernel's own stamps of their edges
 ///
@@ -62,6 +63,8 @@ impl WatchArgs {
         if self.output.exists() && !self.force {
             bail!("{} exists: name another file, or replace it with --force", self.output.display());
         }
+        // Not after the time that it takes.
+        save::check_file(&self.output)?;
         let calibrated = self.calibration.as_deref().map(|file| calibration(file, &lines)).transpose()?;
         let watch = LineWatch::take(&lines)?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
@@ -75,6 +78,9 @@ impl WatchArgs {
             let seen = watch.run((None, looks), self.time, &stop, &mut capture, &mut |so_far| progress.show(so_far))?;
             // Before anything is printed, or it would stand behind the counts.
             progress.end();
+            if let Some(error) = seen.failed {
+                bail!("the lines could not be read to the end: {error}; calibrate again");
+            }
             let capture = kernel_events::parse(&capture).context("what was seen cannot be read again")?;
             let found = calibrate(&capture)?;
             let (kernel, ..) = kernel::process::system_names();
@@ -89,13 +95,13 @@ impl WatchArgs {
             };
             let mut text = serde_json::to_string_pretty(&document)?;
             text.push('\n');
-            std::fs::write(&self.output, text).with_context(|| format!("cannot write {}", self.output.display()))?;
             output::data(&format!(
                 "of {} edges each was stamped within {} on all lines; the shortest pulse or gap that was seen whole: {}\n",
                 format::count(found.edges),
                 format::span(found.calibrated.resolution_ns),
                 format::span(found.calibrated.shortest_ns)
             ));
+            save::write_or_fall_back(&self.output, text.as_bytes())?.announce();
             seen
         } else {
             let file = File::create(&self.output).with_context(|| format!("cannot write {}", self.output.display()))?;
@@ -107,28 +113,59 @@ impl WatchArgs {
         };
         progress.end();
         for (line, counts) in lines.iter().zip(&seen.all.lines) {
-            let lost = match counts.lost {
-                0 => String::new(),
-                lost => format!(", {} lost: the kernel had no room for them", format::count(lost)),
-            };
-            output::note(&format!("{} ({}): {} edges{lost}", line.name, line.line, format::count(counts.edges)));
+            output::note(&format!("{} ({}): {}", line.name, line.line, seen_of(counts)));
         }
         let has_edges = seen.all.lines.iter().any(|counts| counts.edges > 0);
         if !self.calibrate && has_edges {
             match seen.lateness {
                 Lateness::Within(ns) => output::note(&in_words(ns, calibrated)),
-                Lateness::Unknown(line) => output::warning(&format!(
-                    "an edge of {} came between two looks at its level, so how late its stamp is nobody knows, and no error can be stated: \
-                     order wider pulses, or leave this program a CPU and the right to real-time priority",
-                    lines.get(line).map_or("a line", |line| &line.name)
-                )),
+                Lateness::Unknown(line, why) => {
+                    output::warning(&not_known(lines.get(line).map_or("a line", |line| &line.name), why));
+                }
             }
+        }
+        if let Some(error) = seen.failed {
+            bail!("the lines cannot be read any more: {error}; {} has what was seen until then", self.output.display());
         }
         if calibrated.is_none() && !self.calibrate {
             output::note("not calibrated: 'punctual pulse shift' takes the capture only with a stated --resolution");
         }
         Ok(Exit::Holds)
     }
+}
+
+/// What was seen of a line.
+fn seen_of(LineCounts { edges, lost, late }: &LineCounts) -> String {
+    let lost = match lost {
+        0 => String::new(),
+        1 => ", 1 lost: the kernel had no room for it".to_owned(),
+        lost => format!(", {} lost: the kernel had no room for them", format::count(*lost)),
+    };
+    let late = match late {
+        0 => String::new(),
+        late => format!(", {} left out: reported when later ones had been written", format::count(*late)),
+    };
+    format!("{} {}{lost}{late}", format::count(*edges), if *edges == 1 { "edge" } else { "edges" })
+}
+
+/// That nothing is known of how late a stamp of a line is, with what to do.
+fn not_known(line: &str, why: WhyUnknown) -> String {
+    let (what, remedy) = match why {
+        WhyUnknown::Lost => {
+            (format!("edges of {line} were lost, since the kernel had no room for them"), "order fewer pulses")
+        }
+        WhyUnknown::Apart => (
+            format!(
+                "an edge of {line} came between two looks at its level, or what looks saw and the edges that the kernel reported do not \
+                 belong together"
+            ),
+            "order wider pulses",
+        ),
+    };
+    format!(
+        "{what}: how late a stamp is nobody knows, and no error can be stated. Either {remedy}, or leave this program a CPU and the right \
+         to real-time priority"
+    )
 }
 
 /// How late stamps were at most, and what that makes of the calibration.
@@ -232,8 +269,36 @@ mod tests {
     }
 
     #[test]
+    fn a_place_that_cannot_be_written_is_refused_before_anything_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("absent").join("lines.json");
+        let args = WatchArgs {
+            lines: vec!["a=gpiochip0/1".to_owned(), "b=gpiochip0/3".to_owned()],
+            time: None,
+            calibrate: true,
+            calibration: None,
+            spin: false,
+            output: file.clone(),
+            force: false,
+        };
+        let error = format!("{:#}", args.run().unwrap_err());
+        assert!(error.contains("cannot write to") && error.contains("absent"), "{error}");
+    }
+
+    #[test]
+    fn why_nothing_is_known_of_a_stamp_is_said_as_it_is() {
+        let lost = not_known("b", WhyUnknown::Lost);
+        assert!(lost.starts_with("edges of b were lost") && !lost.contains("looks"), "{lost}");
+        let apart = not_known("b", WhyUnknown::Apart);
+        assert!(apart.starts_with("an edge of b came between two looks") && apart.contains("wider pulses"), "{apart}");
+        let of = |edges, lost, late| seen_of(&LineCounts { edges, lost, late });
+        assert_eq!(of(1, 1, 0), "1 edge, 1 lost: the kernel had no room for it");
+        assert_eq!(of(1_200, 0, 2), "1\u{202f}200 edges, 2 left out: reported when later ones had been written");
+    }
+
+    #[test]
     fn meanwhile_the_edges_of_each_line_are_shown() {
-        let of = |edges| LineCounts { edges, lost: 0 };
+        let of = |edges| LineCounts { edges, ..LineCounts::default() };
         let so_far = WatchProgress { elapsed_ns: 3_499_000_000, lines: vec![of(1_192), of(0)] };
         assert_eq!(counts(&lines(&["b", "c"]), &so_far), "3 s: b 1\u{202f}192, c 0");
     }

@@ -318,7 +318,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         command: "lab trace",
-        exits: &[("0", "it is copied"), ("1", "it cannot be written there"), USAGE],
+        exits: &[("0", "it is copied"), USAGE],
         examples: &[(
             "punctual lab trace armhf --copy board --to .",
             "what QEMU saw of the board's devices, as ./board.trace",

@@ -118,7 +118,10 @@ pub(super) const PAGES: &[Page] = &[
         command: "pulse watch",
         exits: &[
             ("0", "the capture, or the calibration, was written"),
-            ("2", "a line, a chip or a file cannot be had, or the lines did not show one signal whole"),
+            (
+                "2",
+                "a line, a chip or a file cannot be had or read to the end, or the lines did not show one signal whole",
+            ),
         ],
         examples: &[
             (
@@ -145,7 +148,8 @@ pub(super) const PAGES: &[Page] = &[
             (
                 "3",
                 "the witness contradicts a node beyond all errors, edges are missing that a node says it made, the run itself is \
-                 invalid, or nothing can be said of a node",
+                 invalid, nothing can be said of a node, or not whether --limit holds: the error of a shift leaves it open, or the \
+                 capture does not say how exact it is",
             ),
         ],
         examples: &[

@@ -99,15 +99,20 @@ fn what_is_damaged_or_contradictory_is_refused_with_its_member() {
         changed("samplerate=1 MHz\n", ""),
         "'metadata' in it: no sample rate: when the levels changed is not known"
     );
+    let padded = format!("; {}\n{METADATA}", "x".repeat(1 << 20));
+    assert!(said(&session(&padded, &[&[0, 1, 0]])).contains("more than 1048576 bytes"));
     assert_eq!(changed("1 MHz", "fast"), "'metadata' in it: 'fast' is no sample rate");
     assert_eq!(
         changed("unitsize=1", "unitsize=0"),
-        "'metadata' in it: samples of 0 bytes (unitsize) cannot hold 4 lines"
+        "'metadata' in it: unitsize=0: samples of 1 to 128 bytes can be read"
     );
-    assert_eq!(changed("probe4", "probe9"), "'metadata' in it: samples of 1 bytes (unitsize) cannot hold 9 lines");
+    assert_eq!(
+        changed("probe4", "probe9"),
+        "'metadata' in it: unitsize=1: samples of so many bytes cannot hold 9 lines"
+    );
     assert_eq!(
         changed("unitsize=1", "unitsize=99999999"),
-        "'metadata' in it: samples of 99999999 bytes (unitsize) cannot hold 4 lines"
+        "'metadata' in it: unitsize=99999999: samples of 1 to 128 bytes can be read"
     );
     assert_eq!(changed("probe4", "probe0"), "'metadata' in it: probe 0: 1 to 1024 can be read");
     assert_eq!(changed("probe4", "probe2"), "'metadata' in it: probe2 stands in it twice");

@@ -20,6 +20,8 @@ pub(super) struct AnswerLoop<'a, W> {
     pub(super) last_number: u32,
     /// Edges that were answered, for who looks on.
     pub(super) answered: &'a AtomicU64,
+    /// Edges that the kernel had no room for, for who looks on.
+    pub(super) overflowed: &'a AtomicU64,
     /// Once this is set, and a wait has ended, the loop does.
     pub(super) is_over: &'a AtomicBool,
     /// The kernel's stamp of each edge, and when the thread was awake.
@@ -35,8 +37,6 @@ pub(super) struct AnswerLoop<'a, W> {
 pub(super) struct AnswerCounts {
     /// Edges that it answered.
     pub(super) edges: u64,
-    /// Edges that the kernel had no room for.
-    pub(super) overflowed: u64,
     /// The number of the last edge.
     pub(super) last_number: u32,
     pub(super) interrupted_waits: u64,
@@ -49,7 +49,7 @@ impl<W: Wire> AnswerLoop<'_, W> {
     /// right after that: a witness stamps the edge.
     #[inline(never)]
     pub(super) fn run(self) -> AnswerCounts {
-        let Self { wire, clock, most, last_number, answered, is_over, mut woke, mut done, watchdog } = self;
+        let Self { wire, clock, most, last_number, answered, overflowed, is_over, mut woke, mut done, watchdog } = self;
         let mut counts = AnswerCounts { last_number, ..AnswerCounts::default() };
         while counts.edges < most {
             let waited = wire.wait(-1);
@@ -61,7 +61,10 @@ impl<W: Wire> AnswerLoop<'_, W> {
                     let lowered = wire.set(false);
                     woke.push(Pair { first_ns: edge.at_ns, second_ns: woke_ns });
                     done.push(Pair { first_ns: edge.at_ns, second_ns: done_ns });
-                    counts.overflowed += u64::from(edge.number.wrapping_sub(counts.last_number).saturating_sub(1));
+                    let lacking = edge.number.wrapping_sub(counts.last_number).saturating_sub(1);
+                    if lacking > 0 {
+                        overflowed.fetch_add(u64::from(lacking), Ordering::Relaxed);
+                    }
                     counts.last_number = edge.number;
                     counts.edges += 1;
                     answered.fetch_add(1, Ordering::Relaxed);

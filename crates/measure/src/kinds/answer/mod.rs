@@ -17,15 +17,15 @@ mod witness;
 use std::io;
 use std::time::Duration;
 
-use record::Record;
+use record::{Record, RunEnd};
 use units::CpuSet;
 
 use self::drain::Answered;
 use self::finish::finish;
 pub use self::plan::{AnswerPlan, AnswerPlanError};
 use self::threads::Running;
-use self::witness::Dialog;
 pub use self::witness::WitnessError;
+use self::witness::{Dialog, longest_quiet};
 use crate::context::RunContext;
 use crate::crew::drain::{CLOCK, Drain, measuring};
 use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Run, Watching, now_ns};
@@ -68,8 +68,17 @@ pub fn measure(
     sink: Option<&dyn IntervalSink>,
 ) -> Result<Record, AnswerError> {
     let (output, input) = take_answering(&plan.request.output, &plan.request.input)?;
-    let dialog = Dialog::open(plan)?;
+    let dialog = Dialog::open(plan, stop)?;
     measure_by(TwoLines { output, input }, dialog, plan, context, stop, observer, sink)
+}
+
+/// How long the threads may take to come round. A run of a number of samples ends with none of them missing also where its witness
+/// stops meanwhile and is asked again.
+fn last_turn(plan: &AnswerPlan) -> Duration {
+    match plan.length.end {
+        RunEnd::Samples(_) => LAST_TURN.max(longest_quiet(plan.length.interval_ns)),
+        RunEnd::After(_) | RunEnd::WhenTold => LAST_TURN,
+    }
 }
 
 fn measure_by<W: Wire>(
@@ -97,7 +106,7 @@ fn measure_by<W: Wire>(
     let run = Run { plan, context, stop, ground: &ground, started };
     let of = Answered::new(&run, &running, start_ns, sink.is_some());
     let measured = [measuring(running.answering.tid, plan.cpu, &running.answering.grant)];
-    let drain = Drain::new(&run, plan.length, LAST_TURN, &measured, of);
+    let drain = Drain::new(&run, plan.length, last_turn(plan), &measured, of);
     let drained = drain.run(observer, sink, &watching).map(|answered| answered.of);
     Ok(finish(&run, running, drained, watching.end(), sink))
 }

@@ -21,7 +21,8 @@ pub enum AnswerPlanError {
     Cpus(#[from] CpusError),
     /// An interval that a witness cannot be asked for.
     #[error(
-        "the interval {interval} is not between {} and {} in whole microseconds, as a witness takes them",
+        "the interval {interval} is not between {} and {} in whole microseconds: a witness takes no other, and without one it says how \
+         often edges are expected",
         format::span(MIN_INTERVAL_NS),
         format::span(MAX_INTERVAL_NS)
     )]

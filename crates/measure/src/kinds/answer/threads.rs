@@ -1,7 +1,7 @@
 //! The thread that answers, and the one that knows when the run is over and talks to the witness.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use kernel::clock::{KernelClock, now_ns};
@@ -10,10 +10,10 @@ use units::ClockId;
 use super::AnswerError;
 use super::hot::{AnswerCounts, AnswerLoop};
 use super::plan::AnswerPlan;
-use super::witness::{Dialog, Said};
+use super::witness::{Counted, Dialog, Said};
 use crate::crew::drain::CLOCK;
 use crate::crew::{ArmError, Member, Meter, Metered, Work};
-use crate::ring::Ring;
+use crate::ring::{Ring, Slot};
 use crate::wire::Wire;
 use crate::witness::RequestedScheduling;
 
@@ -29,6 +29,10 @@ pub(super) struct Shared<W> {
     pub(super) done: Ring,
     /// Edges that were answered, with those of the warming.
     pub(super) answered: AtomicU64,
+    /// Edges that the kernel had no room for.
+    pub(super) overflowed: AtomicU64,
+    /// What the witness has said so far; `None` where there is none.
+    said: Mutex<Option<Said>>,
     watchdog: Arc<AtomicBool>,
     /// The run is to end: the witness first.
     is_told: AtomicBool,
@@ -39,6 +43,15 @@ impl<W: Wire> Shared<W> {
     /// Edges, and answers, that found no room: an edge that lacks either is no sample.
     pub(super) fn dropped(&self) -> u64 {
         self.woke.dropped().saturating_add(self.done.dropped())
+    }
+
+    /// What the witness has said so far.
+    pub(super) fn said(&self) -> Option<Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn witness_says(&self, said: Said) {
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
     }
 
     fn end(&self) {
@@ -52,6 +65,8 @@ impl<W: Wire> Shared<W> {
 pub(super) struct Counts {
     pub(super) warming: AnswerCounts,
     pub(super) measured: AnswerCounts,
+    /// The longest from the kernel's stamp to the thread while it was warmed up (ns): the witness has it among its own.
+    pub(super) warming_longest_ns: u64,
 }
 
 /// Both threads, running.
@@ -72,6 +87,8 @@ impl<W: Wire> Running<W> {
             woke: Ring::new(plan.length.ring_slots),
             done: Ring::new(plan.length.ring_slots),
             answered: AtomicU64::new(0),
+            overflowed: AtomicU64::new(0),
+            said: Mutex::default(),
             watchdog,
             is_told: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
@@ -91,6 +108,9 @@ impl<W: Wire> Running<W> {
         start_ns: i64,
         dialog: Option<Dialog>,
     ) -> Result<(), AnswerError> {
+        if let Some(dialog) = &dialog {
+            self.shared.witness_says(dialog.said());
+        }
         let conducting = Conducting {
             shared: Arc::clone(&self.shared),
             end_ns: match plan.length.end {
@@ -154,7 +174,8 @@ impl<W: Wire> Conducting<W> {
             return None;
         };
         let answered = || self.shared.answered.load(Ordering::Relaxed);
-        let said = dialog.run(&|| now_ns(clock).saturating_sub(start_ns), &answered, &is_time);
+        let counted = Counted { now_ns: &|| now_ns(clock).saturating_sub(start_ns), answered: &answered };
+        let said = dialog.run(&counted, &is_time, &|said| self.shared.witness_says(said));
         drop(ending);
         Some(said)
     }
@@ -190,6 +211,7 @@ impl<W: Wire> Answering<W> {
             most,
             last_number,
             answered: &shared.answered,
+            overflowed: &shared.overflowed,
             is_over: &shared.is_over,
             woke: woke.writer(),
             done: done.writer(),
@@ -215,7 +237,14 @@ impl<W: Wire> Work for Answering<W> {
         let warming = answers(self.until(WARMING, 0, (&spare.0, &spare.1)), meter).counts();
         let (shared, most) = (&*self.shared, if warming.failed_errno == 0 { u64::MAX } else { 0 });
         let hot = self.until(most, warming.last_number, (&shared.woke, &shared.done));
-        answers(hot, meter).map(|measured| Counts { warming, measured })
+        let metered = answers(hot, meter);
+        let mut warming_longest_ns = 0;
+        spare.0.drain(|slots| {
+            let longest = slots.iter().map(Slot::pair).map(|pair| pair.second_ns.saturating_sub(pair.first_ns)).max();
+            warming_longest_ns = warming_longest_ns.max(longest.unwrap_or(0));
+        });
+        let warming_longest_ns = u64::try_from(warming_longest_ns).unwrap_or(0);
+        metered.map(|measured| Counts { warming, measured, warming_longest_ns })
     }
 }
 
@@ -231,6 +260,8 @@ mod tests {
             woke: Ring::new(64),
             done: Ring::new(64),
             answered: AtomicU64::new(0),
+            overflowed: AtomicU64::new(0),
+            said: Mutex::default(),
             watchdog: Arc::default(),
             is_told: AtomicBool::new(false),
             is_over: AtomicBool::new(false),

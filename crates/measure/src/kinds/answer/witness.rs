@@ -2,7 +2,8 @@
 //!
 //! It has faults that a run must not inherit. One that gives an answer up may stop measuring without a word: where no edge comes any
 //! more, it is told to end, so that it says what it has, and asked anew. It counts what it takes for a warm-up in its histogram, and
-//! does not say which frames it could not send: what is in the histogram alone is counted apart.
+//! does not say which frames it could not send: what is in the histogram alone is counted apart. A frame that its last run left in its
+//! queue comes first: it is told by the edges, of which there cannot have been enough.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream, ToSocketAddrs as _, UdpSocket};
@@ -13,6 +14,7 @@ use record::{ANNOUNCED, AnswerRequest, AnswerWitness, WitnessSecond};
 use units::format;
 
 use super::plan::AnswerPlan;
+use crate::stop::Stop;
 
 /// Between two looks at whether the run is over.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
@@ -25,6 +27,11 @@ const ENDING_NS: i64 = 3_000_000_000;
 /// Without an edge for so long, and for so many periods, it has stopped.
 const QUIET_NS: i64 = 2_000_000_000;
 const QUIET_PERIODS: i64 = 20;
+/// A frame can be here before the edges are counted whose answers it tells of: each is counted right after its answer, by a thread of
+/// high priority.
+const COUNTED: Duration = Duration::from_millis(20);
+/// Between two looks at whether somebody wants the run to end.
+const STOP_LOOK: Duration = Duration::from_secs(1);
 
 /// Why there is no witness; each says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +52,9 @@ pub enum WitnessError {
         format::span(u64::try_from(ANNOUNCING.as_nanos()).unwrap_or(0))
     )]
     Unannounced,
+    /// Somebody ended it meanwhile.
+    #[error("ended before a witness was connected")]
+    Ended,
     /// Announcements cannot be heard.
     #[error(
         "announcements of witnesses cannot be heard at UDP port {}: {error}; name the witness's address",
@@ -85,24 +95,47 @@ enum State {
 }
 
 /// What it said, with its histogram: how many answers took so many microseconds.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub(super) witness: AnswerWitness,
     pub(super) cells: Vec<u64>,
+}
+
+/// What the dialog is held against.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    /// The time from the start of the run (ns).
+    pub(super) now_ns: &'a dyn Fn() -> i64,
+    /// Edges that were answered.
+    pub(super) answered: &'a dyn Fn() -> u64,
+}
+
+/// How long a run whose witness makes an edge each so many nanoseconds can be without one, and go on: until it is noticed, and the
+/// witness has ended and begun anew.
+pub(super) fn longest_quiet(period_ns: i64) -> Duration {
+    let quiet_ns = quiet_ns(period_ns).saturating_add(ENDING_NS).saturating_add(period_ns);
+    Duration::from_nanos(quiet_ns.unsigned_abs())
+}
+
+fn quiet_ns(period_ns: i64) -> i64 {
+    QUIET_NS.max(QUIET_PERIODS.saturating_mul(period_ns))
 }
 
 impl Dialog {
     /// Connects to the witness that was asked for.
     ///
     /// # Errors
-    /// Where there is none.
-    pub(super) fn open(plan: &AnswerPlan) -> Result<Option<Self>, WitnessError> {
+    /// Where there is none, or somebody ends it.
+    pub(super) fn open(plan: &AnswerPlan, stop: &Stop) -> Result<Option<Self>, WitnessError> {
         let AnswerRequest { witness, witness_cost, .. } = &plan.request;
         let Some(named) = witness.as_deref() else { return Ok(None) };
-        let address = if named == ANNOUNCED { heard(ANNOUNCING)?.to_string() } else { named.to_owned() };
+        let address = if named == ANNOUNCED { heard(ANNOUNCING, stop)?.to_string() } else { named.to_owned() };
         let with_port = if address.contains(':') { address } else { format!("{address}:{}", latmon::PORT) };
-        let stream =
-            connect(&with_port).map_err(|error| WitnessError::Connect { address: with_port.clone(), error })?;
+        let stream = match connect(&with_port, stop) {
+            Ok(stream) => stream,
+            Err(_) if stop.ended_early() => return Err(WitnessError::Ended),
+            Err(error) => return Err(WitnessError::Connect { address: with_port, error }),
+        };
         let request = plan.of_witness();
         let period_ns = plan.length.interval_ns.unsigned_abs();
         let said = AnswerWitness {
@@ -129,29 +162,30 @@ impl Dialog {
         }
     }
 
-    /// Talks until the run is over and it has said all, or is lost. `now_ns` counts from the start of the run; `answered` are the
-    /// edges that were answered.
-    pub(super) fn run(
-        mut self,
-        now_ns: &dyn Fn() -> i64,
-        answered: &dyn Fn() -> u64,
-        is_time: &dyn Fn() -> bool,
-    ) -> Said {
-        if let Err(why) = self.talk(now_ns, answered, is_time) {
-            self.said.lost = Some(why);
+    /// What it has said so far.
+    pub(super) fn said(&self) -> Said {
+        let mut witness = self.said.clone();
+        if witness.overruns > 0 && witness.has_given_all_up() {
+            witness.overrun_ns = latmon::GIVEN_UP_AFTER_NS;
         }
-        Said { witness: self.said, cells: self.cells }
+        Said { witness, cells: self.cells.clone() }
     }
 
-    fn talk(
-        &mut self,
-        now_ns: &dyn Fn() -> i64,
-        answered: &dyn Fn() -> u64,
-        is_time: &dyn Fn() -> bool,
-    ) -> Result<(), String> {
+    /// Talks until the run is over and it has said all, or is lost; `tell` hears each time what it has said so far.
+    pub(super) fn run(mut self, counted: &Counted<'_>, is_time: &dyn Fn() -> bool, tell: &dyn Fn(Said)) -> Said {
+        if let Err(why) = self.talk(counted, is_time, tell) {
+            self.said.lost = Some(why);
+        }
+        self.said()
+    }
+
+    fn talk(&mut self, counted: &Counted<'_>, is_time: &dyn Fn() -> bool, tell: &dyn Fn(Said)) -> Result<(), String> {
+        let Counted { now_ns, answered } = counted;
         self.ask(now_ns(), answered())?;
         loop {
-            self.listen(now_ns)?;
+            if self.listen(counted)? {
+                tell(self.said());
+            }
             let (now_ns, edges) = (now_ns(), answered());
             match self.state {
                 State::Measuring if is_time() => self.end(now_ns)?,
@@ -187,7 +221,7 @@ impl Dialog {
         if edges != self.progress.0 {
             self.progress = (edges, now_ns);
         }
-        let quiet_ns = QUIET_NS.max(QUIET_PERIODS * 1_000 * i64::from(self.request.period_us));
+        let quiet_ns = quiet_ns(1_000 * i64::from(self.request.period_us));
         if now_ns.saturating_sub(self.progress.1) <= quiet_ns {
             return Ok(());
         }
@@ -198,8 +232,8 @@ impl Dialog {
         self.end(now_ns)
     }
 
-    /// Takes over what arrived within a short time.
-    fn listen(&mut self, now_ns: &dyn Fn() -> i64) -> Result<(), String> {
+    /// Takes over what arrived within a short time; whether it said anything.
+    fn listen(&mut self, counted: &Counted<'_>) -> Result<bool, String> {
         let mut bytes = [0; 4_096];
         match self.stream.read(&mut bytes) {
             Ok(0) => return Err("it closed the connection".to_owned()),
@@ -208,13 +242,27 @@ impl Dialog {
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
             Err(error) => return Err(format!("its connection was lost: {error}")),
         }
+        let mut has_spoken = false;
         while let Some(message) = self.reader.next_message().map_err(|error| error.to_string())? {
+            has_spoken = true;
             match message {
-                Message::Frame(frame) => self.add_frame(frame, now_ns()),
+                Message::Frame(frame) if self.is_left_over(frame, counted.answered) => self.said.left_over_frames += 1,
+                Message::Frame(frame) => self.add_frame(frame, (counted.now_ns)()),
                 Message::Histogram(cells) => self.add_histogram(&cells),
             }
         }
-        Ok(())
+        Ok(has_spoken)
+    }
+
+    /// Whether a frame is of an earlier run: one of a whole second has at least as many edges before it, since it was asked, as it and
+    /// the warm-up take. What is left of a second comes at the end alone, and from no queue.
+    fn is_left_over(&self, frame: latmon::Frame, answered: &dyn Fn() -> u64) -> bool {
+        let of_second = u64::from(self.request.answers_a_frame());
+        let has_too_few = || answered().saturating_sub(self.asked_at_edges) < 2 * of_second;
+        u64::from(frame.samples) >= of_second && has_too_few() && {
+            std::thread::sleep(COUNTED);
+            has_too_few()
+        }
     }
 
     fn add_frame(&mut self, frame: latmon::Frame, now_ns: i64) {
@@ -245,10 +293,19 @@ impl Dialog {
     }
 }
 
-fn connect(address: &str) -> io::Result<TcpStream> {
+/// Tries each address, a second at a time: a signal does not end the wait for one.
+fn connect(address: &str, stop: &Stop) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
     for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECTING) {
+        let until = Instant::now() + CONNECTING;
+        let connected = loop {
+            let connected = TcpStream::connect_timeout(&address, STOP_LOOK);
+            let is_late = connected.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut);
+            if !is_late || stop.ended_early() || Instant::now() >= until {
+                break connected;
+            }
+        };
+        match connected {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
                 stream.set_read_timeout(Some(LOOK))?;
@@ -262,7 +319,10 @@ fn connect(address: &str) -> io::Result<TcpStream> {
 }
 
 /// The address of the first witness that announces itself.
-fn heard(within: Duration) -> Result<Ipv4Addr, WitnessError> {
+fn heard(within: Duration, stop: &Stop) -> Result<Ipv4Addr, WitnessError> {
+    if stop.ended_early() {
+        return Err(WitnessError::Ended);
+    }
     let socket =
         UdpSocket::bind((Ipv4Addr::UNSPECIFIED, latmon::PORT)).map_err(|error| WitnessError::Listen { error })?;
     let until = Instant::now() + within;
@@ -272,7 +332,10 @@ fn heard(within: Duration) -> Result<Ipv4Addr, WitnessError> {
         if left.is_zero() {
             return Err(WitnessError::Unannounced);
         }
-        socket.set_read_timeout(Some(left)).map_err(|error| WitnessError::Listen { error })?;
+        if stop.ended_early() {
+            return Err(WitnessError::Ended);
+        }
+        socket.set_read_timeout(Some(left.min(STOP_LOOK))).map_err(|error| WitnessError::Listen { error })?;
         match socket.recv(&mut bytes) {
             Ok(length) => {
                 if let Some(address) = latmon::announced(bytes.get(..length).unwrap_or_default()) {
@@ -295,7 +358,7 @@ mod tests {
     /// One that measures, asked before any edge came.
     fn measuring(period_us: u32) -> (Dialog, TcpListener) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = connect(&listener.local_addr().unwrap().to_string()).unwrap();
+        let stream = connect(&listener.local_addr().unwrap().to_string(), &Stop::new()).unwrap();
         let mut dialog = Dialog::new(stream, Request { period_us, cells: 3 }, AnswerWitness::default());
         dialog.ask(0, 0).unwrap();
         (dialog, listener)
@@ -312,6 +375,32 @@ mod tests {
             dialog.look_whether_it_stopped(3_000_000_001 + quiet_ns, 1).unwrap();
             assert!(matches!(dialog.state, State::Ending { .. }), "{period_us}");
         }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_witness_can_be_told_to_end() {
+        let stop = Stop::new();
+        stop.end_early();
+        let began = Instant::now();
+        assert!(matches!(heard(Duration::from_secs(3_600), &stop), Err(WitnessError::Ended)));
+        assert!(began.elapsed() < Duration::from_secs(600));
+    }
+
+    #[test]
+    fn a_frame_is_of_this_run_where_there_were_edges_enough_for_it_and_the_warm_up() {
+        let (dialog, _listener) = measuring(250_000);
+        let is_left_over =
+            |samples, edges| dialog.is_left_over(latmon::Frame { samples, ..latmon::Frame::default() }, &|| edges);
+        assert!(is_left_over(4, 0) && is_left_over(4, 7));
+        assert!(!is_left_over(4, 8), "four of the warm-up, and its own");
+        assert!(!is_left_over(3, 3), "what was left of a second, as it was told to end");
+        let looks = std::cell::Cell::new(0);
+        let counted_late = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 { 7 } else { 8 }
+        };
+        let frame = latmon::Frame { samples: 4, ..latmon::Frame::default() };
+        assert!(!dialog.is_left_over(frame, &counted_late), "its last edge was counted after it came");
     }
 
     #[test]
