@@ -785,13 +785,13 @@ export interface RunView {
  */
 export interface AnswerView {
   /**
-   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
-   */
-  seconds: number | string;
-  /**
    * What was counted, and what the witness saw, as sentences with their full stops.
    */
   sentences: string[];
+  /**
+   * Which of the witness's seconds are shown, as the words before their table; empty without any.
+   */
+  shown: string;
   /**
    * The witness's worst seconds, the worst first; empty without a witness.
    */
@@ -806,7 +806,7 @@ export interface WitnessSecondView {
    */
   at: string;
   /**
-   * The longest in words: a lower bound where answers were given up.
+   * The longest in words: a lower bound where there are overruns.
    */
   longest: string;
   /**
@@ -3254,7 +3254,8 @@ export interface PulseRow {
    */
   min?: string | null;
   /**
-   * Schedules that were missed: "3 of 120 000"; `None` if that is not known.
+   * What was missed: "3 of 120 000". Schedules that any node missed in the row of a shift, orders in that of one node; `None` if the
+   * number is not known.
    */
   missed?: string | null;
   /**
