@@ -1,10 +1,10 @@
 //! The verdict of one run about its deadline, and the exit status that follows.
 
+mod orders;
 mod program;
 
 use record::{
-    Deciding, Histogram, Interval, OrderCounts, Place, PulseRun, Record, Sampling, Series, Sign, Uncertainty, Verdict,
-    VerdictState,
+    Deciding, Histogram, Interval, PulseRun, Record, Sampling, Series, Sign, Uncertainty, Verdict, VerdictState,
 };
 use units::format;
 
@@ -118,24 +118,6 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     Verdict { deadline_ns, state, deciding, reason }
 }
 
-/// What became of the orders that were not carried out, each with its number: "3 lost, 2 too late"; empty if all were.
-fn fates(orders: &OrderCounts) -> String {
-    let fates: Vec<String> =
-        orders.not_carried_out().map(|(number, what)| format!("{} {what}", format::count(number))).collect();
-    fates.join(", ")
-}
-
-/// Where a sample was, as the end of a sentence: of an order, the node that carried it out.
-fn where_it_was(record: &Record, place: &Place) -> String {
-    let node_of = |run: &PulseRun| match place {
-        Place::Flow { flow, .. } => {
-            run.nodes.iter().find(|node| node.flow == *flow).map(|node| format!(" on {}", node.node))
-        }
-        _ => None,
-    };
-    record.pulses().and_then(node_of).unwrap_or_else(|| place.clause())
-}
-
 /// What a witness says against a deadline that was lost before its end, so that its samples are not judged: how late an overrun was it
 /// does not say, but that it was late by so much at least.
 fn overruns_of_a_lost_witness(record: &Record, deadline_ns: u64, worst: &str) -> Option<(VerdictState, String)> {
@@ -172,11 +154,8 @@ fn conclude(
     }
     let orders = record.pulses().map(PulseRun::orders);
     let Some(deciding) = deciding else {
-        // An order that is not carried out is a miss: that none was is the worst that a run can show.
-        if let Some(orders) = orders.filter(|orders| orders.acted == 0 && orders.missed() > 0) {
-            let known = if orders.unknown > 0 { "is known to have been" } else { "was" };
-            let all = format::count_of(orders.scheduled, "order", "orders");
-            return (VerdictState::Broken, format!("none of {all} {known} carried out: {}", fates(&orders)));
+        if let Some(why) = orders.and_then(|orders| orders::none_carried_out(&orders)) {
+            return (VerdictState::Broken, why);
         }
         if record.series.iter().any(|series| kind.judged.contains(&series.name.as_str()) && series.taken() > 0) {
             let reason =
@@ -198,7 +177,7 @@ fn conclude(
         if program.is_some() { "turns" } else { kind.samples },
         record.at_least(),
         format::latency(deciding.worst_ns),
-        where_it_was(record, &deciding.place)
+        orders::where_it_was(record, &deciding.place)
     );
     // What never arrived did not arrive in time.
     let lost = units::total(record.series.iter().filter(|series| series.judged).filter_map(|one| one.counters.lost));
@@ -213,7 +192,7 @@ fn conclude(
     };
     let refused = units::total(flows.iter().filter_map(|flow| flow.refused));
     if let Some(orders) = orders {
-        let fates = match fates(&orders) {
+        let fates = match orders::fates(&orders) {
             none if none.is_empty() => none,
             fates => format!(", {fates}"),
         };
@@ -286,7 +265,7 @@ fn conclude(
 
 #[cfg(test)]
 mod tests {
-    use record::{Measurement, NoiseTotals, ReasonCode, Series, SeriesDetail};
+    use record::{Measurement, NoiseTotals, OrderCounts, Place, ReasonCode, Series, SeriesDetail};
     use units::Timestamp;
 
     use super::*;
@@ -591,11 +570,5 @@ mod tests {
         record.series.push(other);
         let judged = verdict(&record, 100_000);
         assert_eq!((judged.state, judged.deciding.unwrap().samples), (VerdictState::Holds, 1));
-    }
-
-    #[test]
-    fn of_orders_the_node_is_named_and_no_number_of_a_flow() {
-        let reason = verdict(&samples::pulses(|_| {}), 100_000).reason;
-        assert!(reason.starts_with("worst of 2 000 orders 23.0 us on c, within 100 us"), "{reason}");
     }
 }
