@@ -122,9 +122,12 @@ impl Node {
         self.receiving.settle(&clocks, now_ns, is_end, &mut out);
         self.settled += out.len() as u64;
         for one in out {
-            // Where there is one delay between the programs, there is one between the kernels if both have stamped.
-            let has_parts = one.sent_to_transmitted_ns.is_some() && one.arrived_to_received_ns.is_some();
-            assert!(one.sent_to_received.is_none() || one.transmitted_to_arrived.is_some() == has_parts, "{one:?}");
+            // Between the kernels there is one only if both have stamped. Where that was near the programs' times, there is one if there
+            // is one between these; a stamp that is minutes away may be of a time of which nothing is known.
+            let stamps = [one.sent_to_transmitted_ns, one.arrived_to_received_ns];
+            let are_near = stamps.iter().all(|ns| ns.is_some_and(|ns| (0..=100_000).contains(&ns)));
+            assert!(one.transmitted_to_arrived.is_none() || stamps.iter().all(Option::is_some), "{one:?}");
+            assert!(one.sent_to_received.is_none() || one.transmitted_to_arrived.is_some() || !are_near, "{one:?}");
             assert_eq!(one.hardware.is_some(), has_sender || has_receiver);
         }
     }
