@@ -71,6 +71,7 @@ pub(crate) fn write_or_fall_back(file: &Path, bytes: &[u8]) -> anyhow::Result<Sa
 }
 
 /// Writes a file; where that fails, to the first of some other places that takes it.
+#[cfg(feature = "packet")]
 pub(crate) fn write_elsewhere_if_need_be(file: &Path, bytes: &[u8]) -> anyhow::Result<Saved> {
     write_to_a_disk(file, bytes)
         .with_context(|| format!("could not write {}, nor to any other place; it is not kept", file.display()))

@@ -169,7 +169,8 @@ fn what_leaves_less_than_the_arming_time_is_not_carried_out() {
 #[test]
 fn what_the_output_does_not_allow_is_refused_by_name() {
     let from_ns = now_ns(ClockId::Realtime) + 20 * MS;
-    let bounds = Bounds { longest_ns: MS, least_apart_ns: 2 * MS };
+    // So far apart that a thread which is some milliseconds late brings none too near to another.
+    let bounds = Bounds { longest_ns: MS, least_apart_ns: 20 * MS };
     // Of the run, and without an order.
     let mut without = packet(5, 0, 0);
     let header = Header { sequence: 5, ..HEADER };
@@ -181,12 +182,12 @@ fn what_the_output_does_not_allow_is_refused_by_name() {
         [
             packet(0, from_ns, MS),
             packet(1, from_ns + 10 * MS, MS + 1),
-            packet(2, from_ns + 2 * MS - 1, MS),
-            packet(3, from_ns - 2 * MS + 1, MS),
+            packet(2, from_ns + 20 * MS - 1, MS),
+            packet(3, from_ns - 20 * MS + 1, MS),
             packet(4, from_ns + 30_000 * MS, MS),
             without,
             forged,
-            packet(6, from_ns + 2 * MS, MS),
+            packet(6, from_ns + 20 * MS, MS),
             packet(8, from_ns + 35 * MS, 0),
         ],
         bounds,
