@@ -231,15 +231,15 @@ fn what_is_far_enough_apart_as_ordered_is_not_carried_out_at_once_where_the_thre
     let clock = ActingClock::default();
     clock.set(Ahead::default());
     let bounds = Bounds { longest_ns: MS, least_apart_ns: 2 * MS };
-    let from_ns = now_ns(ClockId::Realtime) + 15 * MS;
+    let from_ns = now_ns(ClockId::Realtime) + 10 * MS;
     let packets: Vec<_> =
         (0..10).map(|number| packet(number, from_ns + 2 * MS * i64::try_from(number).unwrap(), MS / 4)).collect();
-    // Nothing of this program runs for 15 ms once all have come.
+    // Nothing of this program runs for 25 ms once all have come.
     let turns = std::cell::Cell::new(0);
     let stall = || {
         turns.set(turns.get() + 1);
         if turns.get() == 11 {
-            std::thread::sleep(std::time::Duration::from_millis(15));
+            std::thread::sleep(std::time::Duration::from_millis(25));
         }
     };
     let done = obeyed_while((&clock, None, &stall), packets, bounds, (1_000, 0));
@@ -249,7 +249,7 @@ fn what_is_far_enough_apart_as_ordered_is_not_carried_out_at_once_where_the_thre
     let refused = done.iter().filter(|one| one.fate == Fate::Refused(Refusal::TooFast)).count();
     assert!(refused >= 3 && acted.len() + refused == 10, "{:?}", fates(&done));
     // Where the output may be switched as often as anybody likes, all are.
-    let from_ns = now_ns(ClockId::Realtime) + 15 * MS;
+    let from_ns = now_ns(ClockId::Realtime) + 10 * MS;
     let packets: Vec<_> =
         (0..10).map(|number| packet(number, from_ns + 2 * MS * i64::try_from(number).unwrap(), MS / 4)).collect();
     turns.set(0);
