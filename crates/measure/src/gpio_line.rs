@@ -40,7 +40,7 @@ pub enum LineError {
     Used {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
-        /// The line.
+        /// The number of the line on its chip.
         line: u32,
         /// Who, as the kernel names it.
         consumer: String,
@@ -50,7 +50,7 @@ pub enum LineError {
     Refused {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
-        /// The line.
+        /// The number of the line on its chip.
         line: u32,
         /// The kernel's reason.
         error: io::Error,
@@ -62,7 +62,7 @@ pub enum LineError {
     NoEdges {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
-        /// The line.
+        /// The number of the line on its chip.
         line: u32,
         /// The kernel's reason.
         error: io::Error,
@@ -90,7 +90,7 @@ pub enum LineError {
     NotDescribed {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
-        /// The line.
+        /// The number of the line on its chip.
         line: u32,
         /// The kernel's reason.
         error: io::Error,
@@ -100,7 +100,7 @@ pub enum LineError {
     Twice {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
-        /// The line.
+        /// The number of the line on its chip.
         line: u32,
     },
     /// One line that is to be both ends of a wire.
@@ -108,7 +108,7 @@ pub enum LineError {
     SameLine {
         /// Name of the chip that was asked for, as in /dev.
         chip: String,
-        /// The line.
+        /// The number of the line on its chip.
         line: u32,
     },
 }

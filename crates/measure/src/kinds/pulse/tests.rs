@@ -24,6 +24,12 @@ fn point(lower_ns: i64, upper_ns: i64) -> TrackPoint {
     }
 }
 
+/// A node that switches nothing and allows anything, each millisecond.
+fn act_plan(by: ActsBy, lead_ns: i64) -> ActPlan {
+    let bounds = Bounds { longest_ns: i64::MAX, least_apart_ns: 0 };
+    ActPlan { bounds, by, lead_ns, spin_ns: 0, interval_ns: 1_000_000 }
+}
+
 #[test]
 fn clocks_are_apart_where_the_exchange_excludes_that_they_are_within_the_tolerance() {
     let service = PulseRequest { tolerance: Ns::from_us(100), ..PulseRequest::default() };
@@ -40,13 +46,7 @@ fn clocks_are_apart_where_the_exchange_excludes_that_they_are_within_the_toleran
 
 #[test]
 fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_why() {
-    let plan = ActPlan {
-        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
-        by: ActsBy::Service,
-        lead_ns: 1_000,
-        spin_ns: 0,
-        interval_ns: 1_000_000,
-    };
+    let plan = act_plan(ActsBy::Service, 1_000);
     let (start, acting) = act::prepare(plan, Output::Nothing, None);
     let shared = std::sync::Arc::clone(&acting.shared);
     let request = PulseRequest { tolerance: Ns::from_us(100), ..PulseRequest::default() };
@@ -106,13 +106,7 @@ fn what_was_refused_and_what_was_lost_of_the_output_make_the_run_worse_and_say_w
 
 #[test]
 fn a_clock_that_was_steered_between_two_exchanges_is_within_what_is_said_of_it() {
-    let plan = || ActPlan {
-        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
-        by: ActsBy::Exchange,
-        lead_ns: 1_000,
-        spin_ns: 0,
-        interval_ns: 1_000_000,
-    };
+    let plan = || act_plan(ActsBy::Exchange, 1_000);
     let series = |name| Delays::new(name, 0, 1_000_000_000);
     let ahead = |exchanges: &[(i64, i64)]| {
         let (_start, acting) = act::prepare(plan(), Output::Nothing, None);
@@ -149,13 +143,7 @@ fn a_clock_that_was_steered_between_two_exchanges_is_within_what_is_said_of_it()
 
 #[test]
 fn a_run_does_not_end_while_an_order_waits_or_its_pulse_lasts() {
-    let plan = || ActPlan {
-        bounds: Bounds { longest_ns: i64::MAX, least_apart_ns: 0 },
-        by: ActsBy::Service,
-        lead_ns: 400_000_000,
-        spin_ns: 0,
-        interval_ns: 1_000_000,
-    };
+    let plan = || act_plan(ActsBy::Service, 400_000_000);
     let clocks = ClockWatch::scripted(ClockId::Realtime, Vec::new());
     let series = |name| Delays::new(name, 0, 1_000_000_000);
     let at_once = std::time::Duration::ZERO;
